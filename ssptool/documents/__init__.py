@@ -1,0 +1,1 @@
+"""SSP documents as typed XML trees: formats, positions, validation by schema, archives."""
