@@ -1,0 +1,27 @@
+"""Physical units as FMI and SSP both define them: base = factor · value + offset."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Exponents(NamedTuple):
+    """Exponents of the seven SI base units and of the radian (FMI 3.0 §2.4.4, SSP 2.0 §4.4.2)."""
+
+    kg: int = 0
+    m: int = 0
+    s: int = 0
+    A: int = 0
+    K: int = 0
+    mol: int = 0
+    cd: int = 0
+    rad: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit. `exponents` is None where FMI allows to leave the base unit out: then only the name is known."""
+
+    name: str
+    exponents: Exponents | None
+    factor: float = 1.0
+    offset: float = 0.0
