@@ -1,0 +1,192 @@
+"""The vocabulary of a run: what master algorithms ask of a kernel, native or plain Python.
+
+A kernel holds one flat array of signal values (`values`, one slot per connector that is exchanged or recorded) and
+the instances that own those slots. It copies, sets, gets, steps and records; it decides nothing. Every operation
+acts on instances by their index, in the order given, and stops at the first FMI status that is not OK.
+
+`twin.py` implements this protocol in plain Python and is the specification; `_kernel` (C++, nanobind) is the same
+arithmetic in the same order, so that both give the same bits.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Slots = Sequence[int]
+
+
+class Code(IntEnum):
+    """How an operation ended."""
+
+    OK = 0
+    FMI = 1  # an FMI function returned something worse than a warning: see `instance`, `function`, `fmi_status`
+    LOOP = 2  # an algebraic loop was not solved by the chord iteration: see `loop`
+    NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of one kernel operation. `steps` counts the macro steps that `run` finished."""
+
+    code: Code = Code.OK
+    instance: int = -1
+    function: str = ""
+    fmi_status: int = 0
+    loop: int = -1
+    slot: int = -1
+    steps: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return self.code is Code.OK
+
+
+OK = Outcome()
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceTable:
+    """What a kernel needs to know of a running FMU: addresses, and which slots are which variables.
+
+    `functions` maps FMI function names (`fmi2DoStep` …) to addresses in the loaded binary; `component` is the
+    address that instantiation returned; `environment` that of an `Environment` of the same kernel (0: none), through
+    which an FMI 3.0 FMU asks for inputs inside a step.
+    """
+
+    fmi_major: int
+    functions: Mapping[str, int]
+    component: int
+    input_slots: Slots
+    input_references: Sequence[int]
+    output_slots: Slots
+    output_references: Sequence[int]
+    environment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Exchange the wires into `inputs`, set these inputs, then get `outputs`: all at one instant, without a step."""
+
+    instance: int
+    inputs: Slots
+    outputs: Slots
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCalls:
+    """A torn algebraic loop: `body` evaluates, from guesses of the `torn` slots, everything in it, the torn ones last.
+
+    Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot.
+    """
+
+    torn: Slots
+    body: tuple[Call, ...]
+    nominal: Sequence[float]
+    rtol: float
+    atol: float
+    max_iterations: int
+
+
+@dataclass(frozen=True, slots=True)
+class SolveLoop:
+    """Solve the loop with this index, at this place of a sweep."""
+
+    loop: int
+
+
+class Op(IntEnum):
+    """The instructions of a program that `run` repeats at every macro step."""
+
+    EXCHANGE = 0  # argument: group. Copy every wire whose destination is an input of one of the group
+    HOLD = 1  # argument: group. Inputs constant over the step, at their present value
+    EXTRAPOLATE = 2  # argument: group. Inputs continue the polynomial through the last points
+    INTERPOLATE = 3  # argument: group. Inputs run from their value at the start of the step to their present value
+    ADVANCE = 4  # argument: group. Step the instances from t to t + h, then get their outputs
+    EVALUATE = 5  # argument: sweep. Make the outputs consistent at the instant reached
+    ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
+    RECORD = 7  # argument: unused. Write time and recorded slots to the next row
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    op: Op
+    argument: int = 0
+    order: int = 0  # EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2
+
+
+class Kernel(Protocol):
+    """A loaded system, ready to be initialized and stepped. All times in [s]."""
+
+    values: Floats  # (n,) a view, not a copy: present values of all slots
+    input_value: Floats  # (n,) what ADVANCE sets at the start of the step, for input slots
+    input_rates: Floats  # (2, n) first and second derivative of the inputs over the step; zero: held
+
+    def add(self, table: InstanceTable) -> int:
+        """Register a running FMU and return its index."""
+
+    def connect(self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]) -> None:
+        """State all wires: values[destination] = factor · values[source] + offset. Called once, before `group`."""
+
+    def group(self, instances: Sequence[int]) -> int:
+        """Register a set of instances, in the order in which operations visit them; returns its index."""
+
+    def loop(self, loop: LoopCalls) -> int:
+        """Register a torn loop and return its index."""
+
+    def sweep(self, steps: Sequence[Call | SolveLoop]) -> int:
+        """Register an evaluation order and return its index."""
+
+    def record_slots(self, slots: Slots) -> None:
+        """Which slots a row of the trace holds, in this order, after the time."""
+
+    # -- bulk operations -------------------------------------------------------------------------------------
+
+    def exchange(self, group: int) -> None: ...
+
+    def hold(self, group: int) -> None:
+        """input_value = values, rates = 0."""
+
+    def extrapolate(self, group: int, order: int) -> None:
+        """Newton's divided differences through the last `order` + 1 accepted points (fewer while there are fewer).
+
+        input_value = values at the last accepted point; rates = derivatives of that polynomial there.
+        """
+
+    def interpolate(self, group: int, order: int, h: float) -> None:
+        """The polynomial through the last `order` accepted points and the present values, taken to be those at t + h."""
+
+    def advance(self, group: int, t: float, h: float) -> Outcome:
+        """Set inputs (and their rates where not zero), do a step from t to t + h, get outputs."""
+
+    def evaluate(self, sweep: int) -> Outcome: ...
+
+    def accept(self, t: float) -> None:
+        """The present values are final at time t: push them to the history that inputs are extrapolated from."""
+
+    def save(self, group: int) -> Outcome:
+        """Keep the complete FMU state of each instance of the group (one per instance, overwritten by the next save)."""
+
+    def restore(self, group: int) -> Outcome:
+        """Go back to the saved FMU states. `values` are not touched."""
+
+    def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
+        """Repeat `program` len(rows) times; macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.
+
+        `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the slots.
+        """
+
+    # -- algebraic loops -------------------------------------------------------------------------------------
+
+    def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
+        """g(x): the torn slots as the loop's body returns them for the guess x. Leaves both x's consequences in `values`."""
+
+    def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
+        """dg/dx · seed at the present point, by the FMUs' directional derivatives."""
+
+    def set_chord(self, loop: int, matrix: Floats) -> None:
+        """(m, m) the matrix M of the chord iteration x ← x − M (g(x) − x) that sweeps use: (dg/dx − 1)⁻¹, frozen."""

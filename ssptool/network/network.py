@@ -1,0 +1,96 @@
+"""The flat network: what a system of any nesting comes down to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ssptool.documents.diagnostics import Position
+from ssptool.fmu.description import FmuDescription, Value
+from ssptool.network.signals import Signal, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A connector of a component or of the root system, with everything deduced that the SSD may leave out.
+
+    `kind` has SSP's spelling (`input`, `output`, `parameter` …); `type` has FMI 3.0's (`Float64` for `Real`);
+    `unit` is the one that the signal's value is in while the system runs: that of the FMU variable.
+    """
+
+    signal: Signal
+    kind: str
+    type: str
+    unit: str | None
+    description: str
+    position: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One FMU in its place. `name` is the full dotted name; `source` the FMU's entry in the archive."""
+
+    name: str
+    source: str
+    implementation: str
+    description: FmuDescription
+    ports: tuple[Port, ...]
+    position: Position
+
+    def of_kind(self, kind: str) -> tuple[Port, ...]:
+        return tuple(port for port in self.ports if port.kind == kind)
+
+
+class StepKind(StrEnum):
+    """What happened to a parameter value on its way (SSP 2.0 §5.2.3; catalogue §1.6)."""
+
+    BINDING = "binding"
+    PREFIX = "prefix"
+    MAPPING = "mapping"
+    UNIT = "unit"
+    TRANSFORMATION = "transformation"
+    OVERRIDE = "override"
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenanceStep:
+    """One step: what was done, where it is written, what the name and the value were afterwards."""
+
+    kind: StepKind
+    position: Position
+    name: str
+    value: Value
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The final value of one parameter or start value, with the chain of steps that gave it."""
+
+    target: Signal
+    value: Value
+    unit: str | None
+    chain: tuple[ProvenanceStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """SSD's DefaultExperiment; None where it is silent. [s]"""
+
+    start: float | None
+    stop: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """A system, flat.
+
+    Components, ports and wires are in document order. `assignments` holds the winning value per variable;
+    `ports` those of the root system itself (component "").
+    """
+
+    name: str
+    components: Mapping[str, Component]
+    ports: tuple[Port, ...]
+    wires: tuple[Wire, ...]
+    assignments: Mapping[Signal, Assignment]
+    experiment: Experiment
