@@ -1,0 +1,66 @@
+# Every target sets up what it needs in .venv and build/, and leaves the system Python alone.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SYSTEM := systems/dual_mass_oscillator
+KERNEL_SOURCES := CMakeLists.txt $(wildcard ssptool/engine/kernel/*.cpp ssptool/engine/kernel/core/*)
+MODEL_SOURCES := $(shell find systems/models -type f -not -name '*.md')
+CXX_SOURCES := $(shell find ssptool systems tests benchmarks -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.hpp')
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+help:  ## what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST)
+
+# pip is renewed because the one that comes with Python 3.11 does not know dependency groups.
+$(VENV)/pyvenv.cfg:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+
+# The command and the plot; cmake and ninja build the example FMUs.
+$(VENV)/.ready-run: $(VENV)/pyvenv.cfg pyproject.toml $(KERNEL_SOURCES)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cmake>=3.25' 'ninja>=1.11' -e '.[plot]'
+	touch $@
+
+$(VENV)/.ready-dev: $(VENV)/.ready-run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev
+	touch $@
+
+build/models/.ready: $(VENV)/.ready-run $(MODEL_SOURCES)
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S systems/models -B build/models -G Ninja \
+	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/models --target systems
+	touch $@
+
+setup: build/models/.ready  ## the environment, the command, and the FMUs of the example systems
+
+run: build/models/.ready  ## run the dual-mass oscillator; results and plot go to results/
+	mkdir -p results
+	$(BIN)/ssptool run $(SYSTEM) --output results/dual_mass_oscillator.csv --plot results/dual_mass_oscillator.png
+
+test: build/models/.ready $(VENV)/.ready-dev  ## all tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.ready-dev  ## style of Python, C and C++
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror $(CXX_SOURCES)
+
+types: $(VENV)/.ready-dev  ## mypy --strict
+	$(BIN)/mypy
+
+bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run
+	$(BIN)/python benchmarks/bench.py
+
+format: $(VENV)/.ready-dev  ## rewrite the sources in the project's style
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CXX_SOURCES)
+
+clean:  ## remove what was built, keep the environment
+	rm -rf build results $(VENV)/.ready-*
+	find systems -name '*.fmu' -delete
+
+.PHONY: help setup run test lint types bench format clean sanitize

@@ -1,0 +1,1 @@
+"""Pictures and text of networks and of traces: values in, a file or a string out."""
