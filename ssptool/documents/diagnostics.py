@@ -1,0 +1,55 @@
+"""What is wrong with a document, as values: a code, a severity, a place, a message and what to try."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Severity(StrEnum):
+    """How bad a diagnostic is: an error refuses the document, a warning and an information do not."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place in a document.
+
+    `file` is the path inside the archive, `line` counts from 1 (0: unknown, e.g. for an element that was just
+    added), `address` is like an XPath from the root: `/System/Elements/Component[@name='System1']`.
+    """
+
+    file: str
+    line: int = 0
+    address: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One thing that a reader of the document should know."""
+
+    code: str
+    severity: Severity
+    position: Position
+    message: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        advice = f" ({self.advice})" if self.advice else ""
+        return f"{self.position}: {self.severity} {self.code}: {self.message}{advice}"
+
+
+class InvalidDocument(Exception):
+    """A document or archive that cannot be read; `diagnostics` holds everything that was found."""
+
+    def __init__(self, *diagnostics: Diagnostic) -> None:
+        super().__init__("\n".join(map(str, diagnostics)))
+        self.diagnostics = diagnostics
+
+
+def error(code: str, position: Position, message: str, advice: str = "") -> Diagnostic:
+    return Diagnostic(code, Severity.ERROR, position, message, advice)

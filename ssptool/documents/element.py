@@ -1,0 +1,341 @@
+"""Element classes over lxml nodes: attributes and children declared once.
+
+A declaration gives the name, the type, the default and, by its place in the class body, the position among the
+children. Reading, writing, insertion in schema order and the reference pages all come from it::
+
+    class Unit(Element, tag="ssc:Unit"):
+        name = attribute(string)                       # required: reading it where it is missing raises
+        description = attribute(string, default=None)  # optional
+        base_unit = child(BaseUnit)                    # exactly one
+        annotations = children(Annotation, within="ssc:Annotations")
+
+Python names are the standard's in snake_case. Plural containers (`Connectors`, `Units`, …) are transparent. lxml may
+drop and re-create the objects at any time, so an element class holds no state: everything is in the tree.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
+
+from lxml import etree
+
+from ssptool.documents import layout
+from ssptool.documents.converters import Converter
+from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.documents.namespaces import NSMAP
+
+T = TypeVar("T")
+E = TypeVar("E", bound="Element")
+
+_HUMP = re.compile(r"_([a-z])")
+_MISSING: Any = object()
+
+
+class InvalidAttribute(InvalidDocument, ValueError):
+    """An attribute whose text is not of the declared type."""
+
+    def __init__(self, position: Position, attribute: str, found: str | None, expected: str) -> None:
+        self.position, self.attribute, self.found, self.expected = position, attribute, found, expected
+        what = (
+            f"attribute '{attribute}' is missing" if found is None else f"{attribute}={found!r} is not valid"
+        )
+        super().__init__(error("XML-004", position, f"{position.address}: {what}", f"expected {expected}"))
+
+
+class MissingAttribute(InvalidAttribute):
+    """A required attribute that is not there."""
+
+    def __init__(self, position: Position, attribute: str, expected: str) -> None:
+        super().__init__(position, attribute, None, expected)
+
+
+class MissingChild(InvalidDocument, LookupError):
+    """A required child element that is not there."""
+
+    def __init__(self, position: Position, expected: str) -> None:
+        self.position, self.expected = position, expected
+        super().__init__(
+            error("XML-004", position, f"{position.address} has no {expected}", f"add {expected}")
+        )
+
+
+def expand(name: str) -> str:
+    """The name that lxml uses for a prefixed one: `ssd:System` becomes `{http://…}System`."""
+    prefix, _, local = name.rpartition(":")
+    return f"{{{NSMAP[prefix]}}}{local}"
+
+
+# Safe by construction: no DTD, no entities, no network, bounded depth and sizes.
+PARSER = etree.XMLParser(
+    resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, collect_ids=False, compact=False
+)
+
+
+class Attribute(Generic[T]):
+    """A typed attribute; see `attribute`."""
+
+    def __init__(self, converter: Converter[Any], default: T, name: str | None) -> None:
+        self.converter = converter
+        self.default = default
+        self.name = name or ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = self.name or _HUMP.sub(lambda hump: hump[1].upper(), name)
+
+    @property
+    def required(self) -> bool:
+        return self.default is _MISSING
+
+    @overload
+    def __get__(self, element: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, element: "Element", owner: type) -> T: ...
+    def __get__(self, element: "Element | None", owner: type) -> Self | T:
+        if element is None:
+            return self
+        text = element.get(self.name)
+        if text is None:
+            if self.required:
+                raise MissingAttribute(element.position, self.name, self.converter.expected)
+            return self.default
+        try:
+            return cast(T, self.converter.read(text))
+        except ValueError:
+            raise InvalidAttribute(element.position, self.name, text, self.converter.expected) from None
+
+    def __set__(self, element: "Element", value: T | None) -> None:
+        if value is None:
+            element.attrib.pop(self.name, None)
+        else:
+            element.set(self.name, self.converter.write(value))
+
+
+@overload
+def attribute(converter: Converter[T], *, name: str | None = None) -> Attribute[T]: ...
+@overload
+def attribute(converter: Converter[T], *, default: T, name: str | None = None) -> Attribute[T]: ...
+@overload
+def attribute(converter: Converter[T], *, default: None, name: str | None = None) -> Attribute[T | None]: ...
+def attribute(
+    converter: Converter[Any], *, default: Any = _MISSING, name: str | None = None
+) -> Attribute[Any]:
+    """Declare an attribute: its type, its default (without one it is required) and its name if it is not regular.
+
+    Assigning a value edits this attribute alone; assigning None removes it.
+    """
+    return Attribute(converter, default, name)
+
+
+class Slot(Generic[E]):
+    """A place among the children of an element: which elements may stand there, and in which container."""
+
+    def __init__(self, kinds: "tuple[type[E] | str, ...]", within: str | None, keep: bool = False) -> None:
+        self._kinds = kinds
+        self.within = within
+        self.keep = keep
+        self.tags = frozenset(
+            expand(kind) if isinstance(kind, str) else kind.qualified_name for kind in kinds
+        )
+        self.container = expand(within) if within else None
+
+    @property
+    def here(self) -> frozenset[str]:
+        """The tags that stand directly below the owner."""
+        return frozenset({self.container}) if self.container else self.tags
+
+    def elements(self, owner: "Element") -> Iterator[E]:
+        if self.container is None:
+            yield from cast(Iterator[E], owner.iterchildren(*self.tags))
+        else:
+            for container in owner.iterchildren(self.container):
+                yield from cast(Iterator[E], container.iterchildren(*self.tags))
+
+
+class Children(Slot[E]):
+    """Any number of elements, in document order; see `children`."""
+
+    @overload
+    def __get__(self, element: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, element: "Element", owner: type) -> tuple[E, ...]: ...
+    def __get__(self, element: "Element | None", owner: type) -> Self | tuple[E, ...]:
+        return self if element is None else tuple(self.elements(element))
+
+
+class AtMostOne(Slot[E]):
+    """No element or one; see `at_most_one`."""
+
+    @overload
+    def __get__(self, element: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, element: "Element", owner: type) -> E | None: ...
+    def __get__(self, element: "Element | None", owner: type) -> Self | E | None:
+        return self if element is None else next(self.elements(element), None)
+
+    def __set__(self, element: "Element", value: E | None) -> None:
+        for present in tuple(self.elements(element)):
+            present.delete()
+        if value is not None:
+            element.add(value)
+
+
+class Child(Slot[E]):
+    """Exactly one element; see `child`."""
+
+    @overload
+    def __get__(self, element: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, element: "Element", owner: type) -> E: ...
+    def __get__(self, element: "Element | None", owner: type) -> Self | E:
+        if element is None:
+            return self
+        found = next(self.elements(element), None)
+        if found is None:
+            raise MissingChild(element.position, " or ".join(sorted(map(_local, self.tags))))
+        return found
+
+
+@overload
+def children(*kinds: type[E], within: str | None = None, keep: bool = False) -> Children[E]: ...
+@overload
+def children(*kinds: str, within: str | None = None, keep: bool = False) -> Children[Any]: ...
+def children(*kinds: Any, within: str | None = None, keep: bool = False) -> Children[Any]:
+    """Declare any number of children, directly or `within` a plural container (`keep`: that stays even if empty).
+
+    Reading gives a tuple, which is a look at the tree now: hold it in a variable rather than index it in a loop.
+    """
+    return Children(kinds, within, keep)
+
+
+def at_most_one(*kinds: type[E]) -> AtMostOne[E]:
+    """Declare a child that may be absent. Assigning replaces it; assigning None removes it."""
+    return AtMostOne(kinds, None)
+
+
+def child(kind: type[E]) -> Child[E]:
+    """Declare a child that has to be there."""
+    return Child((kind,), None)
+
+
+_CLASSES = etree.ElementNamespaceClassLookup()  # type: ignore[attr-defined]
+PARSER.set_element_class_lookup(_CLASSES)
+
+
+class Element(etree.ElementBase):
+    """Any element of a document; the ones that SSP does not define (annotations' content) are plainly of this class."""
+
+    PARSER = PARSER
+    slots: ClassVar[tuple[Slot[Any], ...]] = ()
+    qualified_name: ClassVar[str] = ""
+    # The attributes that tell this element from its siblings, for addresses.
+    identity: ClassVar[tuple[str, ...]] = ("name",)
+
+    def __init_subclass__(cls, tag: str | None = None) -> None:
+        super().__init_subclass__()
+        declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+        cls.slots = tuple(value for value in declared.values() if isinstance(value, Slot))
+        if tag is not None:
+            cls.qualified_name = expand(tag)
+            prefix, _, local = tag.rpartition(":")
+            _CLASSES.get_namespace(NSMAP[prefix])[local] = cls
+
+    @classmethod
+    def new(cls, **values: Any) -> Self:
+        """A new element, not yet in a document, with these attributes (and single children) set in this order."""
+        uri = cls.qualified_name[1:].partition("}")[0]
+        prefix = next(prefix for prefix, known in NSMAP.items() if known == uri)
+        element = cast(Self, PARSER.makeelement(cls.qualified_name, nsmap={prefix: uri}))
+        for name, value in values.items():
+            if not isinstance(getattr(cls, name, None), Attribute | AtMostOne | property):
+                raise TypeError(f"{cls.__name__} has no attribute {name!r}")
+            setattr(element, name, value)
+        return element
+
+    @classmethod
+    def attributes(cls) -> dict[str, Attribute[Any]]:
+        """The declared attributes by their Python names."""
+        declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
+        return {name: value for name, value in declared.items() if isinstance(value, Attribute)}
+
+    @property
+    def position(self) -> Position:
+        return Position(self.getroottree().docinfo.URL or "", self.sourceline or 0, self.address)
+
+    @property
+    def address(self) -> str:
+        """Where in the document, like an XPath from the root: `/System/Elements/Component[@name='System1']`."""
+        steps = []
+        node: etree._Element = self
+        while (parent := node.getparent()) is not None:
+            steps.append(_step(node, parent))
+            node = parent
+        return "/" + "/".join(reversed(steps))
+
+    def add(self, child: "Element") -> None:
+        """Insert a new child where the schema wants it, in its container, indented like its neighbours.
+
+        Raises
+        ------
+        ValueError
+            This element has no place for such a child.
+        """
+        for number, slot in enumerate(self.slots):
+            if child.tag in slot.tags:
+                break
+        else:
+            raise ValueError(f"{_local(self.tag)} has no place for {_local(child.tag)}")
+        before = frozenset().union(*(slot.here for slot in self.slots[: number + 1]))
+        if slot.container is None:
+            layout.insert(self, _end_of(self, before), child)
+            return
+        container = next(self.iterchildren(slot.container), None)
+        if container is None:
+            container = PARSER.makeelement(slot.container, nsmap=dict(child.nsmap))
+            container.append(child)
+            layout.insert(self, _end_of(self, before), container)
+        else:
+            layout.insert(container, _end_of(container, slot.tags), child)
+
+    def delete(self) -> None:
+        """Remove this element from its parent, with its line; a plural container that becomes empty goes as well."""
+        parent = self.getparent()
+        if parent is None:
+            raise ValueError("the root of a document cannot be removed")
+        layout.remove(parent, self)
+        owner = parent.getparent()
+        if isinstance(owner, Element) and not any(True for _ in parent.iterchildren("*")):
+            if any(slot.container == parent.tag and not slot.keep for slot in owner.slots):
+                layout.remove(owner, parent)
+
+
+_CLASSES.set_fallback(etree.ElementDefaultClassLookup(element=Element))  # type: ignore[attr-defined]
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _end_of(parent: etree._Element, tags: frozenset[str]) -> int:
+    """The index behind the last child that has one of the tags."""
+    end = 0
+    for index, node in enumerate(parent):
+        if node.tag in tags:
+            end = index + 1
+    return end
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if "'" in text else f"'{text}'"
+
+
+def _step(node: etree._Element, parent: etree._Element) -> str:
+    """One step of an address: the identity of an element if it states one, else its number among its like."""
+    if not isinstance(node.tag, str):
+        return "comment()" if node.tag is etree.Comment else "processing-instruction()"
+    name = _local(node.tag)
+    identity = getattr(node, "identity", ())
+    stated = [f"[@{key}={_quoted(value)}]" for key in identity if (value := node.get(key)) is not None]
+    if stated:
+        return name + "".join(stated)
+    like = list(parent.iterchildren(node.tag))
+    return name if len(like) == 1 else f"{name}[{like.index(node) + 1}]"

@@ -1,0 +1,267 @@
+"""SSD, the structure of a system: elements, connectors, connections, bindings, geometry (SSP 1.0 and 2.0, section 5)."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from ssptool.documents import ssb, ssc, ssm, ssv
+from ssptool.documents.converters import any_uri, boolean, double, list_of, one_of, string, unsigned
+from ssptool.documents.element import Children, Element, at_most_one, attribute, child, children
+
+E = TypeVar("E", bound=Element)
+
+
+class ConnectorKind(StrEnum):
+    """The role of a connector; the last four are of 2.0."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    PARAMETER = "parameter"
+    CALCULATED_PARAMETER = "calculatedParameter"
+    INOUT = "inout"
+    STRUCTURAL_PARAMETER = "structuralParameter"
+    CONSTANT = "constant"
+    LOCAL = "local"
+    UNSPECIFIED = "unspecified"
+
+
+class Implementation(StrEnum):
+    """Which interface of an FMU to use; scheduled execution is of 2.0."""
+
+    ANY = "any"
+    MODEL_EXCHANGE = "ModelExchange"
+    CO_SIMULATION = "CoSimulation"
+    SCHEDULED_EXECUTION = "ScheduledExecution"
+
+
+class SourceBase(StrEnum):
+    """What a source URI is relative to: the SSD, or the inside of the component's own archive."""
+
+    SSD = "SSD"
+    COMPONENT = "component"
+
+
+# --- Geometry --------------------------------------------------------------------------------------------------------
+
+
+class Box(Element):
+    """A rectangle in the canvas: x to the right, y up, nominally millimetres."""
+
+    x1 = attribute(double)
+    y1 = attribute(double)
+    x2 = attribute(double)
+    y2 = attribute(double)
+
+
+class ElementGeometry(Box, tag="ssd:ElementGeometry"):
+    """Where an element stands in its parent's canvas; x1 > x2 or y1 > y2 mirrors it. Angles in degrees, ccw."""
+
+    rotation = attribute(double, default=0.0)
+    icon_source = attribute(any_uri, default=None)
+    icon_rotation = attribute(double, default=0.0)
+    icon_flip = attribute(boolean, default=False)
+    icon_fixed_aspect_ratio = attribute(boolean, default=False)
+
+
+class SystemGeometry(Box, tag="ssd:SystemGeometry"):
+    """The canvas of a system, lower left and upper right corner."""
+
+
+class Note(Box, tag="ssd:Note"):
+    """Text in the canvas; a line break starts a paragraph."""
+
+    identity = ()
+    text = attribute(string)  # type: ignore[assignment]  # the standard's attribute, not lxml's character data
+
+
+class ConnectorGeometry(Element, tag="ssd:ConnectorGeometry"):
+    """Where a connector stands on its element, in fractions of the box; 2.0: another place seen from inside."""
+
+    x = attribute(double)
+    y = attribute(double)
+    system_inner_x = attribute(double, default=None)
+    system_inner_y = attribute(double, default=None)
+
+
+class ConnectionGeometry(Element, tag="ssd:ConnectionGeometry"):
+    """The way points between the two ends, in the canvas of the enclosing system."""
+
+    points_x = attribute(list_of(double))
+    points_y = attribute(list_of(double))
+
+
+# --- Connectors and connections --------------------------------------------------------------------------------------
+
+
+class Clock(Element, tag="ssd:Clock"):
+    """Names the clock connector of the same element by which a connector is clocked (2.0)."""
+
+    name = attribute(string)
+
+
+class Connector(ssc.Base, tag="ssd:Connector"):
+    name = attribute(string)
+    kind = attribute(one_of(ConnectorKind))
+    type = at_most_one(*ssc.TYPES)
+    dimensions = children(ssc.Dimension)
+    clocks = children(Clock)
+    geometry = at_most_one(ConnectorGeometry)
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+    @property
+    def type_name(self) -> str | None:
+        """The standard's name of the type, e.g. `Real`; None where the SSD states none."""
+        return None if self.type is None else self.type.type_name
+
+    @property
+    def unit(self) -> str | None:
+        """The name of a unit of the same document; None where none is stated or the type has none."""
+        return getattr(self.type, "unit", None)
+
+
+class Connection(ssc.Base, tag="ssd:Connection"):
+    """Two ends, not an arrow: start and end imply no direction. An absent element is the enclosing system."""
+
+    identity = ("startElement", "startConnector", "endElement", "endConnector")
+    start_element = attribute(string, default="")
+    start_connector = attribute(string)
+    end_element = attribute(string, default="")
+    end_connector = attribute(string)
+    start_indices = attribute(list_of(unsigned(64)), default=None)  # 2.0; None is the whole connector
+    end_indices = attribute(list_of(unsigned(64)), default=None)
+    suppress_unit_conversion = attribute(boolean, default=False)
+    transformation = at_most_one(*ssc.TRANSFORMATIONS)
+    geometry = at_most_one(ConnectionGeometry)
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+
+# --- Parameters and signal dictionaries ------------------------------------------------------------------------------
+
+
+class ParameterValues(Element, tag="ssd:ParameterValues"):
+    """Inline parameters, in the format that the binding's `type` says."""
+
+
+class ParameterMapping(ssc.Base, tag="ssd:ParameterMapping"):
+    """Renames the parameters of a binding; inline or by `source`."""
+
+    type = attribute(string, default="application/x-ssp-parameter-mapping")
+    source = attribute(any_uri, default=None)
+    source_base = attribute(one_of(SourceBase), default=SourceBase.SSD)
+    meta_data = children(ssc.MetaData)
+    signatures = children(ssc.Signature)
+
+    @property
+    def inline(self) -> ssm.ParameterMapping | None:
+        """The inline mapping, if it is there and an SSM."""
+        return _inline(self, ssm.ParameterMapping)
+
+
+class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
+    """Gives the parameters of one source to an element; inline or by `source`. Later bindings beat earlier ones."""
+
+    identity = ("source",)
+    type = attribute(string, default="application/x-ssp-parameter-set")
+    source = attribute(any_uri, default=None)
+    source_base = attribute(one_of(SourceBase), default=SourceBase.SSD)
+    prefix = attribute(string, default="")  # type: ignore[assignment]  # the standard's attribute, not XML's prefix
+    parameter_values = at_most_one(ParameterValues)
+    parameter_mapping = at_most_one(ParameterMapping)
+    meta_data = children(ssc.MetaData)
+    signatures = children(ssc.Signature)
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+    @property
+    def parameter_set(self) -> ssv.ParameterSet | None:
+        """The inline values, if they are there and an SSV."""
+        return _inline(self.parameter_values, ssv.ParameterSet)
+
+
+class SignalDictionary(ssc.Base, tag="ssd:SignalDictionary"):
+    """Gives a name to a dictionary of signals, inline or by `source`, for all references below its system."""
+
+    type = attribute(string, default="application/x-ssp-signal-dictionary")
+    source = attribute(any_uri, default=None)
+    name = attribute(string)
+    meta_data = children(ssc.MetaData)
+    signatures = children(ssc.Signature)
+
+    @property
+    def inline(self) -> ssb.SignalDictionary | None:
+        """The inline dictionary, if it is there and an SSB."""
+        return _inline(self, ssb.SignalDictionary)
+
+
+# --- Elements --------------------------------------------------------------------------------------------------------
+
+
+class SystemElement(ssc.Base):
+    """What a system is composed of; itself a system, a component or a reference to a signal dictionary."""
+
+    name = attribute(string)
+    connectors = children(Connector, within="ssd:Connectors")
+    geometry = at_most_one(ElementGeometry)
+    parameter_bindings = children(ParameterBinding, within="ssd:ParameterBindings")
+    meta_data = children(ssc.MetaData)
+    signatures = children(ssc.Signature)
+
+
+class Component(SystemElement, tag="ssd:Component"):
+    """A leaf with a `source`: an FMU, or another SSD or SSP. Without a source (2.0): a placeholder."""
+
+    type = attribute(string, default="application/x-fmu-sharedlibrary")
+    source = attribute(any_uri, default=None)
+    implementation = attribute(one_of(Implementation), default=Implementation.ANY)
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+
+class SignalDictionaryReference(SystemElement, tag="ssd:SignalDictionaryReference"):
+    """Access to the signals of a dictionary of this system or of one around it."""
+
+    dictionary = attribute(string)
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+
+class System(SystemElement, tag="ssd:System"):
+    elements: Children[SystemElement] = children(
+        "ssd:Component", "ssd:SignalDictionaryReference", "ssd:System", within="ssd:Elements"
+    )
+    connections = children(Connection, within="ssd:Connections")
+    signal_dictionaries = children(SignalDictionary, within="ssd:SignalDictionaries")
+    system_geometry = at_most_one(SystemGeometry)
+    notes = children(Note, within="ssd:GraphicalElements")
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+
+class DefaultExperiment(Element, tag="ssd:DefaultExperiment"):
+    """The interval to simulate unless the user says otherwise [s]."""
+
+    start_time = attribute(double, default=None)
+    stop_time = attribute(double, default=None)
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+
+class SystemStructureDescription(ssc.TopLevel, tag="ssd:SystemStructureDescription"):
+    """The root of an SSD file."""
+
+    name = attribute(string)
+    system = child(System)
+    enumerations = children(ssc.Enumeration, within="ssd:Enumerations")
+    units = children(ssc.Unit, within="ssd:Units")
+    default_experiment = at_most_one(DefaultExperiment)
+    meta_data = children(ssc.MetaData)
+    signatures = children(ssc.Signature)
+    annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+    def systems(self) -> Iterator[System]:
+        """The root system and all systems inside it, outer ones first."""
+        found: Iterator[Any] = self.iter(System.qualified_name)
+        yield from found
+
+
+def _inline(container: Element | None, kind: type[E]) -> E | None:
+    """The first element of this kind directly inside a container of any content."""
+    if container is None:
+        return None
+    found = next(container.iterchildren(kind.qualified_name), None)
+    return found if isinstance(found, kind) else None
