@@ -4,19 +4,30 @@ The layers, each importing only those to its left:
 
     documents ← fmu ← network ← rules, exchange, draw ← engine ← study ← api ← cli, web
 
-The names below are the public API; they are loaded at first use, so that `import ssptool` costs nothing.
+The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ssptool.api import Settings as Settings
+    from ssptool.api import flatten as flatten
     from ssptool.api import graph as graph
     from ssptool.api import info as info
-    from ssptool.api import network as network
     from ssptool.api import plan as plan
     from ssptool.api import simulate as simulate
     from ssptool.api import validate as validate
 
 __version__ = "0.1.0"
-__all__ = ["graph", "info", "network", "plan", "simulate", "validate"]
+__all__ = ["Settings", "flatten", "graph", "info", "plan", "simulate", "validate"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in __all__:
+        return getattr(import_module("ssptool.api"), name)
+    raise AttributeError(f"module 'ssptool' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

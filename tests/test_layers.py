@@ -1,0 +1,57 @@
+"""The layers point one way (stated in the docstring of `ssptool`), and heavy libraries load only where they are used."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import ssptool
+
+PACKAGE = Path(ssptool.__file__).parent
+LEVELS = [["documents"], ["fmu"], ["network"], ["rules", "exchange", "draw"], ["engine"], ["study"], ["api"], ["cli", "web"]]
+
+
+def own_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """(line, module) of every import of our own package, wherever it stands in the file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.ImportFrom(module=str(module)) if module.split(".")[0] == "ssptool":
+                yield node.lineno, module
+            case ast.Import(names=names):
+                yield from ((node.lineno, name.name) for name in names if name.name.split(".")[0] == "ssptool")
+
+
+def layer(module: str) -> str:
+    return (module.split(".") + [""])[1]
+
+
+def level(name: str) -> int:
+    return next(number for number, names in enumerate(LEVELS) if name in names)
+
+
+def test_imports_point_left():
+    wrong = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        importer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if importer == "__init__":
+            continue
+        for line, module in own_imports(path):
+            imported = layer(module)
+            if imported == "" and importer in ("cli", "web"):
+                continue  # shells use the public API: `import ssptool`
+            if imported != importer and level(imported) >= level(importer):
+                wrong.append(f"{path.relative_to(PACKAGE)}:{line} imports {module}")
+    assert wrong == []
+
+
+def test_every_module_belongs_to_a_layer():
+    names = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
+    assert names - {"__init__"} <= {name for names in LEVELS for name in names}
+
+
+def test_importing_the_package_and_its_command_loads_nothing_heavy():
+    """The command answers --help at once only if numerics, XML and FMU libraries wait until a command needs them."""
+    code = "import sys, ssptool.cli.main; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "scipy", "lxml", "fmpy", "networkx", "matplotlib"} & set(loaded)
