@@ -1,0 +1,103 @@
+"""Where Newton's method takes dg/dx from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.loops.solution import Domain, Floats, Function
+
+
+class Jacobian(Protocol):
+    """A way to get dg/dx (m, m)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def precision(self) -> float:
+        """Relative size of its errors."""
+        ...
+
+    def at(self, g: Function, x: Floats, value: Floats, domain: Domain) -> Floats:
+        """dg/dx at `x`, where g was evaluated last and gave `value`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Column by column from dg/dx · seed, as directional derivatives of the components give it.
+
+    `product` may rely on g having been evaluated last at the point in question.
+    """
+
+    product: Callable[[Floats], Floats]
+
+    @property
+    def name(self) -> str:
+        return "directional derivatives"
+
+    @property
+    def precision(self) -> float:
+        return 1e-14
+
+    def at(self, g: Function, x: Floats, value: Floats, domain: Domain) -> Floats:
+        return np.column_stack([self.product(seed) for seed in np.eye(len(x))])
+
+
+@dataclass(frozen=True, slots=True)
+class FiniteDifferences:
+    """One-sided differences, one evaluation of g per colour.
+
+    Columns that share no row of `pattern` (m, m; None: full) have one colour and are perturbed together.
+
+    References
+    ----------
+    Curtis, Powell, Reid 1974, "On the estimation of sparse Jacobian matrices".
+    """
+
+    pattern: NDArray[np.bool_] | None = None
+    relative_step: float = 1.5e-8  # √ε: balances truncation and rounding of a one-sided difference
+
+    @property
+    def name(self) -> str:
+        return "finite differences"
+
+    @property
+    def precision(self) -> float:
+        return 10 * self.relative_step
+
+    def at(self, g: Function, x: Floats, value: Floats, domain: Domain) -> Floats:
+        size = len(x)
+        pattern = np.ones((size, size), dtype=bool) if self.pattern is None else self.pattern
+        steps = self.relative_step * np.maximum(np.abs(x), domain.nominal)
+        steps = np.where(x + steps > domain.maximum, -steps, steps)
+        jacobian = np.zeros((size, size))
+        for columns in colours(pattern):
+            moved = x.copy()
+            moved[columns] += steps[columns]
+            change = g(moved) - value
+            for column in columns:
+                # What was really added, after rounding, not what was meant to be.
+                step = moved[column] - x[column]
+                jacobian[:, column] = np.where(pattern[:, column], change / step, 0.0)
+        return jacobian
+
+
+def colours(pattern: NDArray[np.bool_]) -> list[list[int]]:
+    """Columns of `pattern` in groups without a common row, greedily, in order."""
+    groups: list[list[int]] = []
+    taken: list[NDArray[np.bool_]] = []
+    for column in range(pattern.shape[1]):
+        rows = pattern[:, column]
+        for group, used in zip(groups, taken, strict=True):
+            if not np.any(used & rows):
+                group.append(column)
+                used |= rows
+                break
+        else:
+            groups.append([column])
+            taken.append(rows.copy())
+    return groups

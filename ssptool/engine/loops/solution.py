@@ -1,0 +1,142 @@
+"""What loop solvers take and return."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Function: TypeAlias = Callable[[Floats], Floats]
+"""g: (m,) → (m,). A point that a component rejects, or cannot be evaluated at, gives nan."""
+
+
+class Status(StrEnum):
+    """How a loop solver ended."""
+
+    CONVERGED = "converged"
+    MAX_ITERATIONS = "iteration limit reached"
+    DIVERGED = "diverged"
+    STALLED = "no step reduces the residual"
+    SINGULAR = "singular Jacobian"
+    NONFINITE = "a component returned nan or inf, or rejected the values it was given"
+
+    @property
+    def advice(self) -> str:
+        """What to try; empty where nothing is wrong."""
+        return _ADVICE[self]
+
+
+_ADVICE = {
+    Status.CONVERGED: "",
+    Status.MAX_ITERATIONS: "raise the iteration limit, loosen the tolerance, or use Newton's method",
+    Status.DIVERGED: "use Newton's method or more relaxation: the gain around the loop is 1 or more",
+    Status.STALLED: "give start values closer to the solution, or check the min and max of the variables",
+    Status.SINGULAR: "the equations of the loop contradict or repeat each other here: check for "
+    "gains of exactly 1, or give other start values",
+    Status.NONFINITE: "give start values for the loop's signals at which the components can be evaluated",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Convergence:
+    """Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every element."""
+
+    rtol: float = 1e-12
+    atol: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not (self.rtol >= 0 and self.atol >= 0 and self.rtol + self.atol > 0):
+            raise ValueError(
+                f"tolerances must not be negative and not both 0, found rtol {self.rtol}, atol {self.atol}"
+            )
+
+    def reached(self, difference: Floats, x: Floats, nominal: Floats) -> bool:
+        """Whether `difference` is small at `x`; all (m,), in the units of the signals."""
+        allowed = self.atol + self.rtol * np.maximum(np.abs(x), nominal)
+        return bool(np.all(np.abs(difference) <= allowed))
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Where the unknowns live: their usual size and the values that they may take; all (m,)."""
+
+    nominal: Floats
+    minimum: Floats
+    maximum: Floats
+
+    @classmethod
+    def of_size(cls, size: int) -> "Domain":
+        """Unknowns of nominal value 1 and without bounds."""
+        return cls(np.ones(size), np.full(size, -np.inf), np.full(size, np.inf))
+
+    def clip(self, x: Floats) -> Floats:
+        return np.clip(x, self.minimum, self.maximum)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """The best point found and how it was reached.
+
+    Attributes
+    ----------
+    x : (m,)
+        The solution; where `status` is not CONVERGED, the iterate with the smallest residual.
+    residual : (m,)
+        g(x) − x at that point, in the units of the signals.
+    iterations
+        Points at which the residual was evaluated and judged; evaluations for a Jacobian not counted.
+    residual_norm
+        Largest |residual| / nominal.
+    history
+        `residual_norm` of every iterate, in order.
+    solver
+        Name of the method that gave the answer.
+    """
+
+    x: Floats
+    status: Status
+    iterations: int
+    residual_norm: float
+    residual: Floats
+    history: tuple[float, ...]
+    solver: str
+
+    @property
+    def converged(self) -> bool:
+        return self.status is Status.CONVERGED
+
+    def unwrap(self) -> Floats:
+        """The solution.
+
+        Raises
+        ------
+        LoopError
+            There is none.
+        """
+        if not self.converged:
+            raise LoopError(self)
+        return self.x
+
+
+class LoopError(Exception):
+    """An algebraic loop has not been solved."""
+
+    def __init__(self, solution: Solution) -> None:
+        status = solution.status
+        super().__init__(
+            f"algebraic loop not solved by {solution.solver}: {status} "
+            f"after {solution.iterations} iterations, "
+            f"scaled residual {solution.residual_norm:.3g}; {status.advice}"
+        )
+        self.solution = solution
+
+
+class LoopSolver(Protocol):
+    """A method for x = g(x)."""
+
+    def solve(self, g: Function, x0: Floats, domain: Domain | None = None) -> Solution:
+        """Iterate from `x0` (m,) until converged or hopeless."""
+        ...
