@@ -1,6 +1,6 @@
 """A modelDescription.xml as frozen values, read through FMPy."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +8,9 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from fmpy.model_description import read_model_description
+from lxml import etree
 
+from ssptool.fmu.model_xml import in_memory_fmu, model_description_xml, unreadable_reason
 from ssptool.fmu.units import Exponents, Unit
 
 Value: TypeAlias = float | int | bool | str | bytes
@@ -50,8 +52,9 @@ class UnreadableFmu(Exception):
 class Variable:
     """One model variable.
 
-    `type` has FMI's spelling, with FMI 3.0's `Float64` and `Int32` for the `Real` and `Integer` of FMI 1 and 2,
-    so that one name means one machine type. `start` is typed accordingly; `line` is that of modelDescription.xml.
+    `type` has FMI's spelling, with FMI 3.0's `Float64` and `Int32` for the `Real` and `Integer` of FMI 1 and
+    2, so that one name means one machine type. `start` is typed accordingly; of an array it is the first
+    value and `starts` holds all that the FMU states, row-major. `line` is that of modelDescription.xml.
     """
 
     name: str
@@ -72,6 +75,7 @@ class Variable:
     derivative_of: str | None
     intermediate_update: bool
     line: int
+    starts: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,7 @@ class Interface:
 
 
 Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
-"""Unknown → the variables that it depends on; None where the FMU declares nothing, which means: on everything."""
+"""Unknown → what it depends on; None where the FMU declares nothing, which means: on everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,35 +131,42 @@ def read_description(path: Path) -> FmuDescription:
     Raises
     ------
     UnreadableFmu
-        The file is missing, is not a zip, has no modelDescription.xml, or that cannot be parsed.
+        The file is missing, is not a zip, or has no modelDescription.xml; or that is not well-formed XML, is
+        of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
     """
     try:
-        raw = read_model_description(path, validate=False)
-        return _description(raw)
+        root = model_description_xml(path)
+        raw = read_model_description(in_memory_fmu(root), validate=False)
+        return _description(raw, root)
     # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
-    # Python raises for the rest (BadZipFile, KeyError, XMLSyntaxError, ValueError …).
+    # Python raises for the rest (KeyError, TypeError, ValueError …).
     except Exception as error:
-        raise UnreadableFmu(path, f"{type(error).__name__}: {error}") from error
+        raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
 _INFINITY = float("inf")
 
 
-def _description(raw: Any) -> FmuDescription:
-    variables = {variable.name: _variable(variable) for variable in raw.modelVariables}
+def _description(raw: Any, root: etree._Element) -> FmuDescription:
+    nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
+    aliases = _aliases(raw.modelVariables)
+    variables = {
+        variable.name: _variable(variable, nodes.get((variable.alias or variable).name))
+        for variable in raw.modelVariables
+    }
     return FmuDescription(
         fmi_version=raw.fmiVersion,
-        model_name=raw.modelName,
+        model_name=raw.modelName or "",
         token=raw.guid or "",
-        co_simulation=_interface(raw.coSimulation),
-        model_exchange=_interface(raw.modelExchange),
+        co_simulation=_interface(raw.coSimulation, root.find("CoSimulation")),
+        model_exchange=_interface(raw.modelExchange, root.find("ModelExchange")),
         scheduled_execution=raw.scheduledExecution is not None,
         variables=MappingProxyType(variables),
         units=MappingProxyType({unit.name: _unit(unit) for unit in raw.unitDefinitions}),
-        outputs=_dependencies(raw.outputs),
-        derivatives=_dependencies(raw.derivatives),
-        initial_unknowns=_dependencies(raw.initialUnknowns),
+        outputs=_dependencies(raw.outputs, aliases),
+        derivatives=_dependencies(raw.derivatives, aliases),
+        initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
         step_size=_step_size(raw.defaultExperiment),
     )
 
@@ -172,14 +183,16 @@ def _unit(raw: Any) -> Unit:
     return Unit(raw.name, exponents, base.factor, base.offset)
 
 
-def _interface(raw: Any) -> Interface | None:
+def _interface(raw: Any, node: etree._Element | None) -> Interface | None:
     if raw is None:
         return None
     return Interface(
         model_identifier=raw.modelIdentifier or "",
         saves_state=raw.canGetAndSetFMUstate,
         serializes_state=raw.canSerializeFMUstate,
-        directional_derivatives=_directional(raw),
+        # FMI 3.0 renamed the flag in the plural, which FMPy does not copy.
+        directional_derivatives=raw.providesDirectionalDerivative
+        or _flag(node, "providesDirectionalDerivatives"),
         variable_step=getattr(raw, "canHandleVariableCommunicationStepSize", False),
         input_derivatives=getattr(raw, "canInterpolateInputs", False),
         output_derivative_order=getattr(raw, "maxOutputDerivativeOrder", 0),
@@ -190,17 +203,14 @@ def _interface(raw: Any) -> Interface | None:
     )
 
 
-def _directional(raw: Any) -> bool:
-    # FMI 3.0 renamed the flag in the plural; FMPy knows only the singular and keeps the other if it copies it.
-    return bool(
-        getattr(raw, "providesDirectionalDerivatives", False)
-        or getattr(raw, "providesDirectionalDerivative", False)
-    )
+def _flag(node: etree._Element | None, attribute: str) -> bool:
+    return node is not None and node.get(attribute, "").strip() in ("true", "1")
 
 
-def _variable(raw: Any) -> Variable:
+def _variable(raw: Any, node: etree._Element | None) -> Variable:
     kind = _FMI3_TYPE.get(raw.type, raw.type)
     declared = raw.declaredType
+    starts = _starts(_start_texts(raw, node, kind), kind)
     return Variable(
         name=raw.name,
         reference=raw.valueReference,
@@ -208,47 +218,114 @@ def _variable(raw: Any) -> Variable:
         causality=Causality(raw.causality),
         variability=Variability(raw.variability),
         initial=raw.initial,
-        start=_start(raw.start, kind),
-        unit=_inherited(raw, declared, "unit"),
-        nominal=abs(float(_inherited(raw, declared, "nominal") or 1.0)),
-        minimum=float(_inherited(raw, declared, "min") or -_INFINITY),
-        maximum=float(_inherited(raw, declared, "max") or _INFINITY),
-        relative_quantity=bool(raw.relativeQuantity or (declared is not None and declared.relativeQuantity)),
+        start=starts[0] if starts else None,
+        unit=_inherited(raw, node, "unit"),
+        nominal=abs(_number(raw, node, "nominal", 1.0)) or 1.0,
+        minimum=_number(raw, node, "min", -_INFINITY),
+        maximum=_number(raw, node, "max", _INFINITY),
+        relative_quantity=_flag(_typed(node), "relativeQuantity")
+        or bool(declared and declared.relativeQuantity),
         shape=raw.shape or (),
         items=MappingProxyType({} if declared is None else {i.name: int(i.value) for i in declared.items}),
         description=raw.description or "",
-        derivative_of=None if raw.derivative is None else raw.derivative.name,
-        intermediate_update=bool(raw.intermediateUpdate),
-        line=raw.sourceline or 0,
+        derivative_of=None if raw.derivative is None else _name(raw.derivative),
+        intermediate_update=_flag(node, "intermediateUpdate"),
+        line=_line(node),
+        starts=starts,
     )
 
 
-def _inherited(raw: Any, declared: Any, attribute: str) -> Any:
-    """An attribute of the variable, or of its declared type where the variable is silent."""
-    own = getattr(raw, attribute)
-    return own if own is not None or declared is None else getattr(declared, attribute)
+def _line(node: etree._Element | None) -> int:
+    # lxml's stubs declare `sourceline` as writable, of a type that mypy cannot narrow.
+    line: Any = None if node is None else node.sourceline
+    return int(line or 0)
 
 
-def _start(text: str | None, kind: str) -> Value | None:
+def _name(derivative: Any) -> str | None:
+    # FMI 1.0 has no such reference; FMPy resolves those of FMI 2 and 3 to the variable.
+    return None if isinstance(derivative, str) else str(derivative.name)
+
+
+_FMI12_TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration")
+
+
+def _typed(node: etree._Element | None) -> etree._Element | None:
+    """The element with the type's attributes: a child in FMI 1 and 2, the variable itself in FMI 3."""
+    if node is None or node.tag != "ScalarVariable":
+        return node
+    return next((child for child in node if child.tag in _FMI12_TYPES), None)
+
+
+def _inherited(raw: Any, node: etree._Element | None, attribute: str) -> str | None:
+    """An attribute of the variable, or of its declared type where the variable is silent.
+
+    The variable's own comes from the XML: FMPy reads `min` and `max` of signed integers only.
+    """
+    typed = _typed(node)
+    own = None if typed is None else typed.get(attribute)
+    if own is not None or raw.declaredType is None:
+        return own
+    inherited: str | None = getattr(raw.declaredType, attribute)
+    return inherited
+
+
+def _number(raw: Any, node: etree._Element | None, attribute: str, default: float) -> float:
+    text = _inherited(raw, node, attribute)
     if text is None:
-        return None
-    if kind in ("Float64", "Float32"):
-        # Arrays of FMI 3.0 state their start values as a list; the first stands for the variable here.
-        return float(text.split()[0])
-    if kind == "Boolean":
-        return text.split()[0] in ("true", "1")
-    if kind == "String":
-        return text
-    if kind == "Binary":
-        return bytes.fromhex(text)
-    return int(text.split()[0])
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f'variable "{raw.name}": {attribute}="{text}" is not a number') from None
 
 
-def _dependencies(unknowns: Any) -> Dependencies:
-    declared = {
-        unknown.variable.name: None
-        if unknown.dependencies is None
-        else frozenset(variable.name for variable in unknown.dependencies)
-        for unknown in unknowns
+def _start_texts(raw: Any, node: etree._Element | None, kind: str) -> list[str]:
+    if kind in ("String", "Binary") and node is not None and node.tag in ("String", "Binary"):
+        return [start.get("value", "") for start in node.findall("Start")]
+    if raw.start is None:
+        return []
+    return [raw.start] if kind in ("String", "Binary") else raw.start.split()
+
+
+def _boolean(text: str) -> bool:
+    if text not in ("true", "false", "1", "0"):
+        raise ValueError(f"{text!r} is not a boolean")
+    return text in ("true", "1")
+
+
+_READ: Mapping[str, Callable[[str], Value]] = MappingProxyType(
+    {
+        "Float64": float,
+        "Float32": float,
+        "Boolean": _boolean,
+        "String": str,
+        "Binary": bytes.fromhex,
+        "Clock": _boolean,
     }
+)
+
+
+def _starts(texts: list[str], kind: str) -> tuple[Value, ...]:
+    read = _READ.get(kind, int)
+    return tuple(read(text) for text in texts)
+
+
+Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
+def _aliases(variables: Iterable[Any]) -> Aliases:
+    """Variable → its name and those of its FMI 3.0 aliases, which share its place in the model structure."""
+    names: dict[str, tuple[str, ...]] = {}
+    for variable in variables:
+        base = (variable.alias or variable).name
+        names[base] = (*names.get(base, ()), variable.name)
+    return names
+
+
+def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
+    declared: dict[str, frozenset[str] | None] = {}
+    for unknown in unknowns:
+        known = unknown.dependencies
+        names = None if known is None else frozenset(n for variable in known for n in aliases[variable.name])
+        declared.update(dict.fromkeys(aliases[unknown.variable.name], names))
     return MappingProxyType(declared)

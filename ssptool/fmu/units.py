@@ -19,7 +19,7 @@ class Exponents(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One unit. `exponents` is None where FMI allows to leave the base unit out: then only the name is known."""
+    """One unit. `exponents` is None where FMI leaves the base unit out: then only the name is known."""
 
     name: str
     exponents: Exponents | None

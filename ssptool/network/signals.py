@@ -39,7 +39,7 @@ IDENTITY = Conversion()
 
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One directed flow in the flat network: the value of `source`, converted, becomes that of `destination`."""
+    """One directed flow: the value of `source`, converted, becomes that of `destination`."""
 
     source: Signal
     destination: Signal

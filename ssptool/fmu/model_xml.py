@@ -1,0 +1,101 @@
+"""The XML of a model description, out of an FMU and in the shape in which FMPy can read all of it."""
+
+from io import BytesIO
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+from zlib import error as ZlibError
+
+from lxml import etree
+
+MODEL_DESCRIPTION = "modelDescription.xml"
+MAXIMUM_SIZE = 256 * 1024 * 1024
+"""Bytes of XML that are read at most; a larger model description is refused (a zip may hide gigabytes)."""
+
+
+class UnusableXml(Exception):
+    """What is wrong with the FMU's file or its XML, in words for the user."""
+
+
+def model_description_xml(path: Path) -> etree._Element:
+    """The root element of the model description of the FMU (a zip, or an unpacked folder) at `path`.
+
+    External entities, DTDs and the network are never used.
+
+    Raises
+    ------
+    UnusableXml
+        There is no such file, no model description in it, or not one of FMI 1.0, 2.0 or 3.x.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    try:
+        root = etree.fromstring(_bytes(path), parser)
+    except etree.XMLSyntaxError as error:
+        raise UnusableXml(
+            f"{MODEL_DESCRIPTION}, line {error.lineno}: {error.msg.partition(', line ')[0]}"
+        ) from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise UnusableXml(
+            f"{MODEL_DESCRIPTION} has a document type declaration, which FMI does not provide for"
+        )
+    version = root.get("fmiVersion")
+    if version is None:
+        raise UnusableXml(f"{MODEL_DESCRIPTION} has no attribute fmiVersion at its root <{root.tag}>")
+    if version not in ("1.0", "2.0") and not version.startswith("3."):
+        raise UnusableXml(f'fmiVersion "{version}" is not supported; supported are 1.0, 2.0 and 3.x')
+    if root.find("ModelVariables") is None:
+        raise UnusableXml(f"{MODEL_DESCRIPTION} has no element ModelVariables")
+    return root
+
+
+def _bytes(path: Path) -> bytes:
+    if path.is_dir():
+        file = path / MODEL_DESCRIPTION
+        if not file.is_file():
+            raise UnusableXml(f"the folder holds no {MODEL_DESCRIPTION}")
+        return file.read_bytes()
+    if not path.is_file():
+        raise UnusableXml("no such file")
+    try:
+        with ZipFile(path) as archive:
+            size = archive.getinfo(MODEL_DESCRIPTION).file_size
+            if size > MAXIMUM_SIZE:
+                raise UnusableXml(f"{MODEL_DESCRIPTION} has {size} bytes; at most {MAXIMUM_SIZE} are read")
+            return archive.read(MODEL_DESCRIPTION)
+    except KeyError:
+        raise UnusableXml(f"the archive holds no {MODEL_DESCRIPTION}") from None
+    except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ZlibError) as error:
+        raise UnusableXml(f"not an intact zip archive ({error})") from error
+
+
+def in_memory_fmu(root: etree._Element) -> BytesIO:
+    """A zip that holds nothing but this model description, for FMPy.
+
+    FMPy splits lists of dependencies at single blanks, where XML Schema allows any white space between the
+    entries; and it takes index 0, which FMI 2.0 does not have, for the last variable.
+    """
+    for node in root.iterfind("ModelStructure//*[@dependencies]"):
+        node.set("dependencies", " ".join(node.get("dependencies", "").split()))
+    for node in root.iterfind("ModelStructure//*[@dependenciesKind]"):
+        node.set("dependenciesKind", " ".join(node.get("dependenciesKind", "").split()))
+    for node in root.iterfind("ModelStructure//Unknown[@index]"):
+        for index in (node.get("index", ""), *node.get("dependencies", "").split()):
+            if not index.isdecimal() or int(index) < 1:
+                raise UnusableXml(
+                    f"{MODEL_DESCRIPTION}, line {node.sourceline}: "
+                    f'"{index}" is no variable index; they count from 1'
+                )
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:
+        archive.writestr(MODEL_DESCRIPTION, etree.tostring(root))
+    return file
+
+
+def unreadable_reason(error: Exception) -> str:
+    """Why FMPy or we gave up, in words. FMPy's own exceptions are sentences; others need their kind named."""
+    if isinstance(error, UnusableXml) or type(error) is Exception:
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"{MODEL_DESCRIPTION} refers to {error}, which it does not define"
+    if isinstance(error, IndexError):
+        return f"{MODEL_DESCRIPTION} refers to a variable index that does not exist"
+    return f"{MODEL_DESCRIPTION}: {error}"
