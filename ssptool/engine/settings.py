@@ -1,0 +1,64 @@
+"""What a user may ask of a run. Needs nothing but the standard library, so that the command line can offer it at once."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class MasterName(StrEnum):
+    """The order of exchanging and stepping; `auto` takes the most accurate that the FMUs support."""
+
+    AUTO = "auto"
+    JACOBI = "jacobi"
+    GAUSS_SEIDEL = "gauss-seidel"
+    ITERATED = "iterated"
+
+
+class AccelerationName(StrEnum):
+    """How an iterated master gets from one iterate to the next."""
+
+    NONE = "none"
+    CONSTANT = "constant"
+    AITKEN = "aitken"
+    ANDERSON = "anderson"
+
+
+class InputName(StrEnum):
+    """How inputs run over a macro step."""
+
+    AUTO = "auto"
+    HOLD = "hold"
+    EXTRAPOLATE = "extrapolate"
+    INTERPOLATE = "interpolate"
+
+
+class InitName(StrEnum):
+    """How algebraic loops are solved at the start."""
+
+    AUTO = "auto"
+    NEWTON = "newton"
+    FIXED_POINT = "fixed-point"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user asked for; None and `auto` leave the choice to the plan.
+
+    Attributes
+    ----------
+    start_time, stop_time, step_size : [s]
+    input_order
+        Highest polynomial order of extrapolated and interpolated inputs, 1 or 2.
+    tolerance
+        Relative tolerance of the iterated master.
+    """
+
+    start_time: float | None = None
+    stop_time: float | None = None
+    step_size: float | None = None
+    master: MasterName = MasterName.AUTO
+    acceleration: AccelerationName | None = None
+    input: InputName = InputName.AUTO
+    input_order: int | None = None
+    init: InitName = InitName.AUTO
+    tolerance: float | None = None
+    max_iterations: int | None = None
