@@ -1,11 +1,16 @@
 """The vocabulary of a run: what master algorithms ask of a kernel, native or plain Python.
 
-A kernel holds one flat array of signal values (`values`, one slot per connector that is exchanged or recorded) and
-the instances that own those slots. It copies, sets, gets, steps and records; it decides nothing. Every operation
-acts on instances by their index, in the order given, and stops at the first FMI status that is not OK.
+A kernel holds one flat array of signal values (`values`, one slot per connector that is exchanged or
+recorded) and the instances that own those slots. It copies, sets, gets, steps and records; it decides
+nothing. Every operation acts on instances by their index, in the order given, and stops at the first FMI
+status worse than a warning and at the first output that is nan or inf.
 
-`twin.py` implements this protocol in plain Python and is the specification; `_kernel` (C++, nanobind) is the same
-arithmetic in the same order, so that both give the same bits.
+`twin.py` implements this protocol in plain Python and is the specification; `_kernel` (C++, nanobind) is
+the same arithmetic in the same order, so that both give the same bits.
+`ssptool.engine.kernel.create(slots)` makes one.
+
+What goes wrong while components are called is an `Outcome`; a table, program or argument that cannot be
+right is a ValueError or IndexError at once, before anything is called.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +29,21 @@ class Code(IntEnum):
     """How an operation ended."""
 
     OK = 0
-    FMI = 1  # an FMI function returned something worse than a warning: see `instance`, `function`, `fmi_status`
+    FMI = (
+        1  # an FMI function returned something worse than a warning: see `instance`, `function`, `fmi_status`
+    )
     LOOP = 2  # an algebraic loop was not solved by the chord iteration: see `loop`
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of one kernel operation. `steps` counts the macro steps that `run` finished."""
+    """The result of one kernel operation. `steps` counts the macro steps that `run` finished.
+
+    `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was
+    asked, the flag follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`,
+    `…:terminateSimulation`.
+    """
 
     code: Code = Code.OK
     instance: int = -1
@@ -53,9 +65,11 @@ OK = Outcome()
 class InstanceTable:
     """What a kernel needs to know of a running FMU: addresses, and which slots are which variables.
 
-    `functions` maps FMI function names (`fmi2DoStep` …) to addresses in the loaded binary; `component` is the
-    address that instantiation returned; `environment` that of an `Environment` of the same kernel (0: none), through
-    which an FMI 3.0 FMU asks for inputs inside a step.
+    `functions` maps FMI function names (`fmi2DoStep` …) to addresses in the loaded binary; `component` is
+    the address that instantiation returned; `environment` that of an `Environment` of the same kernel (0:
+    none), through which an FMI 3.0 FMU asks for inputs inside a step; it is then given all inputs of this
+    table. Without one, an FMI 3.0 FMU cannot follow inputs that vary over a step, and `advance` with rates
+    other than zero fails there.
     """
 
     fmi_major: int
@@ -70,7 +84,7 @@ class InstanceTable:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Exchange the wires into `inputs`, set these inputs, then get `outputs`: all at one instant, without a step."""
+    """At one instant, without a step: exchange the wires into `inputs`, set these, then get `outputs`."""
 
     instance: int
     inputs: Slots
@@ -79,9 +93,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class LoopCalls:
-    """A torn algebraic loop: `body` evaluates, from guesses of the `torn` slots, everything in it, the torn ones last.
+    """A torn algebraic loop: from guesses of the `torn` slots `body` evaluates everything in it, these last.
 
-    Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot.
+    Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot. Sweeps start from the
+    present values of the torn slots and evaluate the body at least once, at most `max_iterations` times;
+    afterwards `values` holds what the last evaluation delivered: g(x) in the torn slots, and in all others
+    what followed from the guess x.
     """
 
     torn: Slots
@@ -105,11 +122,13 @@ class Op(IntEnum):
     EXCHANGE = 0  # argument: group. Copy every wire whose destination is an input of one of the group
     HOLD = 1  # argument: group. Inputs constant over the step, at their present value
     EXTRAPOLATE = 2  # argument: group. Inputs continue the polynomial through the last points
-    INTERPOLATE = 3  # argument: group. Inputs run from their value at the start of the step to their present value
+    INTERPOLATE = (
+        3  # argument: group. Inputs run from their value at the start of the step to their present value
+    )
     ADVANCE = 4  # argument: group. Step the instances from t to t + h, then get their outputs
     EVALUATE = 5  # argument: sweep. Make the outputs consistent at the instant reached
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
-    RECORD = 7  # argument: unused. Write time and recorded slots to the next row
+    RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +138,68 @@ class Instruction:
     order: int = 0  # EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2
 
 
-class Kernel(Protocol):
-    """A loaded system, ready to be initialized and stepped. All times in [s]."""
+FUNCTIONS: Mapping[int, tuple[str, ...]] = {
+    2: (
+        "fmi2SetReal",
+        "fmi2GetReal",
+        "fmi2SetRealInputDerivatives",
+        "fmi2DoStep",
+        "fmi2GetFMUstate",
+        "fmi2SetFMUstate",
+        "fmi2FreeFMUstate",
+        "fmi2GetDirectionalDerivative",
+    ),
+    3: (
+        "fmi3SetFloat64",
+        "fmi3GetFloat64",
+        "fmi3DoStep",
+        "fmi3GetFMUState",
+        "fmi3SetFMUState",
+        "fmi3FreeFMUState",
+        "fmi3GetDirectionalDerivative",
+    ),
+}
+"""What an `InstanceTable` must bring, by major version of FMI."""
 
-    values: Floats  # (n,) a view, not a copy: present values of all slots
-    input_value: Floats  # (n,) what ADVANCE sets at the start of the step, for input slots
-    input_rates: Floats  # (2, n) first and second derivative of the inputs over the step; zero: held
+
+class Kernel(Protocol):
+    """A loaded system, ready to be initialized and stepped. All times in [s].
+
+    The FMU instances belong to the caller and must outlive the last operation, `release` included.
+    """
+
+    @property
+    def name(self) -> str:
+        """`native` or `twin`."""
+
+    @property
+    def values(self) -> Floats:
+        """(n,) a view, not a copy: present values of all slots."""
+
+    @property
+    def input_value(self) -> Floats:
+        """(n,) a view: what `advance` sets at the start of the step, for input slots."""
+
+    @property
+    def input_rates(self) -> Floats:
+        """(2, n) a view: first and second derivative of the inputs over the step; zero: held."""
+
+    def environment(self) -> int:
+        """An instanceEnvironment for one FMI 3.0 FMU; the address also goes into its `InstanceTable`."""
+
+    def intermediate_update_address(self) -> int:
+        """Address of the fmi3IntermediateUpdateCallback that serves every environment of this kernel."""
 
     def add(self, table: InstanceTable) -> int:
         """Register a running FMU and return its index."""
 
-    def connect(self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]) -> None:
-        """State all wires: values[destination] = factor · values[source] + offset. Called once, before `group`."""
+    def connect(
+        self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]
+    ) -> None:
+        """State all wires: values[destination] = factor · values[source] + offset.
+
+        Called once, before groups, loops and sweeps are registered. At most one wire leads into a slot.
+        """
 
     def group(self, instances: Sequence[int]) -> int:
         """Register a set of instances, in the order in which operations visit them; returns its index."""
@@ -146,47 +215,77 @@ class Kernel(Protocol):
 
     # -- bulk operations -------------------------------------------------------------------------------------
 
-    def exchange(self, group: int) -> None: ...
+    def exchange(self, group: int) -> None:
+        """Copy every wire that leads to an input of one of the group."""
 
     def hold(self, group: int) -> None:
         """input_value = values, rates = 0."""
 
     def extrapolate(self, group: int, order: int) -> None:
-        """Newton's divided differences through the last `order` + 1 accepted points (fewer while there are fewer).
+        """The polynomial through the last `order` + 1 accepted points (fewer while there are fewer).
 
         input_value = values at the last accepted point; rates = derivatives of that polynomial there.
+        Before the first `accept` this is `hold`.
         """
 
     def interpolate(self, group: int, order: int, h: float) -> None:
-        """The polynomial through the last `order` accepted points and the present values, taken to be those at t + h."""
+        """The polynomial through the last `order` accepted points (or fewer) and the present values.
+
+        The present values are taken to be those at t + h, where t is the last accepted point, from which
+        the step starts. input_value and rates as in `extrapolate`.
+        """
 
     def advance(self, group: int, t: float, h: float) -> Outcome:
-        """Set inputs (and their rates where not zero), do a step from t to t + h, get outputs."""
+        """Set inputs (and their rates where not zero), do a step from t to t + h, get outputs.
 
-    def evaluate(self, sweep: int) -> Outcome: ...
+        Rates that an FMI 2.0 FMU was given earlier are set to zero again when its inputs are held. An FMU
+        is told that it will never be set back before t unless it holds a saved state.
+        """
+
+    def evaluate(self, sweep: int) -> Outcome:
+        """Make the outputs consistent at the instant reached, without a step."""
 
     def accept(self, t: float) -> None:
-        """The present values are final at time t: push them to the history that inputs are extrapolated from."""
+        """The present values are final at time t: push them to the history that inputs are extrapolated from.
+
+        Before that, wires that end at no instance (outputs of the system itself) are copied.
+        Points of the history at t or later are dropped first, so an instant can be accepted anew.
+        """
 
     def save(self, group: int) -> Outcome:
-        """Keep the complete FMU state of each instance of the group (one per instance, overwritten by the next save)."""
+        """Keep the complete FMU state of each instance of the group: one per instance, the last one saved."""
 
     def restore(self, group: int) -> Outcome:
-        """Go back to the saved FMU states. `values` are not touched."""
+        """Go back to the saved FMU states. `values` and history are not touched.
 
-    def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
-        """Repeat `program` len(rows) times; macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.
+        Raises ValueError for an instance without a saved state.
+        """
 
-        `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the slots.
+    def release(self) -> None:
+        """Free all saved FMU states, before the instances are freed. Doing it again does no harm."""
+
+    def run(
+        self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats
+    ) -> Outcome:
+        """Repeat `program` len(rows) times.
+
+        Macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.
+
+        `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the
+        slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached.
         """
 
     # -- algebraic loops -------------------------------------------------------------------------------------
 
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
-        """g(x): the torn slots as the loop's body returns them for the guess x. Leaves both x's consequences in `values`."""
+        """g(x): the torn slots as the body returns them for the guess x. `values` holds what follows from x."""
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
-        """dg/dx · seed at the present point, by the FMUs' directional derivatives."""
+        """dg/dx · seed, by the FMUs' directional derivatives, at the point of the last evaluation."""
 
     def set_chord(self, loop: int, matrix: Floats) -> None:
-        """(m, m) the matrix M of the chord iteration x ← x − M (g(x) − x) that sweeps use: (dg/dx − 1)⁻¹, frozen."""
+        """The matrix M (m, m) of the chord iteration x ← x − M (g(x) − x) of sweeps.
+
+        Meant is (dg/dx − 1)⁻¹ at some point, frozen. Until it is set, M = −1, which is the fixed-point
+        iteration x ← g(x).
+        """

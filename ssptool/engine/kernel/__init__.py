@@ -1,0 +1,29 @@
+"""The two kernels: `_kernel` in C++, and its plain-Python twin where no compiler was at hand."""
+
+from ssptool.engine.kernel.interface import Kernel
+from ssptool.engine.kernel.twin import TwinKernel
+
+try:
+    from ssptool.engine.kernel._kernel import NativeKernel
+except ImportError:
+    NATIVE = False
+else:
+    NATIVE = True
+
+
+def create(slots: int, *, native: bool | None = None) -> Kernel:
+    """A kernel for `slots` values; the native one where it was built, unless `native` says otherwise.
+
+    Raises
+    ------
+    ImportError
+        `native` is True and the native kernel was not built.
+    """
+    if native is False:
+        return TwinKernel(slots)
+    if NATIVE:
+        kernel: Kernel = NativeKernel(slots)
+        return kernel
+    if native:
+        raise ImportError("the native kernel was not built: install ssptool with a C++20 compiler")
+    return TwinKernel(slots)

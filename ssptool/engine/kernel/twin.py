@@ -1,0 +1,485 @@
+"""The kernel in plain Python: the specification of the native one, and the fallback without a compiler."""
+
+import ctypes
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import (
+    OK,
+    Call,
+    Code,
+    Floats,
+    InstanceTable,
+    Instruction,
+    LoopCalls,
+    Op,
+    Outcome,
+    Slots,
+    SolveLoop,
+)
+from ssptool.engine.kernel.twin_fmi import (
+    Failure,
+    Fmi2Instance,
+    Fmi3Instance,
+    FmiInstance,
+    IntermediateUpdate,
+    Motion,
+    References,
+)
+
+MAX_ORDER = 2  # of the polynomials that inputs follow; the history holds one point more
+
+
+class _Wire(NamedTuple):
+    source: int
+    destination: int
+    factor: float
+    offset: float
+
+
+class _Point(NamedTuple):
+    """An accepted communication point."""
+
+    t: float
+    values: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _ResolvedCall:
+    """A `Call` with everything looked up."""
+
+    instance: int
+    wires: tuple[_Wire, ...]
+    inputs: list[int]
+    input_references: References
+    outputs: list[int]
+    output_references: References
+
+
+@dataclass(slots=True)
+class _Loop:
+    torn: list[int]
+    body: tuple[_ResolvedCall, ...]
+    nominal: list[float]
+    rtol: float
+    atol: float
+    max_iterations: int
+    chord: Floats
+
+
+class TwinKernel:
+    """See `ssptool.engine.kernel.interface.Kernel` for what each method promises."""
+
+    name = "twin"
+
+    def __init__(self, slots: int) -> None:
+        self.values: Floats = np.zeros(slots)
+        self.input_value: Floats = np.zeros(slots)
+        self.input_rates: Floats = np.zeros((MAX_ORDER, slots))
+        self._instances: list[FmiInstance] = []
+        self._tables: list[InstanceTable] = []
+        self._owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
+        self._wires: dict[int, _Wire] = {}  # by destination
+        self._groups: list[tuple[int, ...]] = []
+        self._loops: list[_Loop] = []
+        self._sweeps: list[tuple[_ResolvedCall | SolveLoop, ...]] = []
+        self._recorded: list[int] = []
+        self._history: list[_Point] = []  # the latest first
+        self._environments: dict[int, Fmi3Instance | None] = {}
+        self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
+
+    # -- tables ----------------------------------------------------------------------------------------------
+
+    def environment(self) -> int:
+        handle = len(self._environments) + 1
+        self._environments[handle] = None
+        return handle
+
+    def intermediate_update_address(self) -> int:
+        return ctypes.cast(self._intermediate_update, ctypes.c_void_p).value or 0
+
+    def add(self, table: InstanceTable) -> int:
+        index = len(self._tables)
+        if len(table.input_slots) != len(table.input_references):
+            raise ValueError("as many input slots as input references are needed")
+        if len(table.output_slots) != len(table.output_references):
+            raise ValueError("as many output slots as output references are needed")
+        instance = self._make_instance(table)
+        for slot in (*table.input_slots, *table.output_slots):
+            self._check_slot(slot)
+            if slot in self._owner:
+                raise ValueError(f"slot {slot} already belongs to instance {self._owner[slot]}")
+            self._owner[slot] = index
+        self._tables.append(table)
+        self._instances.append(instance)
+        return index
+
+    def _make_instance(self, table: InstanceTable) -> FmiInstance:
+        if table.fmi_major != 3:
+            return Fmi2Instance(table)
+        instance = Fmi3Instance(table)
+        if table.environment:
+            if table.environment not in self._environments:
+                raise ValueError("the environment of an instance must come from the same kernel")
+            self._environments[table.environment] = instance
+        return instance
+
+    def connect(
+        self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]
+    ) -> None:
+        if self._groups or self._loops or self._sweeps:
+            raise ValueError("wires must be stated before groups, loops and sweeps")
+        for wire in (_Wire(*row) for row in zip(sources, destinations, factors, offsets, strict=True)):
+            self._check_slot(wire.source)
+            self._check_slot(wire.destination)
+            if wire.destination in self._wires:
+                raise ValueError(f"two wires lead to slot {wire.destination}")
+            self._wires[wire.destination] = wire
+
+    def group(self, instances: Sequence[int]) -> int:
+        for instance in instances:
+            _check_index(instance, self._instances, "instance")
+        self._groups.append(tuple(instances))
+        return len(self._groups) - 1
+
+    def loop(self, loop: LoopCalls) -> int:
+        if len(loop.nominal) != len(loop.torn):
+            raise ValueError("as many nominal values as torn slots are needed")
+        if loop.max_iterations < 1:
+            raise ValueError(f"max_iterations is {loop.max_iterations}, must be at least 1")
+        for slot in loop.torn:
+            self._check_slot(slot)
+        body = tuple(self._resolve(call) for call in loop.body)
+        chord = -np.eye(len(loop.torn))
+        nominal = [float(value) for value in loop.nominal]
+        self._loops.append(
+            _Loop(list(loop.torn), body, nominal, loop.rtol, loop.atol, loop.max_iterations, chord)
+        )
+        return len(self._loops) - 1
+
+    def sweep(self, steps: Sequence[Call | SolveLoop]) -> int:
+        resolved: list[_ResolvedCall | SolveLoop] = []
+        for step in steps:
+            if isinstance(step, SolveLoop):
+                _check_index(step.loop, self._loops, "loop")
+                resolved.append(step)
+            else:
+                resolved.append(self._resolve(step))
+        self._sweeps.append(tuple(resolved))
+        return len(self._sweeps) - 1
+
+    def record_slots(self, slots: Slots) -> None:
+        for slot in slots:
+            self._check_slot(slot)
+        self._recorded = list(slots)
+
+    def _resolve(self, call: Call) -> _ResolvedCall:
+        _check_index(call.instance, self._instances, "instance")
+        table = self._tables[call.instance]
+        return _ResolvedCall(
+            call.instance,
+            self._wires_into(call.inputs),
+            list(call.inputs),
+            _references(call.inputs, table.input_slots, table.input_references, "input"),
+            list(call.outputs),
+            _references(call.outputs, table.output_slots, table.output_references, "output"),
+        )
+
+    def _wires_into(self, slots: Slots) -> tuple[_Wire, ...]:
+        return tuple(self._wires[slot] for slot in slots if slot in self._wires)
+
+    def _check_slot(self, slot: int) -> None:
+        _check_index(slot, self.values, "slot")
+
+    # -- inputs ----------------------------------------------------------------------------------------------
+
+    def exchange(self, group: int) -> None:
+        for instance in self._groups[group]:
+            self._copy(self._wires_into(self._tables[instance].input_slots))
+
+    def _copy(self, wires: Sequence[_Wire]) -> None:
+        for wire in wires:
+            self.values[wire.destination] = wire.factor * self.values[wire.source] + wire.offset
+
+    def hold(self, group: int) -> None:
+        for slot in self._input_slots(group):
+            self._move(slot, self.values[slot], 0.0, 0.0)
+
+    def extrapolate(self, group: int, order: int) -> None:
+        _check_order(order)
+        if not self._history:
+            self.hold(group)
+            return
+        order = min(order, len(self._history) - 1)
+        now = self._history[0]
+        for slot in self._input_slots(group):
+            y0 = now.values[slot]
+            if order == 0:
+                self._move(slot, y0, 0.0, 0.0)
+                continue
+            before = self._history[1]
+            d01 = (y0 - before.values[slot]) / (now.t - before.t)
+            if order == 1:
+                self._move(slot, y0, d01, 0.0)
+                continue
+            oldest = self._history[2]
+            d12 = (before.values[slot] - oldest.values[slot]) / (before.t - oldest.t)
+            curvature = (d01 - d12) / (now.t - oldest.t)
+            self._move(slot, y0, d01 + curvature * (now.t - before.t), 2.0 * curvature)
+
+    def interpolate(self, group: int, order: int, h: float) -> None:
+        _check_order(order)
+        if not self._history:
+            self.hold(group)
+            return
+        order = min(order, len(self._history))
+        now = self._history[0]
+        for slot in self._input_slots(group):
+            y0 = now.values[slot]
+            slope = (self.values[slot] - y0) / h
+            if order == 1:
+                self._move(slot, y0, slope, 0.0)
+                continue
+            before = self._history[1]
+            d01 = (y0 - before.values[slot]) / (now.t - before.t)
+            curvature = (slope - d01) / (h + (now.t - before.t))
+            self._move(slot, y0, slope - curvature * h, 2.0 * curvature)
+
+    def _input_slots(self, group: int) -> list[int]:
+        return [slot for instance in self._groups[group] for slot in self._tables[instance].input_slots]
+
+    def _move(self, slot: int, value: float, first: float, second: float) -> None:
+        self.input_value[slot] = value
+        self.input_rates[:, slot] = first, second
+
+    # -- steps -----------------------------------------------------------------------------------------------
+
+    def advance(self, group: int, t: float, h: float) -> Outcome:
+        for index in self._groups[group]:
+            table, instance = self._tables[index], self._instances[index]
+            slots = list(table.input_slots)
+            motion = Motion(self.input_value[slots], self.input_rates[0, slots], self.input_rates[1, slots])
+            if failure := instance.step(t, h, motion):
+                return _failed(index, failure)
+            references = np.array(table.output_references, dtype=np.uint32)
+            outcome = self._get(index, references, list(table.output_slots))
+            if not outcome.ok:
+                return outcome
+        return OK
+
+    def _get(self, index: int, references: References, slots: list[int]) -> Outcome:
+        if not slots:
+            return OK
+        instance = self._instances[index]
+        values = np.empty(len(slots))
+        if failure := instance.get(references, values):
+            return _failed(index, failure)
+        self.values[slots] = values
+        for slot in slots:
+            if not math.isfinite(self.values[slot]):
+                return Outcome(Code.NONFINITE, instance=index, function=instance.get_function, slot=slot)
+        return OK
+
+    def _perform(self, call: _ResolvedCall) -> Outcome:
+        self._copy(call.wires)
+        if call.inputs:
+            failure = self._instances[call.instance].set(call.input_references, self.values[call.inputs])
+            if failure:
+                return _failed(call.instance, failure)
+        return self._get(call.instance, call.output_references, call.outputs)
+
+    def evaluate(self, sweep: int) -> Outcome:
+        for step in self._sweeps[sweep]:
+            outcome = self._solve(step.loop) if isinstance(step, SolveLoop) else self._perform(step)
+            if not outcome.ok:
+                return outcome
+        return OK
+
+    def accept(self, t: float) -> None:
+        self._copy([wire for wire in self._wires.values() if wire.destination not in self._owner])
+        while self._history and self._history[0].t >= t:
+            del self._history[0]
+        self._history.insert(0, _Point(t, self.values.copy()))
+        del self._history[MAX_ORDER + 1 :]
+
+    def save(self, group: int) -> Outcome:
+        for index in self._groups[group]:
+            if failure := self._instances[index].save():
+                return _failed(index, failure)
+        return OK
+
+    def restore(self, group: int) -> Outcome:
+        for index in self._groups[group]:
+            if not self._instances[index].has_saved_state:
+                raise ValueError(f"no state of instance {index} was saved")
+        for index in self._groups[group]:
+            if failure := self._instances[index].restore():
+                return _failed(index, failure)
+        return OK
+
+    def release(self) -> None:
+        for instance in self._instances:
+            instance.release()
+
+    def run(
+        self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats
+    ) -> Outcome:
+        self._check_program(program, rows)
+        for k in range(len(rows)):
+            t, reached = start + float(first + k) * h, start + float(first + k + 1) * h
+            for instruction in program:
+                outcome = self._execute(instruction, t, reached, h, rows[k])
+                if not outcome.ok:
+                    return replace(outcome, steps=k)
+        return Outcome(steps=len(rows))
+
+    def _execute(self, instruction: Instruction, t: float, reached: float, h: float, row: Floats) -> Outcome:
+        argument, order = instruction.argument, instruction.order
+        operations: dict[Op, Callable[[], Outcome | None]] = {
+            Op.EXCHANGE: lambda: self.exchange(argument),
+            Op.HOLD: lambda: self.hold(argument),
+            Op.EXTRAPOLATE: lambda: self.extrapolate(argument, order),
+            Op.INTERPOLATE: lambda: self.interpolate(argument, order, h),
+            Op.ADVANCE: lambda: self.advance(argument, t, h),
+            Op.EVALUATE: lambda: self.evaluate(argument),
+            Op.ACCEPT: lambda: self.accept(reached),
+            Op.RECORD: lambda: self._record(reached, row),
+        }
+        return operations[instruction.op]() or OK
+
+    def _record(self, t: float, row: Floats) -> None:
+        row[0] = t
+        row[1:] = self.values[self._recorded]
+
+    def _check_program(self, program: Sequence[Instruction], rows: Floats) -> None:
+        for instruction in program:
+            if instruction.op in (Op.EXTRAPOLATE, Op.INTERPOLATE):
+                _check_order(instruction.order)
+            if instruction.op is Op.EVALUATE:
+                _check_index(instruction.argument, self._sweeps, "sweep")
+            elif instruction.op not in (Op.ACCEPT, Op.RECORD):
+                _check_index(instruction.argument, self._groups, "group")
+        if sum(instruction.op is Op.RECORD for instruction in program) > 1:
+            raise ValueError("a program may record one row per macro step")
+        if rows.ndim != 2 or rows.shape[1] != 1 + len(self._recorded):
+            raise ValueError(f"rows has shape {rows.shape}, must be (steps, {1 + len(self._recorded)})")
+
+    # -- algebraic loops -------------------------------------------------------------------------------------
+
+    def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
+        torn = self._loops[loop].torn
+        if x.shape != (len(torn),):
+            raise ValueError(f"x has shape {x.shape}, must be ({len(torn)},)")
+        outcome = self._evaluate_body(loop, x)
+        return outcome, self.values[torn]
+
+    def _evaluate_body(self, loop: int, x: Floats) -> Outcome:
+        self.values[self._loops[loop].torn] = x
+        for call in self._loops[loop].body:
+            outcome = self._perform(call)
+            if not outcome.ok:
+                return replace(outcome, loop=loop)
+        return OK
+
+    def _solve(self, index: int) -> Outcome:
+        loop = self._loops[index]
+        x = self.values[loop.torn]
+        open_slot = None
+        for iteration in range(loop.max_iterations):
+            outcome = self._evaluate_body(index, x)
+            if outcome.code is Code.NONFINITE and iteration > 0:
+                return replace(outcome, code=Code.LOOP)  # the guess is to blame: an iterate ran away
+            if not outcome.ok:
+                return outcome
+            residual = self.values[loop.torn] - x
+            open_slot = _unconverged(loop, x, residual)
+            if open_slot is None:
+                return OK
+            _correct(x, loop.chord, residual)
+        return Outcome(Code.LOOP, loop=index, slot=-1 if open_slot is None else open_slot)
+
+    def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
+        torn = self._loops[loop].torn
+        if seed.shape != (len(torn),):
+            raise ValueError(f"seed has shape {seed.shape}, must be ({len(torn)},)")
+        tangent = np.zeros_like(self.values)
+        tangent[torn] = seed
+        for call in self._loops[loop].body:
+            for wire in call.wires:
+                tangent[wire.destination] = wire.factor * tangent[wire.source]
+            sensitivity = np.zeros(len(call.outputs))
+            if call.inputs and call.outputs:
+                failure = self._instances[call.instance].directional(
+                    call.output_references, call.input_references, tangent[call.inputs], sensitivity
+                )
+                if failure:
+                    return replace(_failed(call.instance, failure), loop=loop), tangent[torn]
+            tangent[call.outputs] = sensitivity
+        return OK, tangent[torn]
+
+    def set_chord(self, loop: int, matrix: Floats) -> None:
+        size = len(self._loops[loop].torn)
+        if matrix.shape != (size, size):
+            raise ValueError(f"the chord matrix has shape {matrix.shape}, must be ({size}, {size})")
+        self._loops[loop].chord = np.array(matrix, dtype=np.float64)
+
+    # -- intermediate update ---------------------------------------------------------------------------------
+
+    def _on_intermediate_update(
+        self,
+        environment: int | None,
+        time: float,
+        set_requested: bool,
+        _get_allowed: bool,
+        _step_finished: bool,
+        _can_return_early: bool,
+        early_return_requested: Any,
+        _early_return_time: Any,
+    ) -> None:
+        early_return_requested[0] = False
+        instance = self._environments.get(environment or 0)
+        if set_requested and instance is not None:
+            instance.intermediate_update(time)
+
+
+def _failed(instance: int, failure: Failure) -> Outcome:
+    return Outcome(Code.FMI, instance=instance, function=failure.function, fmi_status=failure.status)
+
+
+def _references(slots: Slots, known: Slots, references: Sequence[int], kind: str) -> References:
+    by_slot = dict(zip(known, references, strict=True))
+    for slot in slots:
+        if slot not in by_slot:
+            raise ValueError(f"slot {slot} is no {kind} of the instance called")
+    return np.array([by_slot[slot] for slot in slots], dtype=np.uint32)
+
+
+def _unconverged(loop: _Loop, x: Floats, residual: Floats) -> int | None:
+    """The first torn slot whose residual is above its tolerance."""
+    for i, slot in enumerate(loop.torn):
+        if not abs(residual[i]) <= loop.atol + loop.rtol * max(abs(x[i]), loop.nominal[i]):
+            return slot
+    return None
+
+
+def _correct(x: Floats, chord: Floats, residual: Floats) -> None:
+    """x ← x − M r, in place. A plain double loop: sums of numpy's products depend on how BLAS was built."""
+    for i in range(len(x)):
+        correction = 0.0
+        for j in range(len(x)):
+            correction += chord[i, j] * residual[j]
+        x[i] -= correction
+
+
+def _check_index(index: int, items: Sequence[Any] | Floats, what: str) -> None:
+    if not 0 <= index < len(items):
+        raise IndexError(f"{what} {index} does not exist, there are {len(items)}")
+
+
+def _check_order(order: int) -> None:
+    if order not in range(1, MAX_ORDER + 1):
+        raise ValueError(f"polynomial order is {order}, must be 1 to {MAX_ORDER}")

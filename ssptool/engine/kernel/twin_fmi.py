@@ -1,0 +1,312 @@
+"""What the twin does to one FMU: FMI 2.0 and 3.0 co-simulation behind one set of operations, through ctypes.
+
+Every operation returns None, or which function failed and how. Buffers are numpy arrays, passed by address.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping
+from ctypes import c_bool, c_double, c_int, c_size_t, c_void_p
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.kernel.interface import FUNCTIONS, Floats, InstanceTable
+
+References = NDArray[np.uint32]
+Function = Callable[..., int]
+WARNING = 1
+
+
+class Failure(NamedTuple):
+    """An FMI function that returned something worse than a warning."""
+
+    function: str
+    status: int
+
+
+class Motion(NamedTuple):
+    """How the inputs of an instance run over a step: value, first and second derivative at its start."""
+
+    value: Floats
+    first: Floats
+    second: Floats
+
+    def order(self) -> int:
+        """The highest derivative that is not zero."""
+        if np.any(self.second != 0.0):
+            return 2
+        return 1 if np.any(self.first != 0.0) else 0
+
+    def at(self, s: float) -> Floats:
+        """The inputs `s` seconds into the step."""
+        return self.value + s * (self.first + (0.5 * s) * self.second)
+
+
+class FmiInstance(Protocol):
+    """One running FMU, whatever its version of FMI."""
+
+    get_function: str  # the name under which a failing or nan-returning `get` is reported
+
+    @property
+    def has_saved_state(self) -> bool: ...
+
+    def set(self, references: References, values: Floats) -> Failure | None: ...
+
+    def get(self, references: References, values: Floats) -> Failure | None:
+        """Fill `values`."""
+
+    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+        """Set the inputs to their course over the step and do it."""
+
+    def save(self) -> Failure | None: ...
+
+    def restore(self) -> Failure | None: ...
+
+    def release(self) -> None: ...
+
+    def directional(
+        self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
+    ) -> Failure | None:
+        """Fill `sensitivity`."""
+
+
+_ADDRESS, _COUNT, _REAL, _FLAG = c_void_p, c_size_t, c_double, c_int
+
+_ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
+    "fmi2SetReal": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
+    "fmi2GetReal": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
+    "fmi2SetRealInputDerivatives": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
+    "fmi2DoStep": (_ADDRESS, _REAL, _REAL, _FLAG),
+    "fmi2GetFMUstate": (_ADDRESS, _ADDRESS),
+    "fmi2SetFMUstate": (_ADDRESS, _ADDRESS),
+    "fmi2FreeFMUstate": (_ADDRESS, _ADDRESS),
+    "fmi2GetDirectionalDerivative": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
+    "fmi3SetFloat64": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
+    "fmi3GetFloat64": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
+    "fmi3DoStep": (_ADDRESS, _REAL, _REAL, c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS),
+    "fmi3GetFMUState": (_ADDRESS, _ADDRESS),
+    "fmi3SetFMUState": (_ADDRESS, _ADDRESS),
+    "fmi3FreeFMUState": (_ADDRESS, _ADDRESS),
+    "fmi3GetDirectionalDerivative": (
+        *(_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
+        *(_ADDRESS, _COUNT, _ADDRESS, _COUNT),
+    ),
+}
+
+
+def functions(table: InstanceTable) -> dict[str, Function]:
+    """The functions of the table, ready to be called.
+
+    Raises
+    ------
+    ValueError
+        The version of FMI is none that a kernel knows, or an address is missing.
+    """
+    if table.fmi_major not in FUNCTIONS:
+        raise ValueError(f"FMI {table.fmi_major} is not one that a kernel steps: {sorted(FUNCTIONS)}")
+    missing = [name for name in FUNCTIONS[table.fmi_major] if not table.functions.get(name)]
+    if missing:
+        raise ValueError(f"the function table has no {', '.join(missing)}")
+    return {
+        name: ctypes.CFUNCTYPE(c_int, *_ARGUMENTS[name])(table.functions[name])
+        for name in FUNCTIONS[table.fmi_major]
+    }
+
+
+def _checked(function: str, status: int) -> Failure | None:
+    return Failure(function, status) if status > WARNING else None
+
+
+class _SavedState:
+    """The one saved state of an instance: FMI hands out an address and takes it back for reuse."""
+
+    def __init__(self, component: int, take: Function, put: Function, free: Function) -> None:
+        self._component, self._take, self._put, self._free = component, take, put, free
+        self._address = c_void_p()
+
+    def __bool__(self) -> bool:
+        return bool(self._address)
+
+    def save(self) -> int:
+        return self._take(self._component, ctypes.addressof(self._address))
+
+    def restore(self) -> int:
+        return self._put(self._component, self._address)
+
+    def release(self) -> None:
+        if self._address:
+            self._free(self._component, ctypes.addressof(self._address))
+            self._address = c_void_p()
+
+
+class Fmi2Instance:
+    """FMI 2.0 co-simulation."""
+
+    get_function = "fmi2GetReal"
+
+    def __init__(self, table: InstanceTable) -> None:
+        self._component = table.component
+        self._functions = functions(table)
+        self._inputs = np.array(table.input_references, dtype=np.uint32)
+        self._told_order = 0  # the highest input derivative that the FMU may still act on
+        self._told_order_saved = 0
+        self._state = _SavedState(
+            table.component,
+            self._functions["fmi2GetFMUstate"],
+            self._functions["fmi2SetFMUstate"],
+            self._functions["fmi2FreeFMUstate"],
+        )
+
+    @property
+    def has_saved_state(self) -> bool:
+        return bool(self._state)
+
+    def set(self, references: References, values: Floats) -> Failure | None:
+        return self._call("fmi2SetReal", references.ctypes.data, references.size, values.ctypes.data)
+
+    def get(self, references: References, values: Floats) -> Failure | None:
+        return self._call("fmi2GetReal", references.ctypes.data, references.size, values.ctypes.data)
+
+    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+        if self._inputs.size:
+            failure = self.set(self._inputs, motion.value) or self._set_rates(motion)
+            if failure:
+                return failure
+        return self._call("fmi2DoStep", t, h, 0 if self._state else 1)
+
+    def _set_rates(self, motion: Motion) -> Failure | None:
+        # An order that was in effect is told once more, as zero: else the FMU might keep following it.
+        order = motion.order()
+        told = max(order, self._told_order)
+        if told == 0:
+            return None
+        orders = np.repeat(np.arange(1, told + 1, dtype=np.int32), self._inputs.size)
+        references = np.tile(self._inputs, told)
+        values = np.concatenate((motion.first, motion.second)[:told])
+        self._told_order = order
+        return self._call(
+            "fmi2SetRealInputDerivatives",
+            references.ctypes.data,
+            references.size,
+            orders.ctypes.data,
+            values.ctypes.data,
+        )
+
+    def save(self) -> Failure | None:
+        self._told_order_saved = self._told_order
+        return _checked("fmi2GetFMUstate", self._state.save())
+
+    def restore(self) -> Failure | None:
+        # Whether a state includes the input derivatives is the FMU's secret, so expect either.
+        self._told_order = max(self._told_order, self._told_order_saved)
+        return _checked("fmi2SetFMUstate", self._state.restore())
+
+    def release(self) -> None:
+        self._state.release()
+
+    def directional(
+        self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
+    ) -> Failure | None:
+        return self._call(
+            "fmi2GetDirectionalDerivative",
+            *(unknowns.ctypes.data, unknowns.size, knowns.ctypes.data, knowns.size),
+            *(seed.ctypes.data, sensitivity.ctypes.data),
+        )
+
+    def _call(self, name: str, *arguments: float) -> Failure | None:
+        return _checked(name, self._functions[name](self._component, *arguments))
+
+
+class Fmi3Instance:
+    """FMI 3.0 co-simulation without event mode and early return."""
+
+    get_function = "fmi3GetFloat64"
+
+    def __init__(self, table: InstanceTable) -> None:
+        self._component = table.component
+        self._functions = functions(table)
+        self._inputs = np.array(table.input_references, dtype=np.uint32)
+        self._has_environment = table.environment != 0
+        self._start = 0.0
+        self._motion: Motion | None = None  # while a step is under way
+        self._intermediate_failure: Failure | None = None
+        self._state = _SavedState(
+            table.component,
+            self._functions["fmi3GetFMUState"],
+            self._functions["fmi3SetFMUState"],
+            self._functions["fmi3FreeFMUState"],
+        )
+
+    @property
+    def has_saved_state(self) -> bool:
+        return bool(self._state)
+
+    def set(self, references: References, values: Floats) -> Failure | None:
+        return self._transfer("fmi3SetFloat64", references, values)
+
+    def get(self, references: References, values: Floats) -> Failure | None:
+        return self._transfer("fmi3GetFloat64", references, values)
+
+    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+        if self._inputs.size and (failure := self.set(self._inputs, motion.value)):
+            return failure
+        varies = motion.order() > 0
+        if varies and not self._has_environment:
+            return Failure("fmi3DoStep:intermediateUpdate", 3)
+        self._start, self._motion, self._intermediate_failure = t, motion if varies else None, None
+        failure = self._do_step(t, h)
+        self._motion = None
+        return self._intermediate_failure or failure
+
+    def _do_step(self, t: float, h: float) -> Failure | None:
+        event, terminate, early = c_bool(), c_bool(), c_bool()
+        reached = c_double()
+        flags = (ctypes.addressof(flag) for flag in (event, terminate, early, reached))
+        status = self._functions["fmi3DoStep"](self._component, t, h, not self._state, *flags)
+        if status > WARNING:
+            return Failure("fmi3DoStep", status)
+        if early:
+            return Failure("fmi3DoStep:earlyReturn", status)
+        if event:
+            return Failure("fmi3DoStep:eventHandlingNeeded", status)
+        if terminate:
+            return Failure("fmi3DoStep:terminateSimulation", status)
+        return None
+
+    def intermediate_update(self, time: float) -> None:
+        """The FMU asks, inside a step, for its inputs at `time`."""
+        if self._motion is not None:
+            failure = self.set(self._inputs, self._motion.at(time - self._start))
+            self._intermediate_failure = self._intermediate_failure or failure
+
+    def save(self) -> Failure | None:
+        return _checked("fmi3GetFMUState", self._state.save())
+
+    def restore(self) -> Failure | None:
+        return _checked("fmi3SetFMUState", self._state.restore())
+
+    def release(self) -> None:
+        self._state.release()
+
+    def directional(
+        self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
+    ) -> Failure | None:
+        status = self._functions["fmi3GetDirectionalDerivative"](
+            self._component,
+            *(unknowns.ctypes.data, unknowns.size, knowns.ctypes.data, knowns.size),
+            *(seed.ctypes.data, seed.size, sensitivity.ctypes.data, sensitivity.size),
+        )
+        return _checked("fmi3GetDirectionalDerivative", status)
+
+    def _transfer(self, name: str, references: References, values: Floats) -> Failure | None:
+        status = self._functions[name](
+            self._component, references.ctypes.data, references.size, values.ctypes.data, values.size
+        )
+        return _checked(name, status)
+
+
+IntermediateUpdate = ctypes.CFUNCTYPE(
+    *(None, c_void_p, c_double, c_bool, c_bool, c_bool, c_bool),
+    *(ctypes.POINTER(c_bool), ctypes.POINTER(c_double)),
+)
