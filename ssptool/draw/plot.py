@@ -60,7 +60,9 @@ FORMATS = (".png", ".svg", ".pdf")
 def check_plot_name(path: Path) -> None:
     """Raise ValueError if the ending of `path` names no picture format: better before a long run than after it."""
     if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"{path}: a plot is written as {', '.join(FORMATS)}, not as {path.suffix or 'a file without ending'}")
+        raise ValueError(
+            f"{path}: a plot is written as {', '.join(FORMATS)}, not as {path.suffix or 'a file without ending'}"
+        )
 
 
 def _units(curves: Sequence[Curve]) -> list[str]:

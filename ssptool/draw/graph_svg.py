@@ -1,0 +1,77 @@
+"""A system graph as a picture: components as boxes, wires, feedthrough inside the boxes, algebraic loops in red."""
+
+from collections.abc import Iterator, Mapping
+
+import networkx as nx
+
+from ssptool.draw.diagram import Box, Line, draw
+from ssptool.draw.graph_dot import loop_edges
+from ssptool.network.network import Network
+from ssptool.network.system_graph import SystemGraph
+
+INFLOWS = frozenset({"input", "parameter", "structuralParameter", "inout"})
+
+
+def graph_svg(graph: SystemGraph) -> str:
+    """Columns from left to right in the direction of the wires; the members of a cycle side by side by name."""
+    boxes = _boxes(graph)
+    marked = loop_edges(graph)
+    lines = [
+        Line(
+            (wire.source.component, wire.source.variable),
+            (wire.destination.component, wire.destination.variable),
+            (wire.source, wire.destination) in marked,
+        )
+        for wire in graph.network.wires
+        if wire.source.component in boxes and wire.destination.component in boxes
+    ]
+    inner = frozenset(
+        (source.component, source.variable, destination.variable)
+        for source, destination in marked
+        if source.component == destination.component
+    )
+    columns = [[boxes[name] for name in column] for column in _columns(graph.network, list(boxes))]
+    return draw(columns, lines, inner)
+
+
+def _boxes(graph: SystemGraph) -> Mapping[str, Box]:
+    boxes = {}
+    for component in graph.network.components.values():
+        inner = tuple(
+            (edge.source.variable, edge.destination.variable)
+            for edge in graph.feedthrough
+            if edge.source.component == component.name
+        )
+        used = {name for pair in inner for name in pair} | set(_wired(graph.network, component.name))
+        ports = [
+            port
+            for port in component.ports
+            if port.kind in ("input", "output") or port.signal.variable in used
+        ]
+        inputs = tuple(port.signal.variable for port in ports if port.kind in INFLOWS)
+        outputs = tuple(port.signal.variable for port in ports if port.kind not in INFLOWS)
+        boxes[component.name] = Box(component.name, inputs, outputs, inner)
+    return boxes
+
+
+def _wired(network: Network, component: str) -> Iterator[str]:
+    for wire in network.wires:
+        for signal in (wire.source, wire.destination):
+            if signal.component == component:
+                yield signal.variable
+
+
+def _columns(network: Network, names: list[str]) -> Iterator[list[str]]:
+    """Generations of the acyclic order; a cycle is laid out over as many columns as it has members."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_nodes_from(names)
+    graph.add_edges_from(
+        (wire.source.component, wire.destination.component)
+        for wire in network.wires
+        if wire.source.component and wire.destination.component
+    )
+    groups = nx.condensation(graph)
+    for generation in nx.topological_generations(groups):
+        members = [sorted(groups.nodes[group]["members"], key=names.index) for group in sorted(generation)]
+        for column in range(max(map(len, members))):
+            yield [group[column] for group in members if column < len(group)]

@@ -1,0 +1,33 @@
+"""How the parts of a system depend on each other, in one value: what `ssptool graph` shows."""
+
+from dataclasses import dataclass
+
+from ssptool.network.blocks import Block, evaluation_order
+from ssptool.network.cycles import ComponentCycle, Dependence, explain_cycles
+from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.network import Network
+
+
+@dataclass(frozen=True, slots=True)
+class SystemGraph:
+    """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
+
+    `feedthrough` holds every dependence of an output on an input at one instant.
+    """
+
+    network: Network
+    stage: Stage
+    cycles: tuple[ComponentCycle, ...]
+    feedthrough: tuple[Dependence, ...]
+    order: tuple[Block, ...]
+
+
+def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:
+    """The system graph of a network, at the communication points of co-simulation or at another stage."""
+    graph = dependency_graph(network, stage)
+    feedthrough = tuple(
+        Dependence(source, destination, "feedthrough", data["declared"])
+        for source, destination, data in graph.edges(data=True)
+        if data["kind"] == "feedthrough"
+    )
+    return SystemGraph(network, stage, explain_cycles(network, stage), feedthrough, evaluation_order(graph))
