@@ -1,0 +1,162 @@
+"""One document: its bytes, its tree, and the way back from an edited tree to bytes."""
+
+import re
+from enum import StrEnum
+from functools import cached_property
+from typing import TypeVar, cast
+from xml.parsers import expat
+
+from lxml import etree
+
+from ssptool.documents import ssb, ssd, ssm, ssv
+from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.documents.element import PARSER, Element
+from ssptool.documents.source import Source
+
+R = TypeVar("R", bound=Element)
+
+_BOM = b"\xef\xbb\xbf"
+_WIDE_ENCODINGS = (b"\xff\xfe", b"\xfe\xff", b"\x00<", b"<\x00")
+_DECLARED_ENCODING = re.compile(rb"""<\?xml[^>]*?\sencoding\s*=\s*["']([^"']*)["']""")
+
+
+class Format(StrEnum):
+    """The kinds of documents, by the usual ending of their file names."""
+
+    SSD = "ssd"
+    SSV = "ssv"
+    SSM = "ssm"
+    SSB = "ssb"
+
+
+ROOTS: dict[type[Element], Format] = {
+    ssd.SystemStructureDescription: Format.SSD,
+    ssv.ParameterSet: Format.SSV,
+    ssm.ParameterMapping: Format.SSM,
+    ssb.SignalDictionary: Format.SSB,
+}
+
+
+class Document:
+    """An XML file of an archive: `name` is its path there, `source` its bytes as read, `root` its tree, to be edited.
+
+    Raises
+    ------
+    InvalidDocument
+        The bytes are not UTF-8 (XML-002), contain a DTD (XML-011), or are not well-formed (XML-001).
+    """
+
+    def __init__(self, name: str, source: bytes) -> None:
+        self.name = name
+        self.source = source
+        _require_utf8(name, source)
+        _refuse_dtd(name, source)
+        self.root = _parse(name, source)
+        self._source = Source(source, self.root)
+
+    def __repr__(self) -> str:
+        return f"<Document {self.name}>"
+
+    @cached_property
+    def format(self) -> Format | None:
+        """What the root element says; None if it is not the root of an SSP document."""
+        return ROOTS.get(type(self.root))
+
+    @property
+    def version(self) -> str:
+        """The root's `version`, not checked; empty if there is none."""
+        return self.root.get("version", "")
+
+    def root_as(self, kind: type[R]) -> R:
+        """The root, if it is of this kind.
+
+        Raises
+        ------
+        InvalidDocument
+            It is not (XML-003).
+        """
+        if not isinstance(self.root, kind):
+            position = Position(self.name, self.line_of(self.root), "/")
+            raise InvalidDocument(
+                error(
+                    "XML-003",
+                    position,
+                    f"the root element is {self.root.tag}, not {kind.qualified_name}",
+                    "check the namespace and that the file is of the kind that the reference to it says",
+                )
+            )
+        return self.root
+
+    @property
+    def structure(self) -> ssd.SystemStructureDescription:
+        """The root of an SSD; see `root_as`."""
+        return self.root_as(ssd.SystemStructureDescription)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the tree was edited."""
+        return self.to_bytes() != self.source
+
+    def to_bytes(self) -> bytes:
+        """The document with the edits of the tree; bytes that no edit concerns are those of `source`."""
+        return self._source.to_bytes()
+
+    def line_of(self, element: etree._Element) -> int:
+        """The line on which the start tag of an element begins, from 1; 0 if it was added since reading."""
+        return self._source.line_of(element)
+
+
+def _line_at(source: bytes, offset: int) -> int:
+    return source.count(b"\n", 0, offset) + 1
+
+
+def _require_utf8(name: str, source: bytes) -> None:
+    advice = "save the file as UTF-8, and declare no other encoding"
+    if source.startswith(_WIDE_ENCODINGS):
+        raise InvalidDocument(error("XML-002", Position(name, 1), "the file is UTF-16, not UTF-8", advice))
+    declared = _DECLARED_ENCODING.match(source.removeprefix(_BOM))
+    if declared and declared[1].upper() != b"UTF-8":
+        encoding = declared[1].decode("ascii", "replace")
+        message = f"the declared encoding is {encoding}, not UTF-8"
+        raise InvalidDocument(error("XML-002", Position(name, 1), message, advice))
+    try:
+        source.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        position = Position(name, _line_at(source, problem.start))
+        message = f"the byte 0x{source[problem.start]:02X} is not valid UTF-8 here"
+        raise InvalidDocument(error("XML-002", position, message, advice)) from None
+
+
+def _refuse_dtd(name: str, source: bytes) -> None:
+    """Stop at a document type declaration, before any entity of it could be expanded."""
+
+    def refuse(*_: object) -> None:
+        raise InvalidDocument(
+            error(
+                "XML-011",
+                Position(name, reader.CurrentLineNumber),
+                "the file has a document type declaration (DTD)",
+                "delete <!DOCTYPE …> and write the entities out",
+            )
+        )
+
+    reader = expat.ParserCreate()
+    reader.StartDoctypeDeclHandler = refuse
+    try:
+        reader.Parse(source, True)
+    except expat.ExpatError as problem:
+        # Not well-formed: lxml tells better what is wrong, but it is never stricter than what was refused here.
+        _parse(name, source)
+        message = expat.ErrorString(problem.code)
+        raise InvalidDocument(_malformed(name, problem.lineno, message)) from None
+
+
+def _parse(name: str, source: bytes) -> Element:
+    try:
+        return cast(Element, etree.fromstring(source, PARSER, base_url=name))
+    except etree.XMLSyntaxError as problem:
+        raise InvalidDocument(_malformed(name, problem.lineno or 1, problem.msg or "empty")) from None
+
+
+def _malformed(name: str, line: int, message: str):  # type: ignore[no-untyped-def]
+    return error("XML-001", Position(name, line), f"not well-formed XML: {message}", "correct the syntax")

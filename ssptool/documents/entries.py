@@ -1,0 +1,179 @@
+"""Where the files of an archive are: in a zip, in a folder, or around a lone SSD."""
+
+import os
+import tempfile
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
+from ssptool.documents.uri import unsafe
+
+STANDARD_FOLDERS = ("resources", "documentation", "extra")
+_MIB = 2**20
+# Below this size the ratio says nothing: a small file of zeros is harmless.
+_RATIO_MATTERS_FROM = 16 * _MIB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a zip may ask of the machine: number of entries, bytes unpacked in total, and per packed byte."""
+
+    entries: int = 50_000
+    unpacked_bytes: int = 16 * 1024 * _MIB
+    ratio: float = 250.0
+
+
+class MissingEntry(LookupError):
+    """A name that the archive does not have."""
+
+    def __init__(self, name: str, archive: Path) -> None:
+        super().__init__(f"{archive} has no entry {name!r}")
+        self.name = name
+        self.archive = archive
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Entries(Protocol):
+    """Files by name; names have forward slashes and are relative to the root of the archive."""
+
+    def names(self) -> tuple[str, ...]: ...
+    def has(self, name: str) -> bool: ...
+    def read(self, name: str) -> bytes: ...
+    def local_path(self, name: str) -> Path: ...
+    def close(self) -> None: ...
+
+
+class FolderEntries:
+    """An unpacked archive; with `lone`, only that SSD, what stands in the standard folders, and what is asked for."""
+
+    def __init__(self, base: Path, lone: str | None = None) -> None:
+        self._base = base
+        self._lone = lone
+
+    def names(self) -> tuple[str, ...]:
+        if self._lone is None:
+            return tuple(sorted(self._below(self._base)))
+        below = (name for folder in STANDARD_FOLDERS for name in self._below(self._base / folder))
+        return (self._lone, *sorted(below))
+
+    def has(self, name: str) -> bool:
+        return unsafe(name) is None and (self._base / name).is_file()
+
+    def read(self, name: str) -> bytes:
+        return self.local_path(name).read_bytes()
+
+    def local_path(self, name: str) -> Path:
+        if not self.has(name):
+            raise MissingEntry(name, self._base)
+        return self._base / name
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+    def _below(self, folder: Path) -> Iterator[str]:
+        for parent, folders, files in os.walk(folder):
+            folders.sort()
+            for file in files:
+                yield (Path(parent) / file).relative_to(self._base).as_posix()
+
+
+class ZipEntries:
+    """A zip; files that must be on disk are unpacked, one at a time, into a private temporary folder."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self._path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as problem:
+            raise InvalidDocument(_unreadable(path.name, str(problem))) from None
+        self._infos = {info.filename: info for info in self._zip.infolist() if not info.is_dir()}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        if problems := tuple(_problems(path.name, self._zip.infolist(), limits)):
+            self._zip.close()
+            raise InvalidDocument(*problems)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._infos)
+
+    def has(self, name: str) -> bool:
+        return name in self._infos
+
+    def info(self, name: str) -> zipfile.ZipInfo:
+        try:
+            return self._infos[name]
+        except KeyError:
+            raise MissingEntry(name, self._path) from None
+
+    def read(self, name: str) -> bytes:
+        info = self.info(name)
+        try:
+            return self._zip.read(info)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as problem:
+            raise InvalidDocument(_unreadable(name, str(problem) or type(problem).__name__)) from None
+
+    def local_path(self, name: str) -> Path:
+        content_of = self.info(name)
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="ssptool-", ignore_cleanup_errors=True)
+        path = Path(self._folder.name, *content_of.filename.split("/"))
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.read(name))
+        return path
+
+    def close(self) -> None:
+        self._zip.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _unreadable(file: str, reason: str) -> Diagnostic:
+    message = f"not a readable zip archive: {reason or 'it ends too early'}"
+    return error("PKG-001", Position(file), message, "pack or download the file again")
+
+
+def _problems(file: str, infos: list[zipfile.ZipInfo], limits: Limits) -> Iterator[Diagnostic]:
+    yield from _exceeded(file, infos, limits)
+    for name, count in Counter(info.filename for info in infos).items():
+        if count > 1:
+            yield error("PKG-021", Position(name), f"{count} entries have this name", "keep one of them")
+    for info in infos:
+        # zipfile cuts names at a zero byte and knows no other encryption than that of flag bit 0.
+        name = info.orig_filename
+        if reason := unsafe(name):
+            yield error(
+                "PKG-020",
+                Position(name),
+                f"the name of this entry {reason}",
+                "pack again with relative names",
+            )
+        elif "." in name.split("/") or "" in name.rstrip("/").split("/"):
+            yield error(
+                "PKG-021", Position(name), "the name has an empty or '.' part", "pack again with plain names"
+            )
+        if info.flag_bits & 0x2041:
+            yield error("PKG-003", Position(name), "the entry is encrypted", "pack again without a password")
+        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            method = zipfile.compressor_names.get(info.compress_type, str(info.compress_type))
+            message = f"the entry is compressed by the method {method}; SSP allows stored and deflated"
+            yield error("PKG-002", Position(name), message, "pack again with plain zip compression")
+
+
+def _exceeded(file: str, infos: list[zipfile.ZipInfo], limits: Limits) -> Iterator[Diagnostic]:
+    unpacked = sum(info.file_size for info in infos)
+    packed = sum(info.compress_size for info in infos)
+    for what, value, limit in (
+        ("entries", len(infos), limits.entries),
+        ("bytes unpacked", unpacked, limits.unpacked_bytes),
+        ("bytes unpacked per packed byte", unpacked // max(packed, 1), limits.ratio),
+    ):
+        if value > limit and (value != unpacked // max(packed, 1) or unpacked >= _RATIO_MATTERS_FROM):
+            message = f"the archive has {value} {what}, more than the limit of {limit:.0f}"
+            yield error("PKG-024", Position(file), message, "if you trust it, open it with greater limits")

@@ -1,0 +1,87 @@
+"""From the URI references in documents to entries of the archive (SSP 2.0, section 5.4; RFC 3986)."""
+
+import re
+from urllib.parse import unquote
+
+_REFERENCE = re.compile(
+    r"(?:(?P<scheme>[^:/?#]+):)?(?P<authority>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?"
+)
+_DRIVE = re.compile(r"[A-Za-z]:")
+_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+class UnresolvableUri(ValueError):
+    """A URI that does not lead to an entry of the archive: `uri` and the `reason`."""
+
+    def __init__(self, uri: str, reason: str) -> None:
+        super().__init__(f"cannot resolve the URI {uri!r}: {reason}")
+        self.uri = uri
+        self.reason = reason
+
+
+def unsafe(name: str) -> str | None:
+    """Why a path must not be used as the name of an entry; None if it may."""
+    if not name or name.startswith("/"):
+        return "is absolute" if name else "is empty"
+    if "\\" in name:
+        return "contains a backslash"
+    if _DRIVE.match(name):
+        return "starts with a drive letter"
+    if any(ord(character) < 32 or ord(character) == 127 for character in name):
+        return "contains a control character"
+    return "contains '..'" if ".." in name.split("/") else None
+
+
+def resolve(base: str, uri: str) -> str:
+    """The name of the entry to which `uri` leads, as used in the document that is the entry `base`.
+
+    The empty reference is the document itself. A fragment is not looked at: it points to something inside.
+
+    Raises
+    ------
+    UnresolvableUri
+        The URI has a scheme, an authority or a query, is absolute, or leaves the archive.
+    """
+    parts = _REFERENCE.match(uri.strip(" \t\r\n"))
+    assert parts is not None  # every part is optional
+    for part, reason in (
+        ("scheme", "only relative URIs are supported, and this one has a scheme"),
+        ("authority", "only relative URIs are supported, and this one names a host"),
+        ("query", "a query means nothing inside an archive"),
+    ):
+        if parts[part] is not None:
+            raise UnresolvableUri(uri, reason)
+    path = parts["path"]
+    if path.startswith("/"):
+        raise UnresolvableUri(uri, "it is absolute; write it relative to the document")
+    if _BAD_ESCAPE.search(path):
+        raise UnresolvableUri(uri, "it has a '%' that is not followed by two hexadecimal digits")
+    if not path:
+        return base
+    name = _merged(base, uri, [_decoded(segment, uri) for segment in path.split("/")])
+    if reason := unsafe(name):
+        raise UnresolvableUri(uri, f"the name {name!r} {reason}")
+    return name
+
+
+def _decoded(segment: str, uri: str) -> str:
+    try:
+        decoded = unquote(segment, errors="strict")
+    except UnicodeDecodeError:
+        raise UnresolvableUri(uri, "its percent-encoded bytes are not UTF-8") from None
+    if "/" in decoded or "\\" in decoded:
+        raise UnresolvableUri(uri, "a part of it contains a slash or backslash")
+    return decoded
+
+
+def _merged(base: str, uri: str, segments: list[str]) -> str:
+    """Merge with the folder of `base` and remove dot segments, never above the root of the archive."""
+    path = base.split("/")[:-1]
+    for segment in segments:
+        if segment == "..":
+            if not path:
+                raise UnresolvableUri(uri, "it leads out of the archive")
+            path.pop()
+        elif segment not in ("", "."):
+            path.append(segment)
+    return "/".join(path)
