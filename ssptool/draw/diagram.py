@@ -44,9 +44,7 @@ class Point:
     y: float
 
 
-def draw(
-    columns: Sequence[Sequence[Box]], lines: Sequence[Line], marked_inner: frozenset[tuple[str, str, str]]
-) -> str:
+def draw(columns: Sequence[Sequence[Box]], lines: Sequence[Line], marked_inner: frozenset[tuple[str, str, str]]) -> str:
     """The SVG text. `marked_inner` holds (box, input, output) of the inner dependencies to draw in the alarm colour."""
     corners = _place(columns)
     boxes = {box.name: box for column in columns for box in column}
@@ -117,9 +115,7 @@ def _defs(root: etree._Element) -> None:
         etree.SubElement(marker, "path", d="M0,0 L8,4 L0,8 z", fill=colour)
 
 
-def _text(
-    parent: etree._Element, at: Point, text: str, anchor: str, size: int, weight: str = "normal"
-) -> None:
+def _text(parent: etree._Element, at: Point, text: str, anchor: str, size: int, weight: str = "normal") -> None:
     node = etree.SubElement(parent, "text", x=f"{at.x:g}", y=f"{at.y:g}", fill=INK)
     node.set("text-anchor", anchor)
     node.set("font-size", str(size))
@@ -127,9 +123,7 @@ def _text(
     node.text = text
 
 
-def _path(
-    parent: etree._Element, d: str, colour: str, width: float, arrow: str = "", dashes: str = ""
-) -> None:
+def _path(parent: etree._Element, d: str, colour: str, width: float, arrow: str = "", dashes: str = "") -> None:
     node = etree.SubElement(parent, "path", d=d, fill="none", stroke=colour)
     node.set("stroke-width", f"{width:g}")
     if arrow:
@@ -164,9 +158,7 @@ def _box(root: etree._Element, box: Box, corner: Point, marked: frozenset[tuple[
         _path(root, d, ALARM if alarm else QUIET, 1.8 if alarm else 1.0, dashes="4 3")
 
 
-def _line(
-    root: etree._Element, line: Line, start: Point, end: Point, lane: int | None, bottom: float
-) -> None:
+def _line(root: etree._Element, line: Line, start: Point, end: Point, lane: int | None, bottom: float) -> None:
     colour, arrow, width = (ALARM, "alarm", 2.0) if line.marked else (INK, "arrow", 1.3)
     if lane is None:
         reach = max(40.0, (end.x - start.x) / 2)

@@ -15,9 +15,7 @@ def graph_dot(graph: SystemGraph) -> str:
         lines += [f"  {line}" for line in _cluster(number, component)]
     lines += [f"  {_quoted(str(port.signal))};" for port in graph.network.ports]
     for edge in graph.feedthrough:
-        lines.append(
-            _edge(edge.source, edge.destination, "dashed", (edge.source, edge.destination) in marked)
-        )
+        lines.append(_edge(edge.source, edge.destination, "dashed", (edge.source, edge.destination) in marked))
     for wire in graph.network.wires:
         lines.append(_edge(wire.source, wire.destination, "solid", (wire.source, wire.destination) in marked))
     return "\n".join([*lines, "}"])

@@ -22,17 +22,14 @@ def graph_json(graph: SystemGraph) -> str:
         ],
         "cycles": [_cycle(cycle) for cycle in graph.cycles],
         "order": [
-            {"signals": [str(s) for s in block.signals], "torn": [str(s) for s in block.torn]}
-            for block in graph.order
+            {"signals": [str(s) for s in block.signals], "torn": [str(s) for s in block.torn]} for block in graph.order
         ],
     }
     return json.dumps(content, indent=2, ensure_ascii=False)
 
 
 def _component(component: Component) -> dict[str, Any]:
-    ports = [
-        {"name": p.signal.variable, "kind": p.kind, "type": p.type, "unit": p.unit} for p in component.ports
-    ]
+    ports = [{"name": p.signal.variable, "kind": p.kind, "type": p.type, "unit": p.unit} for p in component.ports]
     return {
         "name": component.name,
         "source": component.source,

@@ -43,11 +43,7 @@ def _boxes(graph: SystemGraph) -> Mapping[str, Box]:
             if edge.source.component == component.name
         )
         used = {name for pair in inner for name in pair} | set(_wired(graph.network, component.name))
-        ports = [
-            port
-            for port in component.ports
-            if port.kind in ("input", "output") or port.signal.variable in used
-        ]
+        ports = [port for port in component.ports if port.kind in ("input", "output") or port.signal.variable in used]
         inputs = tuple(port.signal.variable for port in ports if port.kind in INFLOWS)
         outputs = tuple(port.signal.variable for port in ports if port.kind not in INFLOWS)
         boxes[component.name] = Box(component.name, inputs, outputs, inner)

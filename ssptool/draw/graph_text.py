@@ -25,10 +25,7 @@ def graph_text(graph: SystemGraph) -> str:
 def _component(component: Component) -> Iterator[str]:
     yield f"{component.name}  ({component.source}, FMI {component.description.fmi_version})"
     for kind in dict.fromkeys(port.kind for port in component.ports):
-        ports = (
-            f"{p.signal.variable} [{p.unit}]" if p.unit else p.signal.variable
-            for p in component.of_kind(kind)
-        )
+        ports = (f"{p.signal.variable} [{p.unit}]" if p.unit else p.signal.variable for p in component.of_kind(kind))
         yield f"  {kind}: {', '.join(ports)}"
 
 
