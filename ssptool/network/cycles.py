@@ -1,0 +1,132 @@
+"""Cycles at two levels: components that feed each other, and signals that need each other at one instant.
+
+A component cycle decides how a master algorithm couples; an algebraic loop has to be solved. The first does
+not imply the second: an output that does not depend on an input lets the loop be evaluated in sequence.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import networkx as nx
+
+from ssptool.network.blocks import Block, evaluation_order
+from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.network import Network
+from ssptool.network.signals import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Dependence:
+    """An edge of the dependency graph.
+
+    `declared` is False if the FMU does not say what `destination` depends on.
+    """
+
+    source: Signal
+    destination: Signal
+    kind: str
+    declared: bool = True
+
+    def __str__(self) -> str:
+        if self.kind == "wire":
+            return f"{self.source} is connected to {self.destination}"
+        if self.declared:
+            return f"{self.destination} depends on {self.source}"
+        return f"{self.destination} may depend on {self.source} (its FMU declares no dependencies)"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Independence:
+    """A declared fact: this output does not depend on this input of the same component at one instant."""
+
+    output: Signal
+    input: Signal
+
+    def __str__(self) -> str:
+        return f"{self.output} does not depend on {self.input}"
+
+
+@dataclass(frozen=True, slots=True)
+class AlgebraicLoop:
+    """A block that is a loop, and the edges that close it, in evaluation order."""
+
+    block: Block
+    closed_by: tuple[Dependence, ...]
+
+    @property
+    def outputs(self) -> tuple[Signal, ...]:
+        """Those of its signals that components compute, sorted: the unknowns of the loop."""
+        return tuple(sorted({edge.destination for edge in self.closed_by if edge.kind == "feedthrough"}))
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        return tuple(sorted({signal.component for signal in self.block.signals}))
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentCycle:
+    """Components that feed each other, the algebraic loops among them, and, if there is none, why not."""
+
+    components: tuple[str, ...]
+    loops: tuple[AlgebraicLoop, ...]
+    broken_by: tuple[Independence, ...]
+
+
+def algebraic_loops(graph: "nx.DiGraph[Signal]") -> tuple[AlgebraicLoop, ...]:
+    """The loops of a dependency graph in evaluation order."""
+    return tuple(
+        AlgebraicLoop(block, tuple(_dependences(graph, block))) for block in evaluation_order(graph) if block.is_loop
+    )
+
+
+def _dependences(graph: "nx.DiGraph[Signal]", block: Block) -> Iterator[Dependence]:
+    place = {signal: number for number, signal in enumerate(block.signals)}
+    edges = graph.subgraph(block.signals).edges(data=True)
+    for source, destination, data in sorted(edges, key=lambda edge: (place[edge[1]], place[edge[0]])):
+        yield Dependence(source, destination, data["kind"], data.get("declared", True))
+
+
+def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
+    """Sets of components that feed each other, directly or through others; sorted."""
+    graph: nx.DiGraph[str] = nx.DiGraph()
+    graph.add_edges_from(
+        (wire.source.component, wire.destination.component)
+        for wire in network.wires
+        if wire.source.component and wire.destination.component
+    )
+    return tuple(
+        sorted(
+            tuple(sorted(names))
+            for names in nx.strongly_connected_components(graph)
+            if len(names) > 1 or any(graph.has_edge(name, name) for name in names)
+        )
+    )
+
+
+def explain_cycles(network: Network, stage: Stage) -> tuple[ComponentCycle, ...]:
+    """Every component cycle with its algebraic loops, or with the declared independences that prevent one."""
+    graph = dependency_graph(network, stage)
+    loops = algebraic_loops(graph)
+    cycles = []
+    for components in component_cycles(network):
+        members = set(components)
+        inside = tuple(loop for loop in loops if members.issuperset(loop.components))
+        broken_by = () if inside else tuple(sorted(_independences(graph, members)))
+        cycles.append(ComponentCycle(components, inside, broken_by))
+    return tuple(cycles)
+
+
+def _independences(graph: "nx.DiGraph[Signal]", members: set[str]) -> Iterator[Independence]:
+    """Pairs of one component, each of which would close a loop if the output needed the input."""
+    inputs: dict[str, list[Signal]] = {name: [] for name in sorted(members)}
+    outputs: dict[str, list[Signal]] = {name: [] for name in sorted(members)}
+    for signal in graph:
+        if signal.component in members:
+            wired = any(data["kind"] == "wire" for _, _, data in graph.in_edges(signal, data=True))
+            (inputs if wired else outputs)[signal.component].append(signal)
+    for name, candidates in outputs.items():
+        for output in candidates:
+            leads_to = nx.descendants(graph, output)
+            for arriving in inputs[name]:
+                if arriving in leads_to and not graph.has_edge(arriving, output):
+                    yield Independence(output, arriving)

@@ -1,0 +1,191 @@
+"""Evaluation order, tearing and cycles, on systems whose structure is known."""
+
+import networkx as nx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from small import component, dual_mass, network, signal
+
+from ssptool.network.blocks import evaluation_order
+from ssptool.network.cycles import algebraic_loops, component_cycles, explain_cycles
+from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.signals import Signal
+from ssptool.network.tearing import EXACT_LIMIT, sequence, tear
+
+STAGES = list(Stage)
+
+
+def loops(system, stage=Stage.COMMUNICATION):
+    return algebraic_loops(dependency_graph(system, stage))
+
+
+def names(signals):
+    return [str(each) for each in signals]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("declared", [("x1", "v1", "a1"), None], ids=["declared", "undeclared"])
+def test_the_coupled_masses_form_one_algebraic_loop(stage, declared):
+    (loop,) = loops(dual_mass(declared), stage)
+    assert names(loop.outputs) == ["System1.a1", "System2.F"]
+    assert names(loop.block.torn) == ["System1.a1"]
+    assert names(loop.block.signals) == ["System2.a1", "System2.F", "System1.F", "System1.a1"]
+
+
+def test_a_loop_tells_the_dependencies_that_close_it():
+    (loop,) = loops(dual_mass())
+    assert [str(edge) for edge in loop.closed_by] == [
+        "System1.a1 is connected to System2.a1",
+        "System2.F depends on System2.a1",
+        "System2.F is connected to System1.F",
+        "System1.a1 depends on System1.F",
+    ]
+    (loop,) = loops(dual_mass(None))
+    assert "System2.F may depend on System2.a1 (its FMU declares no dependencies)" in map(str, loop.closed_by)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_without_flange_mass_the_components_form_a_cycle_but_no_loop(stage):
+    system = dual_mass(["x1", "v1"])
+    assert loops(system, stage) == ()
+    (cycle,) = explain_cycles(system, stage)
+    assert cycle.components == ("System1", "System2")
+    assert cycle.loops == ()
+    # Any of these dependencies would close a loop.
+    assert [str(fact) for fact in cycle.broken_by] == [
+        "System1.v1 does not depend on System1.F",
+        "System1.x1 does not depend on System1.F",
+        "System2.F does not depend on System2.a1",
+    ]
+
+
+def test_without_loop_every_output_follows_from_earlier_ones():
+    order = [
+        str(signal)
+        for block in evaluation_order(dependency_graph(dual_mass(["x1", "v1"]), Stage.COMMUNICATION))
+        for signal in block.signals
+    ]
+    assert order.index("System1.x1") < order.index("System2.F") < order.index("System1.a1") < order.index("System2.a1")
+
+
+def test_a_component_cycle_with_a_loop_carries_it():
+    (cycle,) = explain_cycles(dual_mass(), Stage.COMMUNICATION)
+    assert [names(loop.outputs) for loop in cycle.loops] == [["System1.a1", "System2.F"]]
+    assert cycle.broken_by == ()
+
+
+def test_a_chain_has_no_component_cycle():
+    chain = [component(f"C{i}", ["u"], ["y"]) for i in range(4)]
+    system = network(chain, [f"C{i}.y -> C{i + 1}.u" for i in range(3)])
+    assert component_cycles(system) == ()
+    assert explain_cycles(system, Stage.COMMUNICATION) == ()
+
+
+def test_a_component_that_feeds_itself_is_a_cycle():
+    system = network([component("A", ["u"], {"y": ["u"]})], ["A.y -> A.u"])
+    assert component_cycles(system) == (("A",),)
+    assert names(loops(system)[0].block.signals) == ["A.u", "A.y"]
+
+
+def test_two_separate_loops_are_two_blocks():
+    parts = [component(f"C{i}", ["u"], {"y": ["u"]}) for i in range(4)]
+    system = network(parts, ["C0.y -> C1.u", "C1.y -> C0.u", "C2.y -> C3.u", "C3.y -> C2.u"])
+    assert [names(loop.outputs) for loop in loops(system)] == [["C0.y", "C1.y"], ["C2.y", "C3.y"]]
+
+
+def graph_of(pairs):
+    graph = nx.DiGraph()
+    graph.add_edges_from((Signal("", str(a)), Signal("", str(b))) for a, b in pairs)
+    return graph
+
+
+def test_one_hub_tears_a_wheel():
+    """All cycles of a wheel pass its hub."""
+    wheel = graph_of([("hub", i) for i in range(8)] + [(i, "hub") for i in range(8)])
+    assert names(tear(wheel)) == ["hub"]
+
+
+def test_a_complete_graph_needs_all_but_one():
+    """Any two vertices of it form a cycle."""
+    complete = graph_of((a, b) for a in "abcdef" for b in "abcdef" if a != b)
+    assert len(tear(complete)) == 5
+
+
+def test_disjoint_cycles_need_one_each_even_beyond_the_exact_limit():
+    number = EXACT_LIMIT + 8
+    cycles = graph_of(
+        edge for i in range(number) for edge in [(f"{i}a", f"{i}b"), (f"{i}b", f"{i}c"), (f"{i}c", f"{i}a")]
+    )
+    assert len(tear(cycles)) == number
+
+
+def test_of_equal_choices_the_first_name_is_torn():
+    assert names(tear(graph_of(["cb", "ba", "ac"]))) == ["a"]
+
+
+SIGNALS = st.integers(0, 25).map(lambda n: Signal(f"C{n % 5}", f"x{n}"))
+EDGES = st.lists(st.tuples(SIGNALS, SIGNALS), max_size=120)
+
+
+@given(EDGES)
+def test_without_its_torn_signals_a_graph_has_no_cycle(edges):
+    graph = nx.DiGraph(edges)
+    torn = tear(graph)
+    rest = graph.subgraph(set(graph) - set(torn))
+    assert nx.is_directed_acyclic_graph(rest)
+    assert list(torn) == sorted(set(torn))
+
+
+@given(EDGES)
+def test_no_torn_signal_is_superfluous(edges):
+    graph = nx.DiGraph(edges)
+    torn = set(tear(graph))
+    for each in torn:
+        assert not nx.is_directed_acyclic_graph(graph.subgraph(set(graph) - torn | {each}))
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=25))
+def test_small_graphs_are_torn_in_the_fewest_places(pairs):
+    graph = graph_of(pairs)
+    fewer = len(tear(graph)) - 1
+    subsets = [[]]
+    for node in graph:
+        subsets += [[*subset, node] for subset in subsets]
+    for subset in subsets:
+        if len(subset) <= fewer:
+            assert not nx.is_directed_acyclic_graph(graph.subgraph(set(graph) - set(subset)))
+
+
+@given(EDGES)
+def test_every_edge_leads_forward_or_stays_in_its_block(edges):
+    graph = nx.DiGraph(edges)
+    blocks = evaluation_order(graph)
+    place = {each: number for number, block in enumerate(blocks) for each in block.signals}
+    assert sorted(place) == sorted(graph)
+    assert all(place[source] <= place[destination] for source, destination in graph.edges)
+    for block in blocks:
+        looped = len(block.signals) > 1 or graph.has_edge(block.signals[0], block.signals[0])
+        assert block.is_loop is looped
+
+
+@given(EDGES)
+def test_within_a_loop_every_signal_follows_from_guesses_and_earlier_ones(edges):
+    graph = nx.DiGraph(edges)
+    for block in evaluation_order(graph):
+        known = set(block.torn)
+        for each in block.signals:
+            inside = set(graph.predecessors(each)) & set(block.signals)
+            assert inside <= known
+            known.add(each)
+
+
+@given(EDGES, st.randoms())
+def test_the_order_does_not_depend_on_the_order_of_the_edges(edges, random):
+    shuffled = list(edges)
+    random.shuffle(shuffled)
+    assert evaluation_order(nx.DiGraph(edges)) == evaluation_order(nx.DiGraph(shuffled))
+
+
+def test_a_sequence_ends_with_the_torn_signals():
+    ring = graph_of(["ab", "bc", "ca"])
+    assert names(sequence(ring, [signal("a")])) == ["b", "c", "a"]
