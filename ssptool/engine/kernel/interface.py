@@ -29,9 +29,7 @@ class Code(IntEnum):
     """How an operation ended."""
 
     OK = 0
-    FMI = (
-        1  # an FMI function returned something worse than a warning: see `instance`, `function`, `fmi_status`
-    )
+    FMI = 1  # a function returned worse than a warning: see `instance`, `function`, `fmi_status`
     LOOP = 2  # an algebraic loop was not solved by the chord iteration: see `loop`
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
 
@@ -278,7 +276,7 @@ class Kernel(Protocol):
     # -- algebraic loops -------------------------------------------------------------------------------------
 
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
-        """g(x): the torn slots as the body returns them for the guess x. `values` holds what follows from x."""
+        """g(x): the torn slots as the body returns them for x. `values` then holds what follows from x."""
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
         """dg/dx · seed, by the FMUs' directional derivatives, at the point of the last evaluation."""

@@ -1,0 +1,435 @@
+"""The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation."""
+
+import contextlib
+import ctypes
+import tempfile
+import zipfile
+from abc import ABC, abstractmethod
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Self
+
+import fmpy
+from fmpy import fmi2, fmi3
+from fmpy.fmi1 import FMICallException
+
+from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu, Value, Variable
+from ssptool.fmu.messages import STATUS, Log, fmi2_callbacks, fmi3_logger
+
+FATAL = STATUS.index("fatal")
+
+
+class MissingBinary(Exception):
+    """The FMU brings no binary for this platform."""
+
+    def __init__(self, path: Path, wanted: str, present: tuple[str, ...]) -> None:
+        has = f"has binaries for {', '.join(present)}" if present else "has no binaries at all"
+        super().__init__(f"{path}: no {wanted}: the FMU {has}; ask for one that was built for this platform")
+        self.path = path
+        self.wanted = wanted
+        self.present = present
+
+
+class UnsupportedFmu(Exception):
+    """The FMU is fine, but of a kind that cannot be co-simulated here."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class UnloadableBinary(Exception):
+    """The operating system refuses the binary, or FMI functions are missing in it."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: the binary cannot be loaded: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class FmiError(Exception):
+    """An FMI function of an instance returned something worse than a warning."""
+
+    def __init__(self, instance: str, function: str, status: int, messages: tuple[str, ...]) -> None:
+        said = "".join(f"\n  {message}" for message in messages[-5:])
+        super().__init__(f"{instance}: {function} returned {STATUS[status]}{said}")
+        self.instance = instance
+        self.function = function
+        self.status = status
+        self.messages = messages
+
+
+class FmuInstance(ABC):
+    """One running FMU. `functions` and `component` are what a kernel steps it by.
+
+    A status worse than a warning raises `FmiError`. As a context manager it terminates and frees itself.
+    """
+
+    _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
+
+    def __init__(self, name: str, variables: Mapping[str, Variable], slave: Any, log: Log) -> None:
+        self.name = name
+        self._variables = variables
+        self._slave = slave
+        self._log = log
+        self._initialized = False
+        self._fatal = False
+        self._freed = False
+
+    @property
+    def component(self) -> int:
+        """The address that instantiation returned."""
+        return int(self._slave.component)
+
+    @property
+    def functions(self) -> Mapping[str, int]:
+        """FMI function name → address in the loaded binary, for all functions of co-simulation."""
+        names = (name for name in dir(self._slave) if name.startswith(("fmi2", "fmi3")))
+        return {name: _address(getattr(self._slave.dll, name)) for name in names}
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What the FMU logged: the latest lines, oldest first."""
+        return tuple(self._log)
+
+    @abstractmethod
+    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
+        """State the experiment [s] and enter initialization mode."""
+
+    def exit_initialization(self) -> None:
+        with self._checked():
+            self._slave.exitInitializationMode()
+        self._initialized = True
+
+    def set(self, values: Mapping[str, Value]) -> None:
+        """Set variables by name, each with the machine type that it has.
+
+        Raises
+        ------
+        KeyError
+            The FMU has no such variable.
+        TypeError, OverflowError
+            The value is not of the variable's type, or out of its machine type's range.
+        """
+        for kind, group in self._by_type(values).items():
+            suffix = self._suffix[kind]
+            fitting = [_fitting(variable.name, suffix, values[variable.name]) for variable in group]
+            with self._checked():
+                getattr(self._slave, "set" + suffix)([variable.reference for variable in group], fitting)
+
+    def get(self, names: Iterable[str]) -> dict[str, Value]:
+        """Present values of variables by name."""
+        wanted = list(names)
+        found: dict[str, Value] = {}
+        for kind, group in self._by_type(wanted).items():
+            with self._checked():
+                getter = getattr(self._slave, "get" + self._suffix[kind])
+                values = getter([variable.reference for variable in group])
+            found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
+        return {name: found[name] for name in wanted}
+
+    def terminate(self) -> None:
+        """Leave step mode; does nothing before initialization has ended, or the second time."""
+        if self._initialized and not self._freed:
+            self._initialized = False
+            with self._checked():
+                self._slave.terminate()
+
+    def free(self) -> None:
+        """Free the instance and its hold on the library; doing it again does no harm."""
+        # FMI forbids any call after fatal: then the library stays loaded until the process ends.
+        if not self._freed and not self._fatal:
+            self._slave.freeInstance()
+        self._freed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            # What goes wrong in `terminate` must not hide the error that is on its way.
+            with contextlib.nullcontext() if error is None else contextlib.suppress(FmiError):
+                self.terminate()
+        finally:
+            self.free()
+
+    def _by_type(self, names: Iterable[str]) -> dict[str, list[Variable]]:
+        groups: dict[str, list[Variable]] = defaultdict(list)
+        for name in names:
+            if name not in self._variables:
+                raise KeyError(f"{self.name}: the FMU has no variable {name!r}")
+            variable = self._variables[name]
+            if variable.type not in self._suffix:
+                raise TypeError(f"{self.name}.{name}: variables of type {variable.type} are not supported")
+            if variable.shape:
+                raise TypeError(f"{self.name}.{name}: arrays are not supported (shape {variable.shape})")
+            groups[variable.type].append(variable)
+        return groups
+
+    @contextlib.contextmanager
+    def _checked(self) -> Iterator[None]:
+        if self._freed:
+            raise ValueError(f"{self.name}: the instance was freed")
+        try:
+            yield
+        except FMICallException as error:
+            self._fatal = self._fatal or error.status == FATAL
+            raise FmiError(self.name, error.function, error.status, self.messages) from None
+
+
+class _Fmi2Instance(FmuInstance):
+    _suffix: ClassVar = {
+        "Float64": "Real",
+        "Int32": "Integer",
+        "Enumeration": "Integer",
+        "Boolean": "Boolean",
+        "String": "String",
+    }
+
+    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
+        with self._checked():
+            self._slave.setupExperiment(tolerance, start, stop)
+            self._slave.enterInitializationMode()
+
+
+class _Fmi3Instance(FmuInstance):
+    _suffix: ClassVar = {
+        **{f"Float{bits}": f"Float{bits}" for bits in (32, 64)},
+        **{f"Int{bits}": f"Int{bits}" for bits in (8, 16, 32, 64)},
+        **{f"UInt{bits}": f"UInt{bits}" for bits in (8, 16, 32, 64)},
+        "Enumeration": "Int64",
+        "Boolean": "Boolean",
+        "String": "String",
+        "Binary": "Binary",
+    }
+
+    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
+        with self._checked():
+            self._slave.enterInitializationMode(tolerance, start, stop)
+
+
+class Binary:
+    """An unpacked FMU, from which instances are made. Each load has its own copy of the library."""
+
+    def __init__(
+        self,
+        path: Path,
+        description: FmuDescription,
+        folder: Path,
+        unpacked: tempfile.TemporaryDirectory[str] | None,
+    ) -> None:
+        self.path = path
+        self.description = description
+        self.folder = folder
+        self._unpacked = unpacked
+        self._instances: list[FmuInstance] = []
+
+    def instantiate(
+        self,
+        name: str,
+        *,
+        environment: int = 0,
+        intermediate_update: int = 0,
+        required_inputs: Sequence[str] = (),
+        logging: bool = True,
+    ) -> FmuInstance:
+        """Make a co-simulation instance.
+
+        Parameters
+        ----------
+        environment, intermediate_update : int
+            FMI 3.0: addresses of an instanceEnvironment and of a fmi3IntermediateUpdateCallback; 0: none.
+        required_inputs : sequence of str
+            FMI 3.0: the inputs that the callback sets (requiredIntermediateVariables).
+
+        Raises
+        ------
+        UnsupportedFmu
+            A second instance of an FMU that can be instantiated only once per process.
+        UnloadableBinary
+            The library cannot be loaded.
+        FmiError
+            The FMU refused.
+        """
+        if self._instances and _co_simulation(self.path, self.description).once_per_process:
+            reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
+            raise UnsupportedFmu(self.path, reason)
+        if self.description.fmi_major == 2:
+            instance = self._instantiate_fmi2(name, logging)
+        else:
+            references = [self.description.variables[variable].reference for variable in required_inputs]
+            instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging)
+        self._instances.append(instance)
+        return instance
+
+    def close(self) -> None:
+        """Free all instances and remove the unpacked files; doing it again does no harm."""
+        for instance in reversed(self._instances):
+            instance.free()
+        if self._unpacked is not None:
+            self._unpacked.cleanup()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _instantiate_fmi2(self, name: str, logging: bool) -> FmuInstance:
+        log: Log = deque(maxlen=1000)
+        slave = self._load(fmi2.FMU2Slave, name)
+        slave.callbacks = fmi2_callbacks(log)
+        slave.component = slave.fmi2Instantiate(
+            name.encode(),
+            fmi2.fmi2CoSimulation,
+            self.description.token.encode(),
+            (self.folder / "resources").as_uri().encode(),
+            ctypes.byref(slave.callbacks),
+            False,
+            logging,
+        )
+        return self._instance(_Fmi2Instance, name, slave, log)
+
+    def _instantiate_fmi3(
+        self, name: str, environment: int, intermediate_update: int, references: list[int], logging: bool
+    ) -> FmuInstance:
+        log: Log = deque(maxlen=1000)
+        slave = self._load(fmi3.FMU3Slave, name)
+        slave.logMessage = fmi3_logger(log)
+        slave.intermediateUpdate = fmi3.fmi3IntermediateUpdateCallback(intermediate_update)
+        slave.component = slave.fmi3InstantiateCoSimulation(
+            name.encode(),
+            self.description.token.encode(),
+            f"{self.folder / 'resources'}/".encode(),
+            False,
+            logging,
+            False,  # eventModeUsed
+            False,  # earlyReturnAllowed
+            (fmi3.fmi3ValueReference * len(references))(*references),
+            len(references),
+            environment,
+            slave.logMessage,
+            slave.intermediateUpdate,
+        )
+        return self._instance(_Fmi3Instance, name, slave, log)
+
+    def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: Log) -> FmuInstance:
+        if not slave.component:
+            slave.freeLibrary()
+            function = "fmi2Instantiate" if self.description.fmi_major == 2 else "fmi3InstantiateCoSimulation"
+            raise FmiError(name, function, STATUS.index("error"), tuple(log))
+        return kind(name, self.description.variables, slave, log)
+
+    def _load(self, slave: Any, name: str) -> Any:
+        # FMPy changes the working directory while it loads, and stays there if that fails. It raises plain
+        # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
+        with contextlib.chdir("."):
+            try:
+                return slave(
+                    instanceName=name,
+                    guid=self.description.token,
+                    modelIdentifier=_co_simulation(self.path, self.description).model_identifier,
+                    unzipDirectory=str(self.folder),
+                )
+            except Exception as error:
+                raise UnloadableBinary(self.path, str(error)) from error
+
+
+def load(path: Path, description: FmuDescription) -> Binary:
+    """Unpack an FMU (a zip, or a folder that is already unpacked) so that it can be instantiated.
+
+    Raises
+    ------
+    UnsupportedFmu
+        FMI 1.0, or no co-simulation interface.
+    MissingBinary
+        There is none for this platform. Nothing has been unpacked or loaded then.
+    UnreadableFmu
+        The file cannot be unpacked.
+    """
+    interface = _co_simulation(path, description)
+    platform = fmpy.platform if description.fmi_major == 2 else fmpy.platform_tuple
+    wanted = f"binaries/{platform}/{interface.model_identifier}{fmpy.sharedLibraryExtension}"
+    names = _entries(path)
+    if wanted not in names:
+        raise MissingBinary(path, wanted, _platforms(names))
+    if path.is_dir():
+        return Binary(path, description, path.resolve(), None)
+    unpacked = tempfile.TemporaryDirectory(prefix="ssptool-")
+    try:
+        fmpy.extract(path, unpacked.name)
+    except Exception as error:  # FMPy raises plain Exception for names that lead out of the folder
+        unpacked.cleanup()
+        raise UnreadableFmu(path, str(error)) from error
+    return Binary(path, description, Path(unpacked.name).resolve(), unpacked)
+
+
+def _co_simulation(path: Path, description: FmuDescription) -> Interface:
+    if description.fmi_major not in (2, 3):
+        raise UnsupportedFmu(path, f"FMI {description.fmi_version} is not supported, only 2.0 and 3.0")
+    if description.co_simulation is None:
+        kinds = {
+            "model exchange": description.model_exchange is not None,
+            "scheduled execution": description.scheduled_execution,
+        }
+        offers = " and ".join(kind for kind, offered in kinds.items() if offered) or "nothing"
+        raise UnsupportedFmu(path, f"the FMU offers {offers}, but no co-simulation")
+    return description.co_simulation
+
+
+def _entries(path: Path) -> set[str]:
+    if path.is_dir():
+        return {entry.relative_to(path).as_posix() for entry in path.glob("binaries/*/*")}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return set(archive.namelist())
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UnreadableFmu(path, str(error)) from error
+
+
+def _platforms(names: Iterable[str]) -> tuple[str, ...]:
+    parts = (name.split("/") for name in names)
+    return tuple(sorted({p[1] for p in parts if p[0] == "binaries" and len(p) > 2 and p[2]}))
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+_RANGE: Mapping[str, tuple[int, int]] = {
+    "Integer": (-(2**31), 2**31 - 1),
+    **{f"Int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
+    **{f"UInt{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
+}
+_PYTHON_TYPE: Mapping[str, type] = {"Boolean": bool, "String": str, "Binary": bytes}
+
+
+def _fitting(name: str, suffix: str, value: Value) -> Value:
+    """The value, if the variable can take it as it is; ctypes would wrap large integers silently."""
+    if suffix in _PYTHON_TYPE:
+        fits = isinstance(value, _PYTHON_TYPE[suffix])
+    elif suffix in _RANGE:
+        fits = isinstance(value, int) and not isinstance(value, bool)
+    else:
+        fits = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not fits:
+        raise TypeError(f"{name} = {value!r}: not a value of type {suffix}")
+    if suffix in _RANGE and isinstance(value, int):
+        low, high = _RANGE[suffix]
+        if not low <= value <= high:
+            raise OverflowError(f"{name} = {value}: {suffix} holds {low} to {high}")
+    return value
+
+
+def _typed(kind: str, value: Any) -> Value:
+    if kind == "Boolean":
+        return bool(value)
+    if kind == "String" and isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    result: Value = value
+    return result

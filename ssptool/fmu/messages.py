@@ -1,0 +1,78 @@
+"""What FMUs log: callbacks that collect lines per instance instead of printing them."""
+
+import ctypes
+import itertools
+from collections import deque
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+from fmpy import calloc, fmi1, fmi2, fmi3, free
+
+STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
+
+Log: TypeAlias = deque[str]
+
+# FMI 2.0 passes printf arguments, which Python cannot read. FMPy brings a native proxy that formats them, but
+# only one for the whole process. So all instances share one callback behind it, and componentEnvironment
+# says whose message it is.
+_logs: WeakValueDictionary[int, Log] = WeakValueDictionary()
+_keys = itertools.count(1)
+
+
+def fmi2_callbacks(log: Log) -> Any:
+    """The fmi2CallbackFunctions of one instance, whose messages go to `log` while that exists."""
+    key = next(_keys)
+    _logs[key] = log
+    return fmi2.fmi2CallbackFunctions(
+        logger=_shared.logger,
+        allocateMemory=_shared.allocateMemory,
+        freeMemory=_shared.freeMemory,
+        componentEnvironment=key,
+    )
+
+
+def fmi3_logger(log: Log) -> Any:
+    """The fmi3LogMessageCallback of one instance."""
+
+    def collect(_environment: int | None, status: int, category: bytes | None, text: bytes | None) -> None:
+        log.append(_line(status, category, text))
+
+    return fmi3.fmi3LogMessageCallback(collect)
+
+
+def _collect(key: int | None, name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
+    log = _logs.get(key or 0)
+    if log is not None:
+        log.append(_line(status, category, text))
+    elif not key:  # an instance that FMPy made for somebody else
+        fmi1.printLogMessage(key, name, status, category, text)
+
+
+def _line(status: int, category: bytes | None, text: bytes | None) -> str:
+    label = STATUS[status] if 0 <= status < len(STATUS) else f"status {status}"
+    origin = f" ({_decoded(category)})" if category else ""
+    return f"{label}{origin}: {_decoded(text)}"
+
+
+def _decoded(text: bytes | None) -> str:
+    return (text or b"").decode("utf-8", errors="replace").rstrip()
+
+
+_logger = fmi2.fmi2CallbackLoggerTYPE(_collect)
+
+
+def _make_shared() -> Any:
+    callbacks = fmi2.fmi2CallbackFunctions(
+        logger=_logger,
+        allocateMemory=fmi2.fmi2CallbackAllocateMemoryTYPE(calloc),
+        freeMemory=fmi2.fmi2CallbackFreeMemoryTYPE(free),
+    )
+    try:
+        from fmpy.logging import addLoggerProxy  # loads a native library that not every platform has
+    except OSError:
+        return callbacks
+    addLoggerProxy(ctypes.byref(callbacks))
+    return callbacks
+
+
+_shared = _make_shared()
