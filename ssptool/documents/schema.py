@@ -9,11 +9,12 @@
 import copy
 import threading
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from lxml import etree
 
@@ -148,37 +149,40 @@ def _guests(root: Element, version: str) -> Iterator[Element]:
     others = [other for other in VERSIONS if other != version]
     pending = [root]
     while pending:
-        for child in pending.pop().iterchildren("*"):
-            parent = child.getparent()
-            inline = child.tag in _INLINE_ROOTS and parent is not None and parent.tag in _HOLDERS
+        parent = pending.pop()
+        for child in cast(Iterator[Element], parent.iterchildren("*")):
+            inline = child.tag in _INLINE_ROOTS and parent.tag in _HOLDERS
             if inline and child.get("version") in others:
                 yield child
             else:
                 pending.append(child)
 
 
-def _stand_in(root: Element, guests: list[Element]) -> tuple[Element, dict[Element, Element]]:
+def _stand_in(root: Element, guests: list[Element]) -> tuple[etree._Element, dict[etree._Element, Element]]:
     """A copy to be validated, without the guests, and the original of each of its elements.
 
     A copy, because libxml2 notes in the tree which attributes are ids, and misjudges them after edits: it then misses
     a repeated id, or takes a deleted one for present. Writing an id anew makes the copy forget the note.
     """
     stand = copy.deepcopy(root)
-    originals = dict(zip(stand.iter("*"), root.iter("*"), strict=True))
-    for element in stand.xpath("descendant-or-self::*[@id]"):
-        element.set("id", element.attrib.pop("id"))
-    left_out = set(guests)
-    for element in [element for element, original in originals.items() if original in left_out]:
+    originals = dict(zip(stand.iter("*"), cast(Iterator[Element], root.iter("*")), strict=True))
+    copies = {original: element for element, original in originals.items()}
+    for element in originals:
+        if (identity := element.get("id")) is not None:
+            del element.attrib["id"]
+            element.set("id", identity)
+    for guest in guests:
         blank = stand.makeelement("{urn:ssptool}inline")
-        originals[blank] = originals[element]
-        element.getparent().replace(element, blank)
+        parent = copies[cast(Element, guest.getparent())]
+        parent.replace(copies[guest], blank)
+        originals[blank] = guest
     return stand, originals
 
 
-def _errors(root: Element, schema: etree.XMLSchema) -> Iterator[tuple[Element, etree._LogEntry]]:
+def _errors(root: etree._Element, schema: etree.XMLSchema) -> Iterator[tuple[etree._Element, etree._LogEntry]]:
     """What a schema finds, each with its element."""
     with _ONE_AT_A_TIME:
-        entries = [] if schema.validate(root) else list(schema.error_log)
+        entries = [] if schema.validate(root) else list(cast(Iterable[etree._LogEntry], schema.error_log))
     if entries:
         locate = _Locator(root)
         for entry in entries:
@@ -193,15 +197,15 @@ class _Locator:
     A step is `prefix:name`, or `*` for an element in a default namespace, and `[n]` if it has siblings of that kind.
     """
 
-    def __init__(self, root: Element) -> None:
-        self._found: dict[str, Element] = {"": root}
-        self._children: dict[Element, dict[str, list[Element]]] = {}
+    def __init__(self, root: etree._Element) -> None:
+        self._found: dict[str, etree._Element] = {"": root}
+        self._children: dict[etree._Element, dict[str, list[etree._Element]]] = {}
 
-    def __call__(self, path: str) -> Element:
+    def __call__(self, path: str) -> etree._Element:
         first, _, rest = path.removeprefix("/").partition("/")
         return self._find(rest) if first else self._found[""]
 
-    def _find(self, path: str) -> Element:
+    def _find(self, path: str) -> etree._Element:
         if path not in self._found:
             above, _, step = path.rpartition("/")
             name, _, number = step.partition("[")
@@ -212,8 +216,8 @@ class _Locator:
         return self._found[path]
 
 
-def _by_step(parent: Element) -> dict[str, list[Element]]:
-    children = defaultdict(list)
+def _by_step(parent: etree._Element) -> dict[str, list[etree._Element]]:
+    children: dict[str, list[etree._Element]] = defaultdict(list)
     for child in parent.iterchildren("*"):
         local = etree.QName(child).localname
         children["*"].append(child)
@@ -225,7 +229,7 @@ def _finding(element: Element, entry: etree._LogEntry) -> SchemaFinding:
     attribute = attribute_of(entry)
     return SchemaFinding(
         element,
-        element.sourceline or 0,
+        element.position.line,
         element.address,
         in_words(element, attribute, entry),
         entry.type_name,
@@ -236,7 +240,7 @@ def _finding(element: Element, entry: etree._LogEntry) -> SchemaFinding:
 
 def _part(element: Element, unexpected: bool) -> Part:
     # An unexpected element is a fault in the content of its parent.
-    place = element.getparent() if unexpected else element
+    place: etree._Element | None = element.getparent() if unexpected else element
     while place is not None:
         parent = place.getparent()
         if place.tag in _INLINE_ROOTS and parent is not None:
