@@ -1,0 +1,133 @@
+# The generic part of an FMU, and add_fmu() which makes FMUs from it. Used with include().
+
+include_guard(GLOBAL)
+
+# The interpreter whose FMPy has the FMI headers: -DPython_EXECUTABLE, else the one in .venv, else the first in PATH.
+set(venv_python ${CMAKE_CURRENT_LIST_DIR}/../../../.venv/bin/python)
+if(NOT Python_EXECUTABLE AND EXISTS ${venv_python})
+    set(Python_EXECUTABLE ${venv_python})
+endif()
+set(Python_FIND_STRATEGY LOCATION)
+find_package(Python COMPONENTS Interpreter REQUIRED)
+execute_process(
+    COMMAND ${Python_EXECUTABLE} -c "import fmpy, os; print(os.path.join(os.path.dirname(fmpy.__file__), 'c-code'))"
+    OUTPUT_VARIABLE FMI_HEADERS OUTPUT_STRIP_TRAILING_WHITESPACE RESULT_VARIABLE missing ERROR_QUIET)
+if(missing OR NOT EXISTS "${FMI_HEADERS}/fmi3Functions.h")
+    message(FATAL_ERROR "The FMI headers were not found: ${Python_EXECUTABLE} has no package fmpy. "
+                        "Install it (pip install fmpy) or choose another with -DPython_EXECUTABLE=...")
+endif()
+
+string(TOLOWER "${CMAKE_SYSTEM_PROCESSOR}" processor)
+if(processor MATCHES "^(x86_64|amd64)$")
+    set(architecture x86_64)
+elseif(processor MATCHES "^(aarch64|arm64)$")
+    set(architecture aarch64)
+endif()
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux" AND architecture)
+    set(FMI2_PLATFORM linux64)
+    set(FMI3_PLATFORM ${architecture}-linux)
+    set(FMU_SUFFIX .so)
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Darwin" AND architecture)
+    set(FMI2_PLATFORM darwin64)
+    set(FMI3_PLATFORM ${architecture}-darwin)
+    set(FMU_SUFFIX .dylib)
+else()
+    message(FATAL_ERROR "FMUs cannot be built for ${CMAKE_SYSTEM_NAME} on ${CMAKE_SYSTEM_PROCESSOR}; "
+                        "Linux and macOS on x86_64 and aarch64 are supported.")
+endif()
+
+option(SSPTOOL_SANITIZE "Build the FMUs with the address and undefined-behaviour sanitizers" OFF)
+
+add_library(fmu_settings INTERFACE)
+target_compile_features(fmu_settings INTERFACE c_std_11)
+target_include_directories(fmu_settings INTERFACE ${CMAKE_CURRENT_LIST_DIR})
+target_include_directories(fmu_settings SYSTEM INTERFACE ${FMI_HEADERS})
+# No contraction of a*b + c: the bits must not depend on the instruction set.
+target_compile_options(fmu_settings INTERFACE -Wall -Wextra -Wpedantic -Werror -ffp-contract=off -fvisibility=hidden)
+if(SSPTOOL_SANITIZE)
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    target_compile_options(fmu_settings INTERFACE ${sanitizers})
+    target_link_options(fmu_settings INTERFACE ${sanitizers})
+elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    target_link_options(fmu_settings INTERFACE -Wl,--no-undefined)
+endif()
+target_link_libraries(fmu_settings INTERFACE m)
+
+# Compiled once for all FMUs.
+set(core instance.c token.c saved_state.c derivatives.c cosimulation.c integrate.c)
+list(TRANSFORM core PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
+add_library(fmu_core OBJECT ${core})
+add_library(fmu_fmi2 OBJECT ${CMAKE_CURRENT_LIST_DIR}/fmi2.c)
+add_library(fmu_fmi3 OBJECT ${CMAKE_CURRENT_LIST_DIR}/fmi3.c)
+add_library(fmu_describe OBJECT ${CMAKE_CURRENT_LIST_DIR}/describe.c ${CMAKE_CURRENT_LIST_DIR}/token.c)
+foreach(part fmu_core fmu_fmi2 fmu_fmi3 fmu_describe)
+    set_target_properties(${part} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(${part} PRIVATE fmu_settings)
+endforeach()
+
+# Packs modelDescription.xml and the binary of one FMI version. The file times inside are fixed, so that equal
+# sources give equal archives.
+function(pack_fmu target version platform name binary)
+    set(content ${PROJECT_BINARY_DIR}/content/fmi${version}/${target})
+    set(fmu ${PROJECT_BINARY_DIR}/fmi${version}/${target}.fmu)
+    add_custom_command(
+        OUTPUT ${fmu}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${content}/binaries/${platform} ${PROJECT_BINARY_DIR}/fmi${version}
+        COMMAND ${target}_describe ${version} ${content}/modelDescription.xml
+        COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${binary}> ${content}/binaries/${platform}/${name}${FMU_SUFFIX}
+        COMMAND ${CMAKE_COMMAND} -E chdir ${content}
+                ${CMAKE_COMMAND} -E tar cf ${fmu} --format=zip "--mtime=2000-01-01 00:00:00 UTC"
+                modelDescription.xml binaries/${platform}/${name}${FMU_SUFFIX}
+        DEPENDS ${binary} ${target}_describe
+        COMMENT "Packing fmi${version}/${target}.fmu"
+        VERBATIM)
+    set_property(GLOBAL APPEND PROPERTY ALL_FMUS ${fmu})
+    add_custom_target(${target}_fmi${version}_fmu ALL DEPENDS ${fmu})
+endfunction()
+
+# add_fmu(<target> <source> [NAME <model name>] [DEFINITIONS <macro>...])
+# makes fmi2/<target>.fmu and fmi3/<target>.fmu in the build directory. NAME is the name that the model states,
+# if it differs from the target's.
+function(add_fmu target source)
+    cmake_parse_arguments(ARG "" "NAME" "DEFINITIONS" ${ARGN})
+    if(NOT ARG_NAME)
+        set(ARG_NAME ${target})
+    endif()
+    foreach(numbers real complex)
+        add_library(${target}_${numbers} OBJECT ${source})
+        set_target_properties(${target}_${numbers} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+        target_link_libraries(${target}_${numbers} PRIVATE fmu_settings)
+        target_compile_definitions(${target}_${numbers} PRIVATE ${ARG_DEFINITIONS})
+    endforeach()
+    target_compile_definitions(${target}_complex PRIVATE COMPLEX_NUMBERS)
+    set(equations $<TARGET_OBJECTS:${target}_real> $<TARGET_OBJECTS:${target}_complex>)
+
+    add_executable(${target}_describe $<TARGET_OBJECTS:fmu_describe> ${equations})
+    target_link_libraries(${target}_describe PRIVATE fmu_settings)
+
+    foreach(version 2 3)
+        set(binary ${target}_fmi${version})
+        add_library(${binary} MODULE $<TARGET_OBJECTS:fmu_core> $<TARGET_OBJECTS:fmu_fmi${version}> ${equations})
+        set_target_properties(${binary} PROPERTIES PREFIX "" SUFFIX ${FMU_SUFFIX})
+        target_link_libraries(${binary} PRIVATE fmu_settings)
+        pack_fmu(${target} ${version} ${FMI${version}_PLATFORM} ${ARG_NAME} ${binary})
+    endforeach()
+endfunction()
+
+# install_fmu(<target> <fmi version> <file>) copies an FMU to where a system wants it, as part of the target `systems`.
+function(install_fmu target version file)
+    get_filename_component(folder ${file} DIRECTORY)
+    set(fmu ${PROJECT_BINARY_DIR}/fmi${version}/${target}.fmu)
+    add_custom_command(
+        OUTPUT ${file}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+        COMMAND ${CMAKE_COMMAND} -E copy ${fmu} ${file}
+        DEPENDS ${fmu} ${target}_fmi${version}_fmu
+        VERBATIM)
+    string(MAKE_C_IDENTIFIER "install_${file}" name)
+    add_custom_target(${name} DEPENDS ${file})
+    if(NOT TARGET systems)
+        add_custom_target(systems)
+    endif()
+    add_dependencies(systems ${name})
+endfunction()
