@@ -224,7 +224,7 @@ def _replacing(target: Path) -> Iterator[IO[bytes]]:
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
     temporary = Path(name)
     try:
-        with open(descriptor, "wb") as file:
+        with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

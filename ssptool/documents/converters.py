@@ -1,7 +1,7 @@
 """Between the text of an attribute and its value: the simple types of XML Schema that SSP uses.
 
-Reading is exactly as strict as the schema (Python's own `float` and `int` accept `1_000`, `infinity` and digits of
-other scripts, XML Schema does not); writing gives the shortest text that reads back as the same value.
+Reading is exactly as strict as the schema (Python's own `float` and `int` accept `1_000`, `infinity` and digits
+of other scripts, XML Schema does not); writing gives a text that reads back as the same value.
 """
 
 import math
@@ -70,7 +70,7 @@ def _integer_between(lowest: int, highest: int, expected: str) -> Converter[int]
 
     def read(text: str) -> int:
         text = text.strip(_SPACE)
-        # The length bounds the work for absurdly long digit strings; leading zeros are legal but never that many.
+        # The length bounds the work for absurd strings of digits; leading zeros are legal, but never so many.
         if len(text) > 400 or not _INTEGER.fullmatch(text):
             raise ValueError(text)
         return within(int(text))
@@ -105,9 +105,7 @@ def one_of(enum: type[E]) -> Converter[E]:
 string: Converter[str] = Converter(str, str, "a text")
 any_uri: Converter[str] = Converter(lambda text: text.strip(_SPACE), str, "a URI")
 double: Converter[float] = Converter(_read_double, _write_double, "a number such as 1, -2.5e-3, INF or NaN")
-boolean: Converter[bool] = Converter(
-    _read_boolean, lambda value: "true" if value else "false", "true or false"
-)
+boolean: Converter[bool] = Converter(_read_boolean, lambda value: "true" if value else "false", "true or false")
 # What fits neither a signed nor an unsigned 64-bit integer has no place in any integer type of SSP.
 integer: Converter[int] = _integer_between(-(2**63), 2**64 - 1, "an integer of 64 bits")
 hex_binary: Converter[bytes] = Converter(

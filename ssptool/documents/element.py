@@ -1,7 +1,7 @@
 """Element classes over lxml nodes: attributes and children declared once.
 
-A declaration gives the name, the type, the default and, by its place in the class body, the position among the
-children. Reading, writing, insertion in schema order and the reference pages all come from it::
+A declaration gives the name, the type, the default and, by its place in the class body, the position among
+the children. Reading, writing, insertion in schema order and the reference pages all come from it::
 
     class Unit(Element, tag="ssc:Unit"):
         name = attribute(string)                       # required: reading it where it is missing raises
@@ -9,12 +9,13 @@ children. Reading, writing, insertion in schema order and the reference pages al
         base_unit = child(BaseUnit)                    # exactly one
         annotations = children(Annotation, within="ssc:Annotations")
 
-Python names are the standard's in snake_case. Plural containers (`Connectors`, `Units`, …) are transparent. lxml may
-drop and re-create the objects at any time, so an element class holds no state: everything is in the tree.
+Python names are the standard's in snake_case. Plural containers (`Connectors`, `Units`, …) are transparent. lxml
+may drop and re-create the objects at any time, so an element class holds no state: everything is in the tree.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
 
 from lxml import etree
@@ -36,9 +37,7 @@ class InvalidAttribute(InvalidDocument, ValueError):
 
     def __init__(self, position: Position, attribute: str, found: str | None, expected: str) -> None:
         self.position, self.attribute, self.found, self.expected = position, attribute, found, expected
-        what = (
-            f"attribute '{attribute}' is missing" if found is None else f"{attribute}={found!r} is not valid"
-        )
+        what = f"attribute '{attribute}' is missing" if found is None else f"{attribute}={found!r} is not valid"
         super().__init__(error("XML-004", position, f"{position.address}: {what}", f"expected {expected}"))
 
 
@@ -54,9 +53,7 @@ class MissingChild(InvalidDocument, LookupError):
 
     def __init__(self, position: Position, expected: str) -> None:
         self.position, self.expected = position, expected
-        super().__init__(
-            error("XML-004", position, f"{position.address} has no {expected}", f"add {expected}")
-        )
+        super().__init__(error("XML-004", position, f"{position.address} has no {expected}", f"add {expected}"))
 
 
 def expand(name: str) -> str:
@@ -105,7 +102,8 @@ class Attribute(Generic[T]):
 
     def __set__(self, element: "Element", value: T | None) -> None:
         if value is None:
-            element.attrib.pop(self.name, None)
+            if self.name in element.attrib:
+                del element.attrib[self.name]
         else:
             element.set(self.name, self.converter.write(value))
 
@@ -116,10 +114,8 @@ def attribute(converter: Converter[T], *, name: str | None = None) -> Attribute[
 def attribute(converter: Converter[T], *, default: T, name: str | None = None) -> Attribute[T]: ...
 @overload
 def attribute(converter: Converter[T], *, default: None, name: str | None = None) -> Attribute[T | None]: ...
-def attribute(
-    converter: Converter[Any], *, default: Any = _MISSING, name: str | None = None
-) -> Attribute[Any]:
-    """Declare an attribute: its type, its default (without one it is required) and its name if it is not regular.
+def attribute(converter: Converter[Any], *, default: Any = _MISSING, name: str | None = None) -> Attribute[Any]:
+    """Declare an attribute: its type, its default (without one it is required), its name if it is not regular.
 
     Assigning a value edits this attribute alone; assigning None removes it.
     """
@@ -133,9 +129,7 @@ class Slot(Generic[E]):
         self._kinds = kinds
         self.within = within
         self.keep = keep
-        self.tags = frozenset(
-            expand(kind) if isinstance(kind, str) else kind.qualified_name for kind in kinds
-        )
+        self.tags = frozenset(expand(kind) if isinstance(kind, str) else kind.qualified_name for kind in kinds)
         self.container = expand(within) if within else None
 
     @property
@@ -200,9 +194,9 @@ def children(*kinds: type[E], within: str | None = None, keep: bool = False) -> 
 @overload
 def children(*kinds: str, within: str | None = None, keep: bool = False) -> Children[Any]: ...
 def children(*kinds: Any, within: str | None = None, keep: bool = False) -> Children[Any]:
-    """Declare any number of children, directly or `within` a plural container (`keep`: that stays even if empty).
+    """Declare any number of children, directly or `within` a plural container (`keep`: it stays even if empty).
 
-    Reading gives a tuple, which is a look at the tree now: hold it in a variable rather than index it in a loop.
+    Reading gives a tuple, which is a look at the tree now: hold it in a variable, do not index it in a loop.
     """
     return Children(kinds, within, keep)
 
@@ -217,12 +211,12 @@ def child(kind: type[E]) -> Child[E]:
     return Child((kind,), None)
 
 
-_CLASSES = etree.ElementNamespaceClassLookup()  # type: ignore[attr-defined]
+_CLASSES = etree.ElementNamespaceClassLookup()
 PARSER.set_element_class_lookup(_CLASSES)
 
 
 class Element(etree.ElementBase):
-    """Any element of a document; the ones that SSP does not define (annotations' content) are plainly of this class."""
+    """Any element of a document; those that SSP does not define (annotations' content) are of just this class."""
 
     PARSER = PARSER
     slots: ClassVar[tuple[Slot[Any], ...]] = ()
@@ -241,10 +235,8 @@ class Element(etree.ElementBase):
 
     @classmethod
     def new(cls, **values: Any) -> Self:
-        """A new element, not yet in a document, with these attributes (and single children) set in this order."""
-        uri = cls.qualified_name[1:].partition("}")[0]
-        prefix = next(prefix for prefix, known in NSMAP.items() if known == uri)
-        element = cast(Self, PARSER.makeelement(cls.qualified_name, nsmap={prefix: uri}))
+        """A new element, not yet in a document, with these attributes (or single children) set in this order."""
+        element = cast(Self, _make(cls.qualified_name))
         for name, value in values.items():
             if not isinstance(getattr(cls, name, None), Attribute | AtMostOne | property):
                 raise TypeError(f"{cls.__name__} has no attribute {name!r}")
@@ -259,11 +251,15 @@ class Element(etree.ElementBase):
 
     @property
     def position(self) -> Position:
-        return Position(self.getroottree().docinfo.URL or "", self.sourceline or 0, self.address)
+        return Position(self.getroottree().docinfo.URL or "", self._line, self.address)
+
+    @property
+    def _line(self) -> int:
+        return cast(int | None, self.sourceline) or 0
 
     @property
     def address(self) -> str:
-        """Where in the document, like an XPath from the root: `/System/Elements/Component[@name='System1']`."""
+        """Where in the document, like an XPath: `/System/Elements/Component[@name='System1']`."""
         steps = []
         node: etree._Element = self
         while (parent := node.getparent()) is not None:
@@ -279,40 +275,44 @@ class Element(etree.ElementBase):
         ValueError
             This element has no place for such a child.
         """
-        for number, slot in enumerate(self.slots):
-            if child.tag in slot.tags:
-                break
-        else:
+        slot = next((slot for slot in self.slots if child.tag in slot.tags), None)
+        if slot is None:
             raise ValueError(f"{_local(self.tag)} has no place for {_local(child.tag)}")
-        before = frozenset().union(*(slot.here for slot in self.slots[: number + 1]))
+        before = frozenset(chain.from_iterable(s.here for s in self.slots[: self.slots.index(slot) + 1]))
         if slot.container is None:
             layout.insert(self, _end_of(self, before), child)
             return
         container = next(self.iterchildren(slot.container), None)
         if container is None:
-            container = PARSER.makeelement(slot.container, nsmap=dict(child.nsmap))
+            container = _make(slot.container)
             container.append(child)
             layout.insert(self, _end_of(self, before), container)
         else:
             layout.insert(container, _end_of(container, slot.tags), child)
 
     def delete(self) -> None:
-        """Remove this element from its parent, with its line; a plural container that becomes empty goes as well."""
+        """Remove this element, with its line; a plural container that becomes empty goes as well."""
         parent = self.getparent()
         if parent is None:
             raise ValueError("the root of a document cannot be removed")
         layout.remove(parent, self)
         owner = parent.getparent()
-        if isinstance(owner, Element) and not any(True for _ in parent.iterchildren("*")):
-            if any(slot.container == parent.tag and not slot.keep for slot in owner.slots):
+        if isinstance(owner, Element) and next(parent.iterchildren("*"), None) is None:
+            removable = (slot.container for slot in owner.slots if not slot.keep)
+            if parent.tag in removable:
                 layout.remove(owner, parent)
 
 
-_CLASSES.set_fallback(etree.ElementDefaultClassLookup(element=Element))  # type: ignore[attr-defined]
+_CLASSES.set_fallback(etree.ElementDefaultClassLookup(element=Element))
 
 
 def _local(tag: str) -> str:
     return tag.rpartition("}")[2]
+
+
+def _make(tag: str) -> etree._Element:
+    """A new element that declares its usual prefix; lxml drops the declaration if the document has one."""
+    return PARSER.makeelement(tag, nsmap={prefix: uri for prefix, uri in NSMAP.items() if tag.startswith(f"{{{uri}}}")})
 
 
 def _end_of(parent: etree._Element, tags: frozenset[str]) -> int:
@@ -330,8 +330,8 @@ def _quoted(text: str) -> str:
 
 def _step(node: etree._Element, parent: etree._Element) -> str:
     """One step of an address: the identity of an element if it states one, else its number among its like."""
-    if not isinstance(node.tag, str):
-        return "comment()" if node.tag is etree.Comment else "processing-instruction()"
+    if not layout.is_element(node):
+        return "comment()"
     name = _local(node.tag)
     identity = getattr(node, "identity", ())
     stated = [f"[@{key}={_quoted(value)}]" for key in identity if (value := node.get(key)) is not None]

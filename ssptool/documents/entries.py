@@ -155,14 +155,11 @@ def _problems(file: str, infos: list[zipfile.ZipInfo], limits: Limits) -> Iterat
                 "pack again with relative names",
             )
         elif "." in name.split("/") or "" in name.rstrip("/").split("/"):
-            yield error(
-                "PKG-021", Position(name), "the name has an empty or '.' part", "pack again with plain names"
-            )
+            yield error("PKG-021", Position(name), "the name has an empty or '.' part", "pack again with plain names")
         if info.flag_bits & 0x2041:
             yield error("PKG-003", Position(name), "the entry is encrypted", "pack again without a password")
         elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            method = zipfile.compressor_names.get(info.compress_type, str(info.compress_type))
-            message = f"the entry is compressed by the method {method}; SSP allows stored and deflated"
+            message = f"compressed by method {info.compress_type}; SSP allows 0 (stored) and 8 (deflated)"
             yield error("PKG-002", Position(name), message, "pack again with plain zip compression")
 
 

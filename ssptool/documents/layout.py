@@ -1,6 +1,7 @@
-"""White space of edits: an inserted element is indented like its neighbours, a removed one takes its line along."""
+"""White space of edits: an inserted element is indented like its neighbours, a removed one takes its line."""
 
 from itertools import pairwise
+from typing import cast
 
 from lxml import etree
 
@@ -14,6 +15,11 @@ def text_of(node: etree._Element) -> str | None:
     return text
 
 
+def is_element(node: etree._Element) -> bool:
+    """Whether a node is an element: not a comment, nor a processing instruction."""
+    return isinstance(cast(object, node.tag), str)
+
+
 def set_text(node: etree._Element, text: str | None) -> None:
     _TEXT.__set__(node, text)
 
@@ -22,10 +28,9 @@ def insert(parent: etree._Element, index: int, child: etree._Element) -> None:
     """Insert `child`, with everything below it, as number `index` among the children of `parent`."""
     first = len(parent) == 0
     outer = _line_start(parent)
+    inner = _before(parent, 0)
     if first:
         inner = outer + _step(parent) if outer else ""
-    else:
-        inner = _before(parent, 0)
     if not _is_space(_before(parent, index)) or "\n" not in inner:
         parent.insert(index, child)  # Running text, or a document without line breaks: add no white space.
         return
@@ -90,9 +95,7 @@ def _step(node: etree._Element) -> str:
 
 def _indent(node: etree._Element, line: str, step: str) -> None:
     """Indent everything below a new node, unless it has text of its own."""
-    if len(node) == 0 or not all(
-        _is_space(text) for text in (text_of(node), *(below.tail for below in node))
-    ):
+    if len(node) == 0 or not all(_is_space(text) for text in (text_of(node), *(below.tail for below in node))):
         return
     set_text(node, line + step)
     for below in node:

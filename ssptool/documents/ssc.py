@@ -17,7 +17,7 @@ class Base(Element):
 
 
 class TopLevel(Base):
-    """The attributes of the four root elements. The date stays text: `2024-02-29T24:00:00Z` is valid XML Schema."""
+    """The attributes of the four root elements. The date stays text: Python does not know `T24:00:00Z`."""
 
     author = attribute(string, default=None)
     fileversion = attribute(string, default=None)
@@ -42,8 +42,8 @@ class Item(Element, tag="ssc:Item"):
     value = attribute(signed(64))
 
 
-class SignalType(Base):
-    """What a connector or a dictionary entry carries. (Only an Enumeration has an identifier, as a definition.)"""
+class SignalType(Element):
+    """What a connector or a dictionary entry carries."""
 
     @property
     def type_name(self) -> str:
@@ -52,15 +52,17 @@ class SignalType(Base):
 
 
 class Enumeration(SignalType, tag="ssc:Enumeration"):
-    """As a type: the name of an enumeration of the same file. Inside `Enumerations`: its definition, with items."""
+    """As a type: the name of an enumeration of the same file. In `Enumerations`: its definition, with items."""
 
+    id = attribute(string, default=None)
+    description = attribute(string, default=None)
     name = attribute(string)
     items = children(Item)  # type: ignore[assignment]  # XML attributes as a list: see `attrib`
     annotations = children(Annotation, within="ssc:Annotations")
 
 
 class BaseUnit(Element, tag="ssc:BaseUnit"):
-    """Exponents of the SI base units and of the radian; a value v of the unit is `factor * v + offset` of these."""
+    """Exponents of the SI base units and the radian; a value v of the unit is `factor * v + offset` of these."""
 
     kg = attribute(signed(32), default=0)
     m = attribute(signed(32), default=0)
@@ -80,7 +82,7 @@ class Unit(Base, tag="ssc:Unit"):
     annotations = children(Annotation, within="ssc:Annotations")
 
 
-# --- Types -----------------------------------------------------------------------------------------------------------
+# --- Types ---
 
 
 class FloatingPoint(SignalType):
@@ -186,7 +188,7 @@ class Dimension(Element, tag="ssc:Dimension"):
     size_connector = attribute(string, default=None)
 
 
-# --- Transformations -------------------------------------------------------------------------------------------------
+# --- Transformations ---
 
 
 class Transformation(Element):
@@ -242,7 +244,7 @@ TRANSFORMATIONS: tuple[type[Transformation], ...] = (
 )
 
 
-# --- Metadata (2.0) --------------------------------------------------------------------------------------------------
+# --- Metadata (2.0) ---
 
 
 class MetaDataKind(StrEnum):

@@ -1,4 +1,4 @@
-"""SSD, the structure of a system: elements, connectors, connections, bindings, geometry (SSP 1.0 and 2.0, section 5)."""
+"""SSD, the structure of a system (SSP 1.0 and 2.0, section 5)."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -41,7 +41,7 @@ class SourceBase(StrEnum):
     COMPONENT = "component"
 
 
-# --- Geometry --------------------------------------------------------------------------------------------------------
+# --- Geometry ---
 
 
 class Box(Element):
@@ -54,7 +54,7 @@ class Box(Element):
 
 
 class ElementGeometry(Box, tag="ssd:ElementGeometry"):
-    """Where an element stands in its parent's canvas; x1 > x2 or y1 > y2 mirrors it. Angles in degrees, ccw."""
+    """Where an element stands in its parent's canvas; x1 > x2 or y1 > y2 mirrors it. Angles: degrees, ccw."""
 
     rotation = attribute(double, default=0.0)
     icon_source = attribute(any_uri, default=None)
@@ -71,11 +71,11 @@ class Note(Box, tag="ssd:Note"):
     """Text in the canvas; a line break starts a paragraph."""
 
     identity = ()
-    text = attribute(string)  # type: ignore[assignment]  # the standard's attribute, not lxml's character data
+    text = attribute(string)  # the standard's attribute, not lxml's character data
 
 
 class ConnectorGeometry(Element, tag="ssd:ConnectorGeometry"):
-    """Where a connector stands on its element, in fractions of the box; 2.0: another place seen from inside."""
+    """Where a connector stands on its element, in fractions of the box; 2.0: elsewhere seen from inside."""
 
     x = attribute(double)
     y = attribute(double)
@@ -90,7 +90,7 @@ class ConnectionGeometry(Element, tag="ssd:ConnectionGeometry"):
     points_y = attribute(list_of(double))
 
 
-# --- Connectors and connections --------------------------------------------------------------------------------------
+# --- Connectors and connections ---
 
 
 class Clock(Element, tag="ssd:Clock"):
@@ -135,7 +135,7 @@ class Connection(ssc.Base, tag="ssd:Connection"):
     annotations = children(ssc.Annotation, within="ssd:Annotations")
 
 
-# --- Parameters and signal dictionaries ------------------------------------------------------------------------------
+# --- Parameters and signal dictionaries ---
 
 
 class ParameterValues(Element, tag="ssd:ParameterValues"):
@@ -158,13 +158,13 @@ class ParameterMapping(ssc.Base, tag="ssd:ParameterMapping"):
 
 
 class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
-    """Gives the parameters of one source to an element; inline or by `source`. Later bindings beat earlier ones."""
+    """Gives parameters of one source to an element; inline or by `source`. Later bindings beat earlier ones."""
 
     identity = ("source",)
     type = attribute(string, default="application/x-ssp-parameter-set")
     source = attribute(any_uri, default=None)
     source_base = attribute(one_of(SourceBase), default=SourceBase.SSD)
-    prefix = attribute(string, default="")  # type: ignore[assignment]  # the standard's attribute, not XML's prefix
+    prefix = attribute(string, default="")  # the standard's attribute, not XML's prefix
     parameter_values = at_most_one(ParameterValues)
     parameter_mapping = at_most_one(ParameterMapping)
     meta_data = children(ssc.MetaData)
@@ -192,7 +192,7 @@ class SignalDictionary(ssc.Base, tag="ssd:SignalDictionary"):
         return _inline(self, ssb.SignalDictionary)
 
 
-# --- Elements --------------------------------------------------------------------------------------------------------
+# --- Elements ---
 
 
 class SystemElement(ssc.Base):

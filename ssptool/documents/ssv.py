@@ -1,6 +1,6 @@
 """SSV, the values of parameters (SSP 1.0 and 2.0, section 6)."""
 
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 from ssptool.documents import ssc
 from ssptool.documents.converters import (
@@ -149,7 +149,8 @@ class Texts(ParameterType):
         if len(texts) == 1 and not items:
             self.set("value", texts[0])
             return
-        self.attrib.pop("value", None)
+        if "value" in self.attrib:
+            del self.attrib["value"]
         for item, text in zip(items, texts, strict=False):
             item.value = text
         for item in items[len(texts) :]:
@@ -214,9 +215,7 @@ class Parameter(ssc.Base, tag="ssv:Parameter"):
     def value(self, value: Any) -> None:
         if self.type is None:
             raise ValueError(f"{self.address} has no type: set `type` first")
-        self.type.entries = cast(
-            tuple[Any, ...], tuple(value) if isinstance(value, tuple | list) else (value,)
-        )
+        self.type.entries = tuple(value) if isinstance(value, tuple | list) else (value,)
 
 
 class ParameterSet(ssc.TopLevel, tag="ssv:ParameterSet"):

@@ -3,9 +3,7 @@
 import re
 from urllib.parse import unquote
 
-_REFERENCE = re.compile(
-    r"(?:(?P<scheme>[^:/?#]+):)?(?P<authority>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?"
-)
+_REFERENCE = re.compile(r"(?:(?P<scheme>[^:/?#]+):)?(?P<authority>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
@@ -59,8 +57,8 @@ def resolve(base: str, uri: str) -> str:
     if not path:
         return base
     name = _merged(base, uri, [_decoded(segment, uri) for segment in path.split("/")])
-    if reason := unsafe(name):
-        raise UnresolvableUri(uri, f"the name {name!r} {reason}")
+    if problem := unsafe(name):
+        raise UnresolvableUri(uri, f"the name {name!r} {problem}")
     return name
 
 
