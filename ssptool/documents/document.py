@@ -9,7 +9,7 @@ from xml.parsers import expat
 from lxml import etree
 
 from ssptool.documents import ssb, ssd, ssm, ssv
-from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.element import PARSER, Element
 from ssptool.documents.source import Source
 
@@ -158,5 +158,7 @@ def _parse(name: str, source: bytes) -> Element:
         raise InvalidDocument(_malformed(name, problem.lineno or 1, problem.msg or "empty")) from None
 
 
-def _malformed(name: str, line: int, message: str):  # type: ignore[no-untyped-def]
-    return error("XML-001", Position(name, line), f"not well-formed XML: {message}", "correct the syntax")
+def _malformed(name: str, line: int, message: str) -> Diagnostic:
+    # libxml2 appends the place, and where its limits are exceeded how to lift them.
+    told = re.sub(r", (line \d+, column \d+|use XML_PARSE_HUGE option)", "", message)
+    return error("XML-001", Position(name, line), f"not well-formed XML: {told}", "correct the syntax")

@@ -16,7 +16,8 @@ may drop and re-create the objects at any time, so an element class holds no sta
 import re
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast, overload
+from weakref import WeakKeyDictionary, ref
 
 from lxml import etree
 
@@ -66,6 +67,17 @@ def expand(name: str) -> str:
 PARSER = etree.XMLParser(
     resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, collect_ids=False, compact=False
 )
+
+
+class KnowsLines(Protocol):
+    """What tells the line of an element of the document that it holds."""
+
+    def line_of(self, node: etree._Element) -> int: ...
+
+
+# By root: who knows the lines of a document that is being held. libxml2 alone knows the line on which a start tag
+# ends, and that in 16 bits.
+LINES: "WeakKeyDictionary[etree._Element, ref[KnowsLines]]" = WeakKeyDictionary()
 
 
 class Attribute(Generic[T]):
@@ -251,10 +263,15 @@ class Element(etree.ElementBase):
 
     @property
     def position(self) -> Position:
-        return Position(self.getroottree().docinfo.URL or "", self._line, self.address)
+        return Position(self.getroottree().docinfo.URL or "", self.line, self.address)
 
     @property
-    def _line(self) -> int:
+    def line(self) -> int:
+        """The line on which the start tag begins, from 1; 0 if the element was added since reading."""
+        held = LINES.get(self.getroottree().getroot())
+        document = None if held is None else held()
+        if document is not None:
+            return document.line_of(self)
         return cast(int | None, self.sourceline) or 0
 
     @property
@@ -266,6 +283,10 @@ class Element(etree.ElementBase):
             steps.append(_step(node, parent))
             node = parent
         return "/" + "/".join(reversed(steps))
+
+    def every(self, kind: type[E]) -> Iterator[E]:
+        """All elements of a kind below this one, and itself if it is of the kind, in document order."""
+        return cast(Iterator[E], self.iter(kind.qualified_name))
 
     def add(self, child: "Element") -> None:
         """Insert a new child where the schema wants it, in its container, indented like its neighbours.

@@ -9,14 +9,18 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 from typing import cast
+from weakref import ref
 from xml.sax.saxutils import escape
 
 from lxml import etree
 
+from ssptool.documents.element import LINES
 from ssptool.documents.layout import is_element, text_of
 from ssptool.documents.tags import (
     Scope,
+    Tags,
     attribute_name,
     attributes,
     declaration,
@@ -26,9 +30,6 @@ from ssptool.documents.tags import (
     quoted,
     tag_name,
 )
-
-# libxml2 stores lines in 16 bits and has its own way of telling greater ones.
-_GREATEST_STORED_LINE = 65534
 
 
 class Source:
@@ -40,13 +41,23 @@ class Source:
     def __init__(self, source: bytes, root: etree._Element) -> None:
         self.bytes = source
         self.root = root
-        self.tags = find_tags(source)
         self.nodes = list(_nodes(root))
-        self.number = {node: number for number, node in enumerate(self.nodes)}
-        if len(self.nodes) != len(self.tags.start):
-            raise RuntimeError(f"{len(self.nodes)} nodes but {len(self.tags.start)} tags: please report this document")
-        self._line_ends = array("q", (found.start() for found in re.finditer(rb"\n", source)))
-        self._tell_lines()
+        LINES[root] = ref(self)
+
+    @cached_property
+    def tags(self) -> Tags:
+        tags = find_tags(self.bytes)
+        if len(self.nodes) != len(tags.start):
+            raise RuntimeError(f"{len(self.nodes)} nodes, {len(tags.start)} tags: please report this document")
+        return tags
+
+    @cached_property
+    def number(self) -> "dict[etree._Element, int]":
+        return {node: number for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def _line_ends(self) -> "array[int]":
+        return array("q", (found.start() for found in re.finditer(rb"\n", self.bytes)))
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""
@@ -55,13 +66,6 @@ class Source:
 
     def to_bytes(self) -> bytes:
         return b"".join(_Writing(self).document())
-
-    def _tell_lines(self) -> None:
-        """Where a start tag spans lines, libxml2 knows its last line; diagnostics name the first."""
-        for node in self.nodes:
-            line = self.line_of(node)
-            if line <= _GREATEST_STORED_LINE:
-                node.sourceline = line  # type: ignore[assignment]
 
 
 class _Writing:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ssptool.documents import ssb, ssc, ssm, ssv
 from ssptool.documents.converters import any_uri, boolean, double, list_of, one_of, string, unsigned
@@ -255,8 +255,7 @@ class SystemStructureDescription(ssc.TopLevel, tag="ssd:SystemStructureDescripti
 
     def systems(self) -> Iterator[System]:
         """The root system and all systems inside it, outer ones first."""
-        found: Iterator[Any] = self.iter(System.qualified_name)
-        yield from found
+        return self.every(System)
 
 
 def _inline(container: Element | None, kind: type[E]) -> E | None:
