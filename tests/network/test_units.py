@@ -1,0 +1,87 @@
+"""Units are converted as the standard defines them, against conversions known by heart."""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest import approx
+
+from ssptool.documents.document import Document
+from ssptool.fmu.units import Exponents, Unit
+from ssptool.network.signals import IDENTITY, Conversion
+from ssptool.network.units import IncompatibleUnits, conversion, convertible, document_units, named
+
+KELVIN = Unit("K", Exponents(K=1))
+CELSIUS = Unit("degC", Exponents(K=1), 1.0, 273.15)
+FAHRENHEIT = Unit("degF", Exponents(K=1), 5 / 9, 273.15 - 32 * 5 / 9)
+METRE = Unit("m", Exponents(m=1))
+MILLIMETRE = Unit("mm", Exponents(m=1), 1e-3)
+# One rounding of each factor and offset, magnified by 273.15 / 20 in the worst of the cases here.
+ROUNDING = 1e-12
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "value", "expected"),
+    [
+        (CELSIUS, KELVIN, 20.0, 293.15),
+        (KELVIN, CELSIUS, 0.0, -273.15),
+        (CELSIUS, FAHRENHEIT, 100.0, 212.0),
+        (FAHRENHEIT, CELSIUS, -40.0, -40.0),
+        (MILLIMETRE, METRE, 250.0, 0.25),
+        (METRE, MILLIMETRE, 0.25, 250.0),
+    ],
+)
+def test_values_are_converted(source, target, value, expected):
+    assert conversion(source, target)(value) == approx(expected, rel=ROUNDING, abs=1e-10)
+
+
+def test_a_difference_of_temperatures_has_no_offset():
+    assert conversion(CELSIUS, KELVIN, relative=True)(20.0) == 20.0
+
+
+def test_equal_units_convert_exactly():
+    assert conversion(CELSIUS, CELSIUS) == IDENTITY
+
+
+def test_without_unit_on_one_side_the_value_is_passed_on():
+    assert conversion(None, METRE) == conversion(METRE, None) == IDENTITY
+
+
+def test_different_dimensions_are_refused_with_both_units():
+    assert not convertible(METRE, KELVIN)
+    with pytest.raises(IncompatibleUnits, match="a value in m cannot be converted to K") as caught:
+        conversion(METRE, KELVIN)
+    assert (caught.value.source, caught.value.target) == (METRE, KELVIN)
+
+
+def test_units_known_by_name_only_agree_with_their_own_name_only():
+    furlong = named({}, "furlong")
+    assert conversion(furlong, Unit("furlong", Exponents(m=1), 201.168)) == IDENTITY
+    assert not convertible(furlong, METRE)
+
+
+def test_the_units_of_a_document_are_read_with_their_defaults():
+    document = Document(
+        "p.ssv",
+        b"""<ssv:ParameterSet xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues"
+        xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon" version="1.0"
+        name="p"><ssv:Parameters/> <ssv:Units><ssc:Unit name="degC"><ssc:BaseUnit K="1"
+        offset="273.15"/></ssc:Unit> <ssc:Unit
+        name="1"><ssc:BaseUnit/></ssc:Unit></ssv:Units></ssv:ParameterSet>""",
+    )
+    assert document_units(document.root) == {"degC": CELSIUS, "1": Unit("1", Exponents())}
+
+
+def test_no_units_are_no_units():
+    assert document_units(SimpleNamespace(units=())) == {}
+
+
+NUMBERS = st.floats(-1e3, 1e3)
+CONVERSIONS = st.builds(Conversion, NUMBERS, NUMBERS)
+
+
+@given(CONVERSIONS, CONVERSIONS, NUMBERS)
+def test_composed_conversions_do_what_they_do_one_after_the_other(first, second, value):
+    # Each of four operations rounds once, relative to the largest intermediate value (below 1e3 ** 3).
+    assert first.then(second)(value) == approx(second(first(value)), rel=1e-12, abs=1e-5)
