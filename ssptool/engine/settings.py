@@ -1,4 +1,6 @@
-"""What a user may ask of a run. Needs nothing but the standard library, so that the command line can offer it at once."""
+"""What a user may ask of a run. Needs nothing but the standard library, so that the command line can offer it
+at once.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,0 +1,46 @@
+"""What an FMU in its place can do for a master algorithm."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ssptool.fmu.description import FmuDescription, Interface, Variability
+from ssptool.network.network import Component
+
+FOLLOWS = "follows inputs that vary over a step"
+SAVES = "saves and restores its state"
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """Of one component; `obstacles` are the reasons for which its inputs can only be held."""
+
+    saves_state: bool
+    directional_derivatives: bool
+    obstacles: tuple[str, ...]
+
+    @property
+    def follows(self) -> bool:
+        return not self.obstacles
+
+
+def capabilities(component: Component, wired: tuple[str, ...]) -> Capabilities:
+    """What the co-simulation interface of a component offers for its `wired` inputs."""
+    fmu = component.description
+    interface = fmu.co_simulation
+    if interface is None:
+        return Capabilities(False, False, ("it has no co-simulation interface",))
+    obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
+    return Capabilities(interface.saves_state, interface.directional_derivatives, obstacles)
+
+
+def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]) -> Iterator[str]:
+    if fmu.fmi_major == 2 and not interface.input_derivatives:
+        yield "canInterpolateInputs is not set"
+    if fmu.fmi_major == 3 and not interface.intermediate_update:
+        yield "providesIntermediateUpdate is not set"
+    for name in wired:
+        variable = fmu.variables[name]
+        if variable.variability is not Variability.CONTINUOUS:
+            yield f"input {name} is {variable.variability}"
+        elif fmu.fmi_major == 3 and interface.intermediate_update and not variable.intermediate_update:
+            yield f"intermediateUpdate is not set for input {name}"

@@ -1,0 +1,49 @@
+"""How a run ended, and why."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Ending(StrEnum):
+    """How a run ended."""
+
+    COMPLETED = "completed"
+    LOOP = "an algebraic loop was not solved"
+    COUPLING = "the iteration of a macro step did not converge"
+    FMI = "an FMU refused a call"
+    NONFINITE = "a component returned nan or inf"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a run ended early.
+
+    Attributes
+    ----------
+    time : [s]
+        The communication point at which it happened, or from which the failing step started.
+    component, function
+        Where it happened, if it was in one place: full name, FMI function.
+    messages
+        What the FMU itself said last.
+    """
+
+    ending: Ending
+    message: str
+    advice: str
+    time: float
+    component: str = ""
+    function: str = ""
+    messages: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        said = "".join(f"\n  {self.component}: {message}" for message in self.messages)
+        return f"at t = {self.time:g} s: {self.message}; {self.advice}{said}"
+
+
+class RunError(Exception):
+    """A run has not reached its end."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure

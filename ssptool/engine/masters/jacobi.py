@@ -1,0 +1,31 @@
+"""Jacobi: all read, then all step."""
+
+from dataclasses import dataclass, field
+
+from ssptool.engine.kernel.interface import Floats, Instruction, Op
+from ssptool.engine.masters.inputs import Extrapolate, Hold
+from ssptool.engine.masters.master import Coupled, Program, Stretch, set_inputs
+
+
+@dataclass(frozen=True, slots=True)
+class Jacobi:
+    """Every instance steps with what all inputs were at the start of the step, held or extrapolated.
+
+    Held inputs give order 1, inputs extrapolated with order k give order k + 1.
+
+    References
+    ----------
+    Kübler and Schiehlen 2000, "Two methods of simulator coupling".
+    """
+
+    inputs: Hold | Extrapolate = field(default_factory=Hold)
+
+    @property
+    def name(self) -> str:
+        return "jacobi"
+
+    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
+        everything = system.everything
+        moving = self.inputs.instruction(everything.following)
+        advance = Instruction(Op.ADVANCE, everything.group)
+        return Program((*set_inputs(everything, moving), advance)).run(system, first, rows)

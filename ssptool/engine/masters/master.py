@@ -1,0 +1,141 @@
+"""What a master algorithm is given, and what it returns."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Code, Floats, Instruction, Kernel, Op, Outcome, Slots
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Instances that are stepped together, as registered with the kernel.
+
+    Attributes
+    ----------
+    group, following, held
+        Kernel groups: all; those whose inputs follow the master's coupling; the rest, whose inputs are held.
+    sweep
+        Kernel sweep that makes their outputs consistent at one instant.
+    members
+        Sets of one instance each, in the order in which they are stepped. Empty for a set of one.
+    unknowns
+        Input slots that are fed from inside the set: what an iteration has to find.
+    nominal
+        Of `unknowns`, in the same order.
+    interpolates
+        All its wired inputs come from instances that are stepped before it.
+    """
+
+    group: int
+    following: int
+    held: int
+    sweep: int
+    members: tuple["Set", ...] = ()
+    unknowns: Slots = ()
+    nominal: Sequence[float] = ()
+    interpolates: bool = False
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Coupled:
+    """A loaded and initialized system, as a master algorithm sees it.
+
+    Attributes
+    ----------
+    everything
+        All instances.
+    groups
+        Strongly connected groups of instances, in an order in which signals flow from each to later ones
+        only.
+    evaluate
+        Run a sweep at a time; solve its loops with the full chain where the kernel's iteration does not.
+    explain
+        A failed kernel operation, at a time, in words.
+    """
+
+    kernel: Kernel
+    start: float
+    step: float
+    recorded: Slots
+    everything: Set
+    groups: tuple[Set, ...]
+    evaluate: Callable[[int, float], Failure | None]
+    explain: Callable[[Outcome, float], Failure]
+
+    def time(self, point: int) -> float:
+        """Communication point number `point` [s]; the same arithmetic as the kernel's."""
+        return self.start + float(point) * self.step
+
+    def finish(self, point: int, row: Floats) -> None:
+        """The step that leads to this point is final: exchange, remember, record."""
+        self.kernel.exchange(self.everything.group)
+        self.kernel.accept(self.time(point))
+        row[0] = self.time(point)
+        row[1:] = self.kernel.values[list(self.recorded)]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some macro steps done. `steps` of them are final; `iterations` has one entry per step if there are
+    any.
+    """
+
+    steps: int
+    failure: Failure | None = None
+    iterations: tuple[int, ...] = ()
+
+
+class Master(Protocol):
+    """A master algorithm."""
+
+    @property
+    def name(self) -> str: ...
+
+    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
+        """Do len(rows) macro steps from communication point `first`, and fill `rows` (steps, 1 +
+        recorded).
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A macro step that needs no decision: `steps`, then all outputs made consistent, exchanged and
+    recorded.
+    """
+
+    steps: tuple[Instruction, ...] = field(default_factory=tuple)
+
+    def instructions(self, system: Coupled) -> tuple[Instruction, ...]:
+        return (
+            *self.steps,
+            Instruction(Op.EVALUATE, system.everything.sweep),
+            Instruction(Op.EXCHANGE, system.everything.group),
+            Instruction(Op.ACCEPT),
+            Instruction(Op.RECORD),
+        )
+
+    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
+        """Hand it to the kernel for as many steps as it can do; help where it cannot solve a loop."""
+        instructions = self.instructions(system)
+        done = 0
+        while done < len(rows):
+            outcome = system.kernel.run(instructions, system.start, system.step, first + done, rows[done:])
+            done += outcome.steps
+            if outcome.ok:
+                continue
+            if outcome.code is not Code.LOOP:
+                return Stretch(done, system.explain(outcome, system.time(first + done)))
+            if failure := system.evaluate(system.everything.sweep, system.time(first + done + 1)):
+                return Stretch(done, failure)
+            system.finish(first + done + 1, rows[done])
+            done += 1
+        return Stretch(done)
+
+
+def set_inputs(instances: Set, moving: Instruction) -> tuple[Instruction, ...]:
+    """`moving` for the instances that can follow, hold for the others."""
+    return (Instruction(Op.HOLD, instances.held), moving)

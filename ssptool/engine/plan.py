@@ -1,0 +1,414 @@
+"""The plan of a run: everything resolved, nothing loaded."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from types import MappingProxyType
+
+import networkx as nx
+
+from ssptool.engine.capabilities import Capabilities, capabilities
+from ssptool.engine.choices import Choice, Interval, Situation, choose_interval, choose_master
+from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
+from ssptool.engine.loops.solution import Convergence
+from ssptool.engine.masters.master import Master
+from ssptool.engine.refusals import FLOAT, refuse
+from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
+from ssptool.engine.settings import InitName, Settings
+from ssptool.engine.trace import Column
+from ssptool.fmu.description import FmuDescription, Value
+from ssptool.network.blocks import Block, evaluation_order
+from ssptool.network.cycles import component_cycles
+from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.network import Network, Port
+from ssptool.network.signals import Conversion, Signal, Wire
+
+LOOP_CONVERGENCE = Convergence(rtol=1e-12)
+"""Of algebraic loops: tight, because whatever is left of a residual is in every recorded row."""
+
+CHORD_ITERATIONS = 20
+"""Of a loop within a sweep; a chord that needs more is out of date."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedInstance:
+    """An FMU to instantiate. Slots are those of `Plan.signals`; references the FMU's, in the same order.
+
+    `starts` are the values to set before initialization: parameters and start values, by variable.
+    """
+
+    name: str
+    source: str
+    description: FmuDescription
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    input_slots: tuple[int, ...]
+    output_slots: tuple[int, ...]
+    starts: Mapping[str, Value]
+    wired: tuple[str, ...]
+    capabilities: Capabilities
+
+    @property
+    def input_references(self) -> tuple[int, ...]:
+        return tuple(self.description.variables[signal.variable].reference for signal in self.inputs)
+
+    @property
+    def output_references(self) -> tuple[int, ...]:
+        return tuple(self.description.variables[signal.variable].reference for signal in self.outputs)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedWire:
+    source: int
+    destination: int
+    conversion: Conversion
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedGroup:
+    """Instances that feed each other, or a single one, by index; `sweep` evaluates them at a communication
+    point.
+
+    `unknowns` are the input slots that are fed from inside the group. `interpolates` says of each instance
+    that all its wired inputs come from instances that are stepped before it.
+    """
+
+    instances: tuple[int, ...]
+    sweep: tuple[Call | SolveLoop, ...]
+    unknowns: tuple[int, ...]
+    interpolates: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLoop:
+    """An algebraic loop to solve; `directional`: all its FMUs give directional derivatives that fit its
+    body.
+    """
+
+    stage: Stage
+    calls: LoopCalls
+    signals: tuple[Signal, ...]
+    torn: tuple[Signal, ...]
+    pattern: frozenset[tuple[int, int]]
+    minimum: tuple[float, ...]
+    maximum: tuple[float, ...]
+    directional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that a run will do, decided.
+
+    Attributes
+    ----------
+    signals
+        Slot → signal.
+    columns
+        What is recorded, in the order of `recorded` (slots).
+    groups
+        In an order in which signals flow from each to later ones only.
+    initialization
+        The sweep of initialization mode.
+    loops
+        Of both stages; what `SolveLoop` in a sweep refers to.
+    guesses
+        Start values given for connected inputs, as guesses of the slots that feed them.
+    choices
+        What was chosen and why.
+    notes
+        What a reader should know besides, e.g. ports that are not exchanged.
+    """
+
+    network: Network
+    settings: Settings
+    interval: Interval
+    master: Master
+    init: InitName
+    signals: tuple[Signal, ...]
+    nominal: tuple[float, ...]
+    columns: tuple[Column, ...]
+    recorded: tuple[int, ...]
+    instances: tuple[PlannedInstance, ...]
+    wires: tuple[PlannedWire, ...]
+    groups: tuple[PlannedGroup, ...]
+    initialization: tuple[Call | SolveLoop, ...]
+    loops: tuple[PlannedLoop, ...]
+    constants: Mapping[int, float]
+    guesses: Mapping[int, float]
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.network.name
+
+    def slot(self, signal: Signal) -> int:
+        return self.signals.index(signal)
+
+
+def make_plan(network: Network, settings: Settings) -> Plan:
+    """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
+
+    Raises
+    ------
+    Unsupported, UnsupportedByFmu, UnsupportedCombination
+        The system or the settings need what cannot be simulated.
+    ValueError
+        A time or a number does not fit.
+    """
+    refuse(network)
+    interval, time_choices = choose_interval(network, settings)
+    table = _Table(network)
+    instances = tuple(table.instance(name) for name in network.components)
+    cycles = component_cycles(network)
+    situation = Situation({one.name: one.capabilities for one in instances if one.wired}, cycles)
+    master, master_choices = choose_master(situation, settings)
+    schedules = _Schedules(table, instances)
+    initialization = schedules.initialization()
+    groups = schedules.groups(cycles)
+    return Plan(
+        network=network,
+        settings=settings,
+        interval=interval,
+        master=master,
+        init=settings.init,
+        signals=table.signals,
+        nominal=table.nominal,
+        columns=tuple(table.column(port) for port in table.ports),
+        recorded=tuple(range(len(table.signals))),
+        instances=instances,
+        wires=table.wires(),
+        groups=groups,
+        initialization=initialization,
+        loops=tuple(schedules.loops),
+        constants=MappingProxyType(table.constants()),
+        guesses=MappingProxyType(table.guesses()),
+        choices=(*time_choices, *master_choices, _init_choice(settings, schedules.loops)),
+        notes=tuple(table.notes()),
+    )
+
+
+def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:
+    at_start = [loop for loop in loops if loop.stage is Stage.INITIALIZATION]
+    if settings.init is not InitName.AUTO:
+        return Choice("init", settings.init, "asked for")
+    if not at_start:
+        return Choice("init", "one pass", "no algebraic loop at the start")
+    return Choice("init", "newton, then damped fixed point", f"{len(at_start)} algebraic loop(s) at the start")
+
+
+class _Table:
+    """Slots: every real input and output of every component and of the system, in document order."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        every = chain(network.ports, *(component.ports for component in network.components.values()))
+        self.ports = tuple(port for port in every if port.kind in ("input", "output") and port.type == FLOAT)
+        self.signals = tuple(port.signal for port in self.ports)
+        self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
+        self.sources = {wire.destination: wire for wire in network.wires}
+        self.nominal = tuple(self._nominal(signal) for signal in self.signals)
+
+    def _nominal(self, signal: Signal) -> float:
+        component = self.network.components.get(signal.component)
+        return component.description.variables[signal.variable].nominal if component else 1.0
+
+    def instance(self, name: str) -> PlannedInstance:
+        component = self.network.components[name]
+        ports = [port for port in component.ports if port.signal in self.slots]
+        inputs = tuple(port.signal for port in ports if port.kind == "input")
+        outputs = tuple(port.signal for port in ports if port.kind == "output")
+        wired = tuple(signal.variable for signal in inputs if signal in self.sources)
+        return PlannedInstance(
+            name=name,
+            source=component.source,
+            description=component.description,
+            inputs=inputs,
+            outputs=outputs,
+            input_slots=tuple(self.slots[signal] for signal in inputs),
+            output_slots=tuple(self.slots[signal] for signal in outputs),
+            starts=MappingProxyType(self._starts(name)),
+            wired=wired,
+            capabilities=capabilities(component, wired),
+        )
+
+    def _starts(self, name: str) -> dict[str, Value]:
+        assignments = self.network.assignments.items()
+        return {signal.variable: given.value for signal, given in assignments if signal.component == name}
+
+    def wires(self) -> tuple[PlannedWire, ...]:
+        return tuple(
+            PlannedWire(self.slots[wire.source], self.slots[wire.destination], wire.conversion)
+            for wire in self.network.wires
+        )
+
+    def constants(self) -> dict[int, float]:
+        """Inputs of the system itself, which nothing drives: their start values, or else what they lead to
+        has.
+        """
+        inputs = [port.signal for port in self.network.ports if port.signal in self.slots and port.kind == "input"]
+        found = {self.slots[signal]: self._given(signal) for signal in inputs}
+        for wire in self.network.wires:
+            slot = self.slots[wire.source]
+            if slot in found and found[slot] is None:
+                found[slot] = self._back(wire, self._given(wire.destination) or self._stated(wire.destination))
+        return {slot: value or 0.0 for slot, value in found.items()}
+
+    def guesses(self) -> dict[int, float]:
+        """What a start value of a connected input says of its source. The last one given wins."""
+        found: dict[int, float] = {}
+        for wire in self.network.wires:
+            value = self._back(wire, self._given(wire.destination))
+            if value is not None:
+                found[self.slots[wire.source]] = value
+        return found
+
+    def _back(self, wire: Wire, value: float | None) -> float | None:
+        """What the source of a wire must have for its destination to have `value`."""
+        conversion = wire.conversion
+        return None if value is None or not conversion.factor else (value - conversion.offset) / conversion.factor
+
+    def _stated(self, signal: Signal) -> float | None:
+        """The FMU's own start value."""
+        component = self.network.components.get(signal.component)
+        start = component.description.variables[signal.variable].start if component else None
+        return None if start is None else float(start)
+
+    def _given(self, signal: Signal) -> float | None:
+        assignment = self.network.assignments.get(signal)
+        return None if assignment is None else float(assignment.value)
+
+    def column(self, port: Port) -> Column:
+        return Column(str(port.signal), port.unit, port.type, port.description)
+
+    def notes(self) -> Iterable[str]:
+        for component in self.network.components.values():
+            others = [
+                str(port.signal)
+                for port in component.ports
+                if port.kind in ("input", "output") and port.signal not in self.slots
+            ]
+            if others:
+                yield f"not recorded, because only {FLOAT} signals are: {', '.join(others)}"
+
+
+class _Schedules:
+    """Sweeps as kernel calls; collects the loops that they refer to."""
+
+    def __init__(self, table: _Table, instances: Sequence[PlannedInstance]) -> None:
+        self.table = table
+        self.instances = instances
+        self.index = {one.name: number for number, one in enumerate(instances)}
+        self.outputs = frozenset(chain.from_iterable(one.outputs for one in instances))
+        self.loops: list[PlannedLoop] = []
+
+    def initialization(self) -> tuple[Call | SolveLoop, ...]:
+        graph = dependency_graph(self.table.network, Stage.INITIALIZATION)
+        blocks = [block for block in evaluation_order(graph) if self._inside(block)]
+        return self._calls(sweep(graph, blocks, self.outputs), graph, Stage.INITIALIZATION)
+
+    def groups(self, cycles: Sequence[tuple[str, ...]]) -> tuple[PlannedGroup, ...]:
+        graph = dependency_graph(self.table.network, Stage.COMMUNICATION)
+        needed = needed_again(graph, self.outputs)
+        order = self._group_order(cycles)
+        place = {name: number for number, names in enumerate(order) for name in names}
+        blocks: dict[int, list[Block]] = defaultdict(list)
+        for block in evaluation_order(graph):
+            if self._inside(block) and not needed.isdisjoint(block.signals):
+                blocks[place[block.signals[0].component]].append(block)
+        groups: list[PlannedGroup] = []
+        stepped: set[str] = set()
+        for number, names in enumerate(order):
+            steps = sweep(graph, blocks[number], self.outputs)
+            calls = self._calls(steps, graph, Stage.COMMUNICATION)
+            groups.append(self._group(names, calls, stepped))
+        return tuple(groups)
+
+    def _inside(self, block: Block) -> bool:
+        """Not the system's own inputs and outputs, which no component sets or computes."""
+        return bool(block.signals[0].component)
+
+    def _group_order(self, cycles: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+        flow: nx.DiGraph[str] = nx.DiGraph()
+        flow.add_nodes_from(self.index)
+        flow.add_edges_from(
+            (wire.source.component, wire.destination.component)
+            for wire in self.table.network.wires
+            if wire.source.component and wire.destination.component
+        )
+        parts = nx.condensation(flow)
+        members = {
+            number: tuple(sorted(data["members"], key=self.index.__getitem__))
+            for number, data in parts.nodes(data=True)
+        }
+        first = {number: self.index[names[0]] for number, names in members.items()}
+        return [members[number] for number in nx.lexicographical_topological_sort(parts, key=first.__getitem__)]
+
+    def _group(self, names: tuple[str, ...], calls: tuple[Call | SolveLoop, ...], stepped: set[str]) -> PlannedGroup:
+        sources, slots = self.table.sources, self.table.slots
+        unknowns: list[int] = []
+        interpolates: list[bool] = []
+        for name in names:
+            one = self.instances[self.index[name]]
+            feeding = {signal: sources[signal].source.component for signal in one.inputs if signal in sources}
+            unknowns += [slots[signal] for signal, source in feeding.items() if source in names]
+            interpolates.append(all(source == "" or source in stepped for source in feeding.values()))
+            stepped.add(name)
+        return PlannedGroup(tuple(map(self.index.__getitem__, names)), calls, tuple(unknowns), tuple(interpolates))
+
+    def _calls(self, steps: Iterable[Step], graph: Graph, stage: Stage) -> tuple[Call | SolveLoop, ...]:
+        calls: list[Call | SolveLoop] = []
+        for step in steps:
+            if isinstance(step, Visit):
+                calls.append(self._call(step))
+            else:
+                calls.append(SolveLoop(len(self.loops)))
+                self.loops.append(self._loop(step, graph, stage))
+        return tuple(calls)
+
+    def _call(self, visit: Visit) -> Call:
+        slots = self.table.slots
+        return Call(
+            self.index[visit.component],
+            tuple(slots[signal] for signal in visit.inputs),
+            tuple(slots[signal] for signal in visit.outputs),
+        )
+
+    def _loop(self, loop: Loop, graph: Graph, stage: Stage) -> PlannedLoop:
+        torn = [self.table.slots[signal] for signal in loop.torn]
+        variables = [
+            self.table.network.components[signal.component].description.variables[signal.variable]
+            for signal in loop.torn
+        ]
+        calls = LoopCalls(
+            torn=tuple(torn),
+            body=tuple(self._call(visit) for visit in loop.body),
+            nominal=tuple(self.table.nominal[slot] for slot in torn),
+            rtol=LOOP_CONVERGENCE.rtol,
+            atol=LOOP_CONVERGENCE.atol,
+            max_iterations=CHORD_ITERATIONS,
+        )
+        components = [self.instances[self.index[name]] for name in loop.components]
+        able = all(one.capabilities.directional_derivatives for one in components)
+        return PlannedLoop(
+            stage=stage,
+            calls=calls,
+            signals=loop.signals,
+            torn=loop.torn,
+            pattern=loop.pattern,
+            minimum=tuple(variable.minimum for variable in variables),
+            maximum=tuple(variable.maximum for variable in variables),
+            directional=able and _visits_are_whole(loop, graph),
+        )
+
+
+def _visits_are_whole(loop: Loop, graph: Graph) -> bool:
+    """Each visit sets all inputs of the loop that its outputs need, as a product along the visits assumes."""
+    members = set(loop.signals)
+    for visit in loop.body:
+        for output in visit.outputs:
+            needed = {s for s in graph.predecessors(output) if s in members and s.component == visit.component}
+            if not needed.issubset(visit.inputs):
+                return False
+    return True

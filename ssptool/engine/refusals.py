@@ -1,0 +1,65 @@
+"""What this version does not simulate, looked for in a whole network and refused by name."""
+
+from collections.abc import Iterator
+
+from ssptool.engine.unsupported import Unsupported
+from ssptool.network.network import Component, Network, Port
+
+FLOAT = "Float64"
+_EXCHANGED = frozenset({"input", "output"})
+
+
+def refuse(network: Network) -> None:
+    """Raise `Unsupported` for the first thing that cannot be simulated."""
+    for problem in _problems(network):
+        raise problem
+
+
+def _problems(network: Network) -> Iterator[Unsupported]:
+    if not network.components:
+        yield Unsupported(f"system {network.name}", "it has no components", "add one")
+    for component in network.components.values():
+        yield from _component(component)
+    yield from _wires(network)
+
+
+def _component(component: Component) -> Iterator[Unsupported]:
+    fmu, subject = component.description, f"component {component.name}"
+    if fmu.fmi_major not in (2, 3):
+        yield Unsupported(subject, f"FMI {fmu.fmi_version} is not supported", "ask for an FMU of FMI 2.0 or 3.0")
+    elif fmu.co_simulation is None or component.implementation == "ModelExchange":
+        yield Unsupported(subject, "model exchange is not supported yet", "use an FMU with a co-simulation interface")
+    for port in component.ports:
+        yield from _port(component, port)
+
+
+def _port(component: Component, port: Port) -> Iterator[Unsupported]:
+    variable = component.description.variables.get(port.signal.variable)
+    if variable is None and port.kind in _EXCHANGED:
+        yield Unsupported(
+            f"connector {port.signal}", "the FMU has no such variable", "validate the system, it says more"
+        )
+    elif variable is not None and variable.shape and port.kind in _EXCHANGED:
+        yield Unsupported(f"connector {port.signal}", "arrays are not supported yet", "use scalar connectors")
+
+
+def _wires(network: Network) -> Iterator[Unsupported]:
+    ports = {port.signal: port for port in network.ports}
+    for component in network.components.values():
+        ports.update((port.signal, port) for port in component.ports)
+    for wire in network.wires:
+        for signal in (wire.source, wire.destination):
+            port = ports.get(signal)
+            if port is None or port.kind not in _EXCHANGED:
+                kind = "no connector" if port is None else f"of kind {port.kind}"
+                yield Unsupported(
+                    f"connection {wire.source} → {wire.destination}",
+                    f"{signal} is {kind}; only inputs and outputs can be connected in a simulation yet",
+                    "remove the connection, or set the parameter in a parameter set",
+                )
+            elif port.type != FLOAT:
+                yield Unsupported(
+                    f"connection {wire.source} → {wire.destination}",
+                    f"{signal} is of type {port.type}; only {FLOAT} signals are exchanged yet",
+                    "remove the connection",
+                )
