@@ -196,7 +196,8 @@ class Kernel(Protocol):
     ) -> None:
         """State all wires: values[destination] = factor · values[source] + offset.
 
-        Called once, before groups, loops and sweeps are registered. At most one wire leads into a slot.
+        Called after all instances were added and before groups, loops and sweeps are registered. At most one
+        wire leads into a slot.
         """
 
     def group(self, instances: Sequence[int]) -> int:

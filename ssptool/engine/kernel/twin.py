@@ -89,6 +89,7 @@ class TwinKernel:
         self._sweeps: list[tuple[_ResolvedCall | SolveLoop, ...]] = []
         self._recorded: list[int] = []
         self._history: list[_Point] = []  # the latest first
+        self._outer_wires: list[_Wire] = []  # into slots of no instance
         self._environments: dict[int, Fmi3Instance | None] = {}
         self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
 
@@ -103,6 +104,8 @@ class TwinKernel:
         return ctypes.cast(self._intermediate_update, ctypes.c_void_p).value or 0
 
     def add(self, table: InstanceTable) -> int:
+        if self._wires:
+            raise ValueError("instances must be added before wires are stated")
         index = len(self._tables)
         if len(table.input_slots) != len(table.input_references):
             raise ValueError("as many input slots as input references are needed")
@@ -139,6 +142,8 @@ class TwinKernel:
             if wire.destination in self._wires:
                 raise ValueError(f"two wires lead to slot {wire.destination}")
             self._wires[wire.destination] = wire
+            if wire.destination not in self._owner:
+                self._outer_wires.append(wire)
 
     def group(self, instances: Sequence[int]) -> int:
         for instance in instances:
@@ -300,7 +305,7 @@ class TwinKernel:
         return OK
 
     def accept(self, t: float) -> None:
-        self._copy([wire for wire in self._wires.values() if wire.destination not in self._owner])
+        self._copy(self._outer_wires)
         while self._history and self._history[0].t >= t:
             del self._history[0]
         self._history.insert(0, _Point(t, self.values.copy()))

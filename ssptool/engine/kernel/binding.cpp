@@ -1,0 +1,287 @@
+// The kernel as a Python class: conversions, and the GIL released while components work.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/kernel.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Number = std::int64_t;  // an index from Python: a negative one becomes too large and is refused as that
+using Unlocked = nb::gil_scoped_release;
+
+template <class T>
+T attribute(nb::handle object, const char* name) {
+  return nb::cast<T>(object.attr(name));
+}
+
+// Any sequence of numbers, such as a tuple or an array.
+template <class T>
+std::vector<T> numbers(nb::handle sequence) {
+  std::vector<T> result;
+  for (const nb::handle item : sequence) result.push_back(nb::cast<T>(item));
+  return result;
+}
+
+template <class T>
+std::vector<T> indices(nb::handle sequence) {
+  std::vector<T> result;
+  for (const nb::handle item : sequence) result.push_back(static_cast<T>(nb::cast<Number>(item)));
+  return result;
+}
+
+void* address(nb::handle number) { return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(number)); }
+
+ssptool::FunctionTable function_table(nb::handle functions) {
+  std::map<std::string, void*> addresses;
+  for (const nb::handle name : functions) addresses[nb::cast<std::string>(name)] = address(functions[name]);
+  return ssptool::FunctionTable(std::move(addresses));
+}
+
+ssptool::Call call_from(nb::handle call) {
+  return {static_cast<ssptool::Index>(attribute<Number>(call, "instance")),
+          indices<ssptool::Slot>(call.attr("inputs")), indices<ssptool::Slot>(call.attr("outputs"))};
+}
+
+std::vector<ssptool::Instruction> program_from(nb::handle program) {
+  std::vector<ssptool::Instruction> instructions;
+  for (const nb::handle instruction : program) {
+    const auto op = attribute<int>(instruction, "op");
+    if (op < 0 || op > static_cast<int>(ssptool::Op::record)) throw std::invalid_argument("unknown instruction");
+    instructions.push_back({static_cast<ssptool::Op>(op),
+                            static_cast<ssptool::Index>(attribute<Number>(instruction, "argument")),
+                            attribute<int>(instruction, "order")});
+  }
+  return instructions;
+}
+
+class NativeKernel {
+ public:
+  explicit NativeKernel(std::size_t slots)
+      : core_(slots),
+        outcome_type_(vocabulary().attr("Outcome")),
+        code_type_(vocabulary().attr("Code")),
+        ok_(vocabulary().attr("OK")),
+        call_type_(vocabulary().attr("Call")) {}
+
+  NativeKernel(const NativeKernel&) = delete;
+  NativeKernel& operator=(const NativeKernel&) = delete;
+  ~NativeKernel() = default;
+
+  ssptool::Kernel& core() { return core_; }
+
+  Number add(nb::handle table) {
+    const auto version = attribute<int>(table, "fmi_major");
+    if (version != 2 && version != 3)
+      throw std::invalid_argument("FMI " + std::to_string(version) + " is not one that a kernel steps: [2, 3]");
+    const auto functions = function_table(table.attr("functions"));
+    void* component = address(table.attr("component"));
+    ssptool::Member member;
+    member.inputs = indices<ssptool::Slot>(table.attr("input_slots"));
+    member.input_references = indices<ssptool::fmi::Reference>(table.attr("input_references"));
+    member.outputs = indices<ssptool::Slot>(table.attr("output_slots"));
+    member.output_references = indices<ssptool::fmi::Reference>(table.attr("output_references"));
+    ssptool::Environment* environment = core_.environment(address(table.attr("environment")));
+    member.instance = version == 2
+                          ? ssptool::make_fmi2(functions, component, member.input_references)
+                          : ssptool::make_fmi3(functions, component, member.input_references, environment);
+    return static_cast<Number>(core_.add(std::move(member)));
+  }
+
+  void connect(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets) {
+    const auto from = indices<ssptool::Slot>(sources);
+    const auto to = indices<ssptool::Slot>(destinations);
+    const auto factor = numbers<double>(factors);
+    const auto offset = numbers<double>(offsets);
+    if (to.size() != from.size() || factor.size() != from.size() || offset.size() != from.size())
+      throw std::invalid_argument("sources, destinations, factors and offsets must be of equal length");
+    std::vector<ssptool::Wire> wires;
+    for (std::size_t i = 0; i < from.size(); ++i) wires.push_back({from[i], to[i], factor[i], offset[i]});
+    core_.connect(wires);
+  }
+
+  Number loop(nb::handle calls) {
+    ssptool::LoopCalls loop{.torn = indices<ssptool::Slot>(calls.attr("torn")),
+                            .body = {},
+                            .nominal = numbers<double>(calls.attr("nominal")),
+                            .rtol = attribute<double>(calls, "rtol"),
+                            .atol = attribute<double>(calls, "atol"),
+                            .max_iterations = attribute<Number>(calls, "max_iterations")};
+    for (const nb::handle call : calls.attr("body")) loop.body.push_back(call_from(call));
+    return static_cast<Number>(core_.loop(loop));
+  }
+
+  Number sweep(nb::handle steps) {
+    std::vector<std::variant<ssptool::Call, ssptool::SolveLoop>> sweep;
+    for (const nb::handle step : steps) {
+      if (nb::isinstance(step, call_type_))
+        sweep.emplace_back(call_from(step));
+      else
+        sweep.emplace_back(ssptool::SolveLoop{static_cast<ssptool::Index>(attribute<Number>(step, "loop"))});
+    }
+    return static_cast<Number>(core_.sweep(sweep));
+  }
+
+  nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows) {
+    const auto instructions = program_from(program);
+    const auto steps = static_cast<Number>(rows.shape(0));
+    if (rows.shape(1) != 1 + core_.recorded())
+      throw std::invalid_argument("rows has " + std::to_string(rows.shape(1)) + " columns, must have " +
+                                  std::to_string(1 + core_.recorded()));
+    ssptool::Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = core_.run(instructions, start, h, first, {rows.data(), rows.size()}, steps);
+    }
+    return to_python(outcome);
+  }
+
+  using LoopOperation = ssptool::Outcome (ssptool::Kernel::*)(ssptool::Index, std::span<const double>,
+                                                              std::span<double>);
+
+  // (Outcome, the vector that the operation returns)
+  nb::object on_loop(LoopOperation operation, Number loop, const Vector& x) {
+    auto* result = new std::vector<double>(x.size());
+    const nb::capsule owner(result, [](void* data) noexcept { delete static_cast<std::vector<double>*>(data); });
+    ssptool::Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = (core_.*operation)(static_cast<ssptool::Index>(loop), {x.data(), x.size()}, *result);
+    }
+    const std::size_t shape[] = {result->size()};
+    return nb::make_tuple(to_python(outcome), nb::ndarray<nb::numpy, double>(result->data(), 1, shape, owner));
+  }
+
+  template <class Operation>
+  nb::object unlocked(Operation operation) {
+    ssptool::Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = operation(core_);
+    }
+    return to_python(outcome);
+  }
+
+ private:
+  static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
+
+  nb::object to_python(const ssptool::Outcome& outcome) const {
+    if (outcome.ok() && outcome.steps == 0) return ok_;
+    return outcome_type_(code_type_(static_cast<int>(outcome.code)), outcome.instance, outcome.function,
+                         outcome.fmi_status, outcome.loop, outcome.slot, outcome.steps);
+  }
+
+  ssptool::Kernel core_;
+  nb::object outcome_type_, code_type_, ok_, call_type_;
+};
+
+// A numpy view of the kernel's memory, which keeps the kernel alive.
+nb::object view(nb::handle_t<NativeKernel> self, std::span<double> data, std::size_t rows) {
+  const std::size_t shape[] = {rows, data.size() / rows};
+  return nb::cast(nb::ndarray<nb::numpy, double>(data.data(), rows == 1 ? 1 : 2, rows == 1 ? shape + 1 : shape, self));
+}
+
+ssptool::Index index(Number number) { return static_cast<ssptool::Index>(number); }
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+}  // namespace
+
+NB_MODULE(_kernel, module) {
+  module.attr("sanitized") = sanitized;
+  using Self = NativeKernel;
+  nb::class_<Self>(module, "NativeKernel")
+      .def(nb::init<std::size_t>(), "slots"_a)
+      .def_prop_ro("name", [](const Self&) { return "native"; })
+      .def_prop_ro("values",
+                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().values(), 1); })
+      .def_prop_ro("input_value",
+                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_value(), 1); })
+      .def_prop_ro("input_rates",
+                   [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_rates(), 2); })
+      .def("environment",
+           [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().make_environment()); })
+      .def("intermediate_update_address",
+           [](const Self&) { return reinterpret_cast<std::uintptr_t>(&ssptool::ssptool_intermediate_update); })
+      .def("add", &Self::add, "table"_a)
+      .def("connect", &Self::connect, "sources"_a, "destinations"_a, "factors"_a, "offsets"_a)
+      .def(
+          "group",
+          [](Self& self, nb::handle instances) { return self.core().group(indices<ssptool::Index>(instances)); },
+          "instances"_a)
+      .def("loop", &Self::loop, "loop"_a)
+      .def("sweep", &Self::sweep, "steps"_a)
+      .def(
+          "record_slots",
+          [](Self& self, nb::handle slots) { self.core().record_slots(indices<ssptool::Slot>(slots)); }, "slots"_a)
+      .def("exchange", [](Self& self, Number group) { self.core().exchange(index(group)); }, "group"_a)
+      .def("hold", [](Self& self, Number group) { self.core().hold(index(group)); }, "group"_a)
+      .def(
+          "extrapolate", [](Self& self, Number group, int order) { self.core().extrapolate(index(group), order); },
+          "group"_a, "order"_a)
+      .def(
+          "interpolate",
+          [](Self& self, Number group, int order, double h) { self.core().interpolate(index(group), order, h); },
+          "group"_a, "order"_a, "h"_a)
+      .def(
+          "advance",
+          [](Self& self, Number group, double t, double h) {
+            return self.unlocked([&](ssptool::Kernel& core) { return core.advance(index(group), t, h); });
+          },
+          "group"_a, "t"_a, "h"_a)
+      .def(
+          "evaluate",
+          [](Self& self, Number sweep) {
+            return self.unlocked([&](ssptool::Kernel& core) { return core.evaluate(index(sweep)); });
+          },
+          "sweep"_a)
+      .def("accept", [](Self& self, double t) { self.core().accept(t); }, "t"_a)
+      .def(
+          "save",
+          [](Self& self, Number group) {
+            return self.unlocked([&](ssptool::Kernel& core) { return core.save(index(group)); });
+          },
+          "group"_a)
+      .def(
+          "restore",
+          [](Self& self, Number group) {
+            return self.unlocked([&](ssptool::Kernel& core) { return core.restore(index(group)); });
+          },
+          "group"_a)
+      .def("release", [](Self& self) { self.core().release(); }, nb::call_guard<Unlocked>())
+      .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert())
+      .def(
+          "residual",
+          [](Self& self, Number loop, const Vector& x) { return self.on_loop(&ssptool::Kernel::residual, loop, x); },
+          "loop"_a, "x"_a)
+      .def(
+          "jacobian_product",
+          [](Self& self, Number loop, const Vector& seed) {
+            return self.on_loop(&ssptool::Kernel::jacobian_product, loop, seed);
+          },
+          "loop"_a, "seed"_a)
+      .def(
+          "set_chord",
+          [](Self& self, Number loop, const Matrix& matrix) {
+            self.core().set_chord(index(loop), {matrix.data(), matrix.size()});
+          },
+          "loop"_a, "matrix"_a);
+}

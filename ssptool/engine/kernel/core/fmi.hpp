@@ -1,0 +1,44 @@
+// The functions of FMI 2.0 and 3.0 co-simulation that the kernel calls, as C types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace ssptool::fmi {
+
+using Reference = std::uint32_t;
+using Component = void*;
+using State = void*;
+
+// Statuses up to this one mean that the call did what it was asked to do.
+inline constexpr int warning = 1;
+inline constexpr int error = 3;
+
+namespace v2 {
+using SetReal = int(Component, const Reference*, std::size_t, const double*);
+using GetReal = int(Component, const Reference*, std::size_t, double*);
+using SetRealInputDerivatives = int(Component, const Reference*, std::size_t, const int* orders, const double*);
+using DoStep = int(Component, double t, double h, int no_set_state_prior_to_t);
+using GetState = int(Component, State*);
+using SetState = int(Component, State);
+using FreeState = int(Component, State*);
+using GetDirectionalDerivative = int(Component, const Reference* unknowns, std::size_t, const Reference* knowns,
+                                     std::size_t, const double* seed, double* sensitivity);
+}  // namespace v2
+
+namespace v3 {
+using SetFloat64 = int(Component, const Reference*, std::size_t, const double*, std::size_t);
+using GetFloat64 = int(Component, const Reference*, std::size_t, double*, std::size_t);
+using DoStep = int(Component, double t, double h, bool no_set_state_prior_to_t, bool* event_handling_needed,
+                   bool* terminate_simulation, bool* early_return, double* last_successful_time);
+using GetState = int(Component, State*);
+using SetState = int(Component, State);
+using FreeState = int(Component, State*);
+using GetDirectionalDerivative = int(Component, const Reference* unknowns, std::size_t, const Reference* knowns,
+                                     std::size_t, const double* seed, std::size_t, double* sensitivity, std::size_t);
+using IntermediateUpdate = void(void* environment, double time, bool set_requested, bool get_allowed,
+                                bool step_finished, bool can_return_early, bool* early_return_requested,
+                                double* early_return_time);
+}  // namespace v3
+
+}  // namespace ssptool::fmi

@@ -1,0 +1,114 @@
+// FMI 3.0 co-simulation without event mode and early return.
+#include <utility>
+
+#include "instance.hpp"
+
+namespace ssptool {
+
+extern "C" void ssptool_intermediate_update(void* environment, double time, bool set_requested, bool, bool, bool,
+                                            bool* early_return_requested, double*) {
+  if (early_return_requested != nullptr) *early_return_requested = false;
+  if (!set_requested || environment == nullptr) return;
+  if (IntermediateTarget* target = static_cast<Environment*>(environment)->target) target->intermediate_update(time);
+}
+
+namespace {
+
+class Fmi3Instance final : public Instance, private IntermediateTarget {
+ public:
+  Fmi3Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
+               Environment* environment)
+      : component_(component),
+        set_float64_(functions.find<fmi::v3::SetFloat64>("fmi3SetFloat64")),
+        get_float64_(functions.find<fmi::v3::GetFloat64>("fmi3GetFloat64")),
+        do_step_(functions.find<fmi::v3::DoStep>("fmi3DoStep")),
+        directional_(functions.find<fmi::v3::GetDirectionalDerivative>("fmi3GetDirectionalDerivative")),
+        state_(component, functions.find<fmi::v3::GetState>("fmi3GetFMUState"),
+               functions.find<fmi::v3::SetState>("fmi3SetFMUState"),
+               functions.find<fmi::v3::FreeState>("fmi3FreeFMUState")),
+        inputs_(std::move(inputs)),
+        intermediate_(inputs_.size()),
+        has_environment_(environment != nullptr) {
+    if (environment != nullptr) environment->target = this;
+  }
+
+  [[nodiscard]] const char* get_function() const noexcept override { return "fmi3GetFloat64"; }
+  [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
+
+  Failure set(References references, std::span<const double> values) noexcept override {
+    const int status = set_float64_(component_, references.data(), references.size(), values.data(), values.size());
+    return checked("fmi3SetFloat64", status);
+  }
+
+  Failure get(References references, std::span<double> values) noexcept override {
+    const int status = get_float64_(component_, references.data(), references.size(), values.data(), values.size());
+    return checked("fmi3GetFloat64", status);
+  }
+
+  Failure step(double t, double h, const Motion& motion) noexcept override {
+    if (!inputs_.empty())
+      if (const Failure failure = set(inputs_, motion.value)) return failure;
+    const bool varies = motion.order() > 0;
+    if (varies && !has_environment_) return {"fmi3DoStep:intermediateUpdate", fmi::error};
+    start_ = t;
+    motion_ = varies ? &motion : nullptr;
+    intermediate_failure_ = {};
+    const Failure failure = do_step(t, h);
+    motion_ = nullptr;
+    return intermediate_failure_ ? intermediate_failure_ : failure;
+  }
+
+  Failure directional(References unknowns, References knowns, std::span<const double> seed,
+                      std::span<double> sensitivity) noexcept override {
+    const int status = directional_(component_, unknowns.data(), unknowns.size(), knowns.data(), knowns.size(),
+                                    seed.data(), seed.size(), sensitivity.data(), sensitivity.size());
+    return checked("fmi3GetDirectionalDerivative", status);
+  }
+
+  Failure save() noexcept override { return checked("fmi3GetFMUState", state_.save()); }
+  Failure restore() noexcept override { return checked("fmi3SetFMUState", state_.restore()); }
+  void release() noexcept override { state_.release(); }
+
+ private:
+  Failure do_step(double t, double h) noexcept {
+    bool event = false;
+    bool terminate = false;
+    bool early = false;
+    double reached = t;
+    const int status = do_step_(component_, t, h, !state_, &event, &terminate, &early, &reached);
+    if (status > fmi::warning) return {"fmi3DoStep", status};
+    if (early) return {"fmi3DoStep:earlyReturn", status};
+    if (event) return {"fmi3DoStep:eventHandlingNeeded", status};
+    if (terminate) return {"fmi3DoStep:terminateSimulation", status};
+    return {};
+  }
+
+  void intermediate_update(double time) noexcept override {
+    if (motion_ == nullptr) return;
+    for (std::size_t i = 0; i < inputs_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
+    const Failure failure = set(inputs_, intermediate_);
+    if (!intermediate_failure_) intermediate_failure_ = failure;
+  }
+
+  fmi::Component component_;
+  fmi::v3::SetFloat64* set_float64_;
+  fmi::v3::GetFloat64* get_float64_;
+  fmi::v3::DoStep* do_step_;
+  fmi::v3::GetDirectionalDerivative* directional_;
+  SavedState state_;
+  std::vector<fmi::Reference> inputs_;
+  std::vector<double> intermediate_;
+  bool has_environment_;
+  double start_ = 0.0;
+  const Motion* motion_ = nullptr;  // while a step with varying inputs is under way
+  Failure intermediate_failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Instance> make_fmi3(const FunctionTable& functions, fmi::Component component,
+                                    std::vector<fmi::Reference> inputs, Environment* environment) {
+  return std::make_unique<Fmi3Instance>(functions, component, std::move(inputs), environment);
+}
+
+}  // namespace ssptool

@@ -1,0 +1,130 @@
+// One running FMU behind the same operations for every version of FMI.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "fmi.hpp"
+
+namespace ssptool {
+
+using References = std::span<const fmi::Reference>;
+
+// Which function returned something worse than a warning; none if the call went well.
+struct Failure {
+  const char* function = nullptr;
+  int status = 0;
+  explicit operator bool() const noexcept { return function != nullptr; }
+};
+
+inline Failure checked(const char* function, int status) noexcept {
+  return status > fmi::warning ? Failure{function, status} : Failure{};
+}
+
+// How the inputs of an instance run over a step: value, first and second derivative at its start.
+struct Motion {
+  std::span<const double> value, first, second;
+
+  // The highest derivative that is not zero.
+  [[nodiscard]] int order() const noexcept;
+
+  // Input i, s seconds into the step.
+  [[nodiscard]] double at(std::size_t i, double s) const noexcept {
+    return value[i] + s * (first[i] + (0.5 * s) * second[i]);
+  }
+};
+
+class Instance {
+ public:
+  Instance() = default;
+  Instance(const Instance&) = delete;
+  Instance& operator=(const Instance&) = delete;
+  virtual ~Instance() = default;
+
+  // Under which name a failing or nan-returning `get` is reported.
+  [[nodiscard]] virtual const char* get_function() const noexcept = 0;
+  [[nodiscard]] virtual bool has_saved_state() const noexcept = 0;
+
+  virtual Failure set(References, std::span<const double> values) noexcept = 0;
+  virtual Failure get(References, std::span<double> values) noexcept = 0;
+  // Set the inputs to their course over the step and do it.
+  virtual Failure step(double t, double h, const Motion&) noexcept = 0;
+  virtual Failure directional(References unknowns, References knowns, std::span<const double> seed,
+                              std::span<double> sensitivity) noexcept = 0;
+
+  virtual Failure save() noexcept = 0;
+  virtual Failure restore() noexcept = 0;
+  virtual void release() noexcept = 0;
+};
+
+// Addresses in a loaded binary by the names of the functions.
+class FunctionTable {
+ public:
+  explicit FunctionTable(std::map<std::string, void*> addresses) : addresses_(std::move(addresses)) {}
+
+  template <class Function>
+  Function* find(const char* name) const {
+    const auto entry = addresses_.find(name);
+    if (entry == addresses_.end() || entry->second == nullptr)
+      throw std::invalid_argument(std::string("the function table has no ") + name);
+    return reinterpret_cast<Function*>(entry->second);
+  }
+
+ private:
+  std::map<std::string, void*> addresses_;
+};
+
+// The one saved state of an instance: FMI hands out an address and takes it back for reuse. It is not freed by a
+// destructor, because the instance may be gone by then.
+class SavedState {
+ public:
+  using Take = int(fmi::Component, fmi::State*);
+  using Put = int(fmi::Component, fmi::State);
+
+  SavedState(fmi::Component component, Take* take, Put* put, Take* free) noexcept
+      : component_(component), take_(take), put_(put), free_(free) {}
+
+  explicit operator bool() const noexcept { return state_ != nullptr; }
+  int save() noexcept { return take_(component_, &state_); }
+  int restore() noexcept { return put_(component_, state_); }
+  void release() noexcept {
+    if (state_ != nullptr) free_(component_, &state_);
+    state_ = nullptr;
+  }
+
+ private:
+  fmi::Component component_;
+  Take* take_;
+  Put* put_;
+  Take* free_;
+  fmi::State state_ = nullptr;
+};
+
+// What an FMI 3.0 FMU hands back when it asks for inputs inside a step.
+class IntermediateTarget {
+ public:
+  virtual void intermediate_update(double time) noexcept = 0;
+
+ protected:
+  ~IntermediateTarget() = default;
+};
+
+struct Environment {
+  IntermediateTarget* target = nullptr;
+};
+
+// The fmi3IntermediateUpdateCallback that serves every environment.
+extern "C" void ssptool_intermediate_update(void* environment, double time, bool set_requested, bool get_allowed,
+                                            bool step_finished, bool can_return_early, bool* early_return_requested,
+                                            double* early_return_time);
+
+std::unique_ptr<Instance> make_fmi2(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs);
+std::unique_ptr<Instance> make_fmi3(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
+                                    Environment*);
+
+}  // namespace ssptool

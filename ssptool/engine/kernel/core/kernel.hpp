@@ -1,0 +1,182 @@
+// Values, instances, and the bulk operations on them. What each one promises is written in interface.py, and
+// what it does in twin.py: the same arithmetic in the same order. Nothing is allocated while stepping.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "instance.hpp"
+
+namespace ssptool {
+
+using Slot = std::size_t;
+using Index = std::size_t;
+
+enum class Code { ok, fmi, loop, nonfinite };
+
+struct Outcome {
+  Code code = Code::ok;
+  int instance = -1;
+  const char* function = "";
+  int fmi_status = 0;
+  int loop = -1;
+  int slot = -1;
+  std::int64_t steps = 0;
+
+  [[nodiscard]] bool ok() const noexcept { return code == Code::ok; }
+};
+
+struct Wire {
+  Slot source, destination;
+  double factor, offset;
+};
+
+struct Call {
+  Index instance;
+  std::vector<Slot> inputs, outputs;
+};
+
+struct SolveLoop {
+  Index loop;
+};
+
+struct LoopCalls {
+  std::vector<Slot> torn;
+  std::vector<Call> body;
+  std::vector<double> nominal;
+  double rtol, atol;
+  std::int64_t max_iterations;
+};
+
+enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record };
+
+struct Instruction {
+  Op op;
+  Index argument;
+  int order;
+};
+
+// An instance with its variables: slots and references of the same rank belong together.
+struct Member {
+  std::unique_ptr<Instance> instance;
+  std::vector<Slot> inputs, outputs;
+  std::vector<fmi::Reference> input_references, output_references;
+};
+
+class Kernel {
+ public:
+  explicit Kernel(std::size_t slots);
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+  ~Kernel() = default;
+
+  std::span<double> values() noexcept { return values_; }
+  std::span<double> input_value() noexcept { return input_value_; }
+  std::span<double> input_rates() noexcept { return input_rates_; }  // first derivatives, then second ones
+
+  Environment* make_environment();
+  // The environment at this address; throws if it is none of this kernel.
+  Environment* environment(void* address) const;
+
+  Index add(Member);
+  void connect(const std::vector<Wire>&);
+  Index group(std::vector<Index> instances);
+  Index loop(const LoopCalls&);
+  Index sweep(const std::vector<std::variant<Call, SolveLoop>>&);
+  void record_slots(std::vector<Slot>);
+  [[nodiscard]] std::size_t recorded() const noexcept { return recorded_.size(); }
+
+  void exchange(Index group);
+  void hold(Index group);
+  void extrapolate(Index group, int order);
+  void interpolate(Index group, int order, double h);
+  Outcome advance(Index group, double t, double h);
+  Outcome evaluate(Index sweep);
+  void accept(double t);
+  Outcome save(Index group);
+  Outcome restore(Index group);
+  void release() noexcept;
+
+  // `rows` holds `steps` rows of 1 + recorded() numbers.
+  Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
+              std::int64_t steps);
+
+  Outcome residual(Index loop, std::span<const double> x, std::span<double> g);
+  Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
+  void set_chord(Index loop, std::span<const double> matrix);
+
+ private:
+  static constexpr int max_order = 2;
+
+  struct Point {
+    double t = 0.0;
+    std::vector<double> values;
+  };
+
+  // The variables of an instance that move together, with their wires and room for their values.
+  struct Transfer {
+    std::vector<Slot> slots;
+    std::vector<fmi::Reference> references;
+    std::vector<double> buffer;
+  };
+
+  struct ResolvedCall {
+    Index instance;
+    std::vector<Wire> wires;
+    Transfer inputs, outputs;
+  };
+
+  struct Stepper {
+    Transfer outputs;
+    std::vector<Slot> inputs;
+    std::vector<Wire> wires;
+    std::vector<double> value, first, second;
+  };
+
+  struct Loop {
+    std::vector<Slot> torn;
+    std::vector<ResolvedCall> body;
+    std::vector<double> nominal;
+    double rtol, atol;
+    std::int64_t max_iterations;
+    std::vector<double> chord, x, residual;
+  };
+
+  static constexpr std::size_t unconnected = static_cast<std::size_t>(-1);
+
+  void check_slot(Slot) const;
+  ResolvedCall resolve(const Call&) const;
+  std::vector<Wire> wires_into(const std::vector<Slot>&) const;
+  void check_program(std::span<const Instruction>) const;
+
+  void copy(std::span<const Wire>) noexcept;
+  void move(Slot, double value, double first, double second) noexcept;
+  Outcome get(Index instance, Transfer&) noexcept;
+  Outcome perform(ResolvedCall&) noexcept;
+  Outcome execute(const Instruction&, double t, double reached, double h, std::span<double> row);
+  Outcome evaluate_body(Index loop, std::span<const double> x) noexcept;
+  Outcome solve(Index loop) noexcept;
+  template <class Visit>
+  void each_input(Index group, Visit);
+
+  std::vector<double> values_, input_value_, input_rates_, tangent_;
+  std::vector<Member> members_;
+  std::vector<Stepper> steppers_;
+  std::vector<bool> owned_;
+  std::vector<Wire> wires_;
+  std::vector<std::size_t> wire_into_;  // by destination slot: index into wires_
+  std::vector<Wire> outer_wires_;       // into slots of no instance
+  std::vector<std::vector<Index>> groups_;
+  std::vector<Loop> loops_;
+  std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;
+  std::vector<Slot> recorded_;
+  std::array<Point, max_order + 1> history_;  // the latest first
+  int accepted_ = 0;                          // how many points of the history are filled
+  std::vector<std::unique_ptr<Environment>> environments_;
+};
+
+}  // namespace ssptool
