@@ -79,10 +79,20 @@ static void add_use(Uses *uses, unsigned known, int kind)
         uses->kind[known] = kind;
 }
 
+static bool has_rows(unsigned unknown, const Dependency *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].unknown == unknown)
+            return true;
+    return false;
+}
+
 /* Follows the equations from `unknown` down to the knowns. The kind of a path is its weakest link. */
 static void follow(unsigned unknown, bool initialization, int kind, int depth, Uses *uses)
 {
-    const bool start = initialization && is_state(unknown);
+    const bool start =
+        initialization &&
+        (is_state(unknown) || has_rows(unknown, model.initial_dependencies, model.initial_dependency_count));
     const Dependency *rows = start ? model.initial_dependencies : model.dependencies;
     const size_t count = start ? model.initial_dependency_count : model.dependency_count;
     if (depth > (int)model.variable_count)
@@ -365,12 +375,12 @@ static void check_unit(const Variable *v)
     fail("%s has the unit %s; add it to the table of describe.c", v->name, v->unit ? v->unit : "(none)");
 }
 
-static void check_rows(const Dependency *rows, size_t count, bool states)
+static void check_rows(const Dependency *rows, size_t count, bool initialization)
 {
     for (size_t i = 0; i < count; i++) {
         if (rows[i].unknown >= model.variable_count || rows[i].known >= model.variable_count)
             fail("dependency %zu names a row that does not exist", i);
-        if (is_state(rows[i].unknown) != states || is_known(rows[i].unknown, true))
+        if (is_known(rows[i].unknown, initialization))
             fail("dependency %zu is about %s, which this equation does not compute", i,
                  model.variables[rows[i].unknown].name);
     }

@@ -42,7 +42,9 @@ typedef struct {
 
 #define TIME_VARIABLE {.name = "time", .causality = INDEPENDENT, .unit = "s", .description = "time"}
 
-/* The right-hand side of the equation of `unknown` contains `known` (which may itself be computed). */
+/* The right-hand side of the equation of `unknown` contains `known` (which may itself be computed). The table of
+ * INITIAL_STATES may also have rows for other unknowns, which then replace those of EQUATIONS in initialization mode:
+ * if the calculated states make something cancel, an unknown may depend on less there. */
 typedef struct {
     unsigned unknown;
     unsigned known;
