@@ -220,8 +220,10 @@ def _by_step(parent: etree._Element) -> dict[str, list[etree._Element]]:
     children: dict[str, list[etree._Element]] = defaultdict(list)
     for child in parent.iterchildren("*"):
         local = etree.QName(child).localname
+        # Some of our classes have a `prefix` of their own, an attribute of SSP.
+        prefix = etree._Element.prefix.__get__(child)
         children["*"].append(child)
-        children[f"{child.prefix}:{local}" if child.prefix else local].append(child)
+        children[f"{prefix}:{local}" if prefix else local].append(child)
     return children
 
 

@@ -12,11 +12,11 @@ import fmpy
 import pyssp_standard
 import pytest
 from lxml import etree
-from schema_corpus import FORMATS, INLINE_ROOTS, VERSIONS, Sample, attribute_corpus, corpus
 
-from ssptool.documents.element import PARSER
+from ssptool.documents.document import Document
 from ssptool.documents.namespaces import NSMAP, SSC
 from ssptool.documents.schema import Part, load_schema, schema_findings
+from tests.documents.schema_corpus import FORMATS, INLINE_ROOTS, VERSIONS, Sample, attribute_corpus, corpus
 
 OFFICIAL = {
     "1.0": Path(fmpy.__file__).parent / "ssp" / "schema",
@@ -108,7 +108,7 @@ def test_findings_are_those_of_the_document_and_of_each_inline_document(version)
     """Each part is valid by the official schema of its own format and version, or there are findings in it."""
     verdicts: Counter[tuple[Part, bool]] = Counter()
     for number, sample in enumerate(corpus("ssd", version, valid=100, mutated=400)):
-        root = etree.fromstring(sample.text, PARSER)
+        root = Document("sample.ssd", sample.text).root
         for inline in inline_documents(root):
             inline.set("version", ("1.0", "2.0", "3.0")[number % 3])
         ids = root.xpath("//@id")
