@@ -6,10 +6,11 @@ import zipfile
 
 import numpy as np
 import pytest
-from tests.models.conftest import FOR_TESTS, OWN
 from fmpy import read_model_description
 from fmpy.validation import validate_fmu
 from lxml import etree
+
+from tests.models.conftest import FOR_TESTS, OWN
 
 VERSIONS = (2, 3)
 MODELS = OWN + FOR_TESTS
