@@ -26,7 +26,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a connection: an element's name ("": the enclosing system), its connector and that one's kind."""
+    """One end of a connection: an element ("": the enclosing system), its connector, and the kind of that."""
 
     element: str
     connector: str

@@ -81,11 +81,31 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsupported:
+    """Something that the documents ask for and this version cannot do: a system that has any is not run."""
+
+    position: Position
+    feature: str
+
+    def __str__(self) -> str:
+        return f"{self.position}: not supported: {self.feature}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unmatched:
+    """A parameter whose name (after prefix and mapping) is that of no variable; `near` are names like it."""
+
+    position: Position
+    name: str
+    near: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Network:
     """A system, flat.
 
-    Components, ports and wires are in document order. `assignments` holds the winning value per variable;
-    `ports` those of the root system itself (component "").
+    Components, ports and wires are in document order; a destination has at most one wire. `assignments` holds the
+    winning value per variable; `ports` those of the root system itself (component "").
     """
 
     name: str
@@ -94,3 +114,5 @@ class Network:
     wires: tuple[Wire, ...]
     assignments: Mapping[Signal, Assignment]
     experiment: Experiment
+    unsupported: tuple[Unsupported, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()

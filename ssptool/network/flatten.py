@@ -1,0 +1,120 @@
+"""From a system structure and its FMUs to the flat network."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ssptool.documents.archive import Archive
+from ssptool.documents.document import Document
+from ssptool.network.network import Component, Experiment, Network, Port
+from ssptool.network.parameters import Parameterization
+from ssptool.network.signals import Signal, Wire
+from ssptool.network.terminals import Key, Terminal, terminals
+from ssptool.network.tree import ComponentPlace, Tree, dotted, grow
+from ssptool.network.wiring import Flow, Wiring
+
+NO_OVERRIDES: Mapping[str, str] = {}
+ROOT_SOURCES = frozenset({"input", "parameter", "structuralParameter"})
+"""Kinds of connectors through which values come into a system."""
+
+
+def build_network(
+    archive: Archive,
+    structure: Document,
+    *,
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+    parameter_files: Sequence[Path] = (),
+) -> Network:
+    """Flatten a system structure.
+
+    Components whose FMU cannot be read and connections that are not legal are left out: the rules report
+    them. What the documents ask for and this version cannot do is listed in `Network.unsupported`.
+
+    Parameters
+    ----------
+    overrides
+        Full name of a variable (`System1.m1`) → its value as text; they win over everything.
+    parameter_files
+        Parameter sets (`.ssv`) applied to the root system after its own bindings, the last one winning.
+
+    Raises
+    ------
+    InvalidDocument
+        A required attribute is missing or has an impossible value, or a parameter file cannot be read.
+    UnknownName, InvalidValue
+        An override names no variable, or one that takes no value; or the text is no value of its type.
+    """
+    tree = grow(archive, structure)
+    wiring = Wiring(tree, terminals(tree))
+    parameters = Parameterization(tree, wiring)
+    parameters.apply_bindings()
+    for path in parameter_files:
+        parameters.apply_file(path)
+    parameters.apply_overrides(overrides)
+    components = {dotted(place.path): _component(place, wiring, tree) for place in tree.components}
+    wires = tuple(_wires(wiring))
+    assignments = parameters.assignments()
+    return Network(
+        name=structure.structure.name,
+        components=components,
+        ports=tuple(_port(terminal) for terminal in wiring.terminals.values() if not terminal.key.path),
+        wires=wires,
+        assignments=assignments,
+        experiment=_experiment(structure),
+        unsupported=tuple(dict.fromkeys(tree.unsupported)),
+        unmatched=parameters.unmatched,
+    )
+
+
+def _component(place: ComponentPlace, wiring: Wiring, tree: Tree) -> Component:
+    keys = dict.fromkeys(Key(place.path, connector.name) for connector in place.component.connectors)
+    ports = []
+    for key in keys:
+        terminal = wiring.terminals.get(key)
+        if terminal is not None and terminal.array:
+            tree.refuse(terminal.position, f"the array {key.connector!r}")
+        elif terminal is not None:
+            ports.append(_port(terminal))
+    return Component(
+        name=dotted(place.path),
+        source=place.source,
+        implementation=str(place.component.implementation),
+        description=place.fmu,
+        ports=tuple(ports),
+        position=place.component.position,
+    )
+
+
+def _port(terminal: Terminal) -> Port:
+    unit = terminal.unit if terminal.variable is None else terminal.variable_unit
+    return Port(
+        signal=signal(terminal.key),
+        kind=str(terminal.kind),
+        # A type that cannot be deduced is an error of the document (TYPE-002).
+        type=terminal.type or "Float64",
+        unit=None if unit is None else unit.name,
+        description=terminal.description,
+        position=terminal.position,
+    )
+
+
+def signal(key: Key) -> Signal:
+    """The signal of a terminal."""
+    return Signal(dotted(key.path), key.connector)
+
+
+def _wires(wiring: Wiring) -> Iterator[Wire]:
+    for flow in sorted(_flows(wiring), key=lambda flow: flow.order):
+        yield Wire(signal(flow.source.key), signal(flow.destination.key), flow.conversion, flow.origin)
+
+
+def _flows(wiring: Wiring) -> Iterator[Flow]:
+    """Flows between components, and from and to the root system, in the order of their connections."""
+    for key, terminal in wiring.terminals.items():
+        from_root = not key.path and terminal.kind in ROOT_SOURCES
+        if from_root or terminal.variable is not None:
+            yield from wiring.flows_from(key)
+
+
+def _experiment(structure: Document) -> Experiment:
+    stated = structure.structure.default_experiment
+    return Experiment(None, None) if stated is None else Experiment(stated.start_time, stated.stop_time)

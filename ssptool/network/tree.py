@@ -1,0 +1,183 @@
+"""The tree of systems and components behind an SSD, with the FMUs and SSDs that its components name."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ssptool.documents import ssd
+from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.diagnostics import InvalidDocument, Position
+from ssptool.documents.document import Document
+from ssptool.documents.entries import MissingEntry
+from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
+from ssptool.fmu.units import Unit
+from ssptool.network.network import Unsupported
+from ssptool.network.units import document_units
+
+Path: TypeAlias = tuple[str, ...]
+"""The names of the elements from the root system (not named itself) to a place; names may contain dots."""
+
+FMU = "application/x-fmu-sharedlibrary"
+SYSTEM_STRUCTURE = "application/x-ssp-definition"
+
+
+def dotted(path: Path) -> str:
+    """The full name of a place."""
+    return ".".join(path)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """A document in its archive: where relative references start and the names of units mean something."""
+
+    archive: Archive
+    document: Document
+    units: Mapping[str, Unit]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemPlace:
+    """A system in its place.
+
+    `host` is the component that refers to this system, if that is how it came here: then the connectors of
+    the component are the system's outside, and its bindings follow those of the system.
+    """
+
+    path: Path
+    system: ssd.System
+    scope: Scope
+    host: ssd.Component | None = None
+    host_scope: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComponentPlace:
+    """An FMU in its place; `source` is its entry in the archive."""
+
+    path: Path
+    component: ssd.Component
+    scope: Scope
+    source: str
+    fmu: FmuDescription
+
+
+@dataclass(slots=True)
+class Tree:
+    """All places in document order, systems before what is in them."""
+
+    systems: list[SystemPlace] = field(default_factory=list)
+    components: list[ComponentPlace] = field(default_factory=list)
+    unsupported: list[Unsupported] = field(default_factory=list)
+
+    def refuse(self, position: Position, feature: str) -> None:
+        self.unsupported.append(Unsupported(position, feature))
+
+
+def grow(archive: Archive, structure: Document) -> Tree:
+    """The tree of an SSD. What cannot be read or found is not in it: the rules say why."""
+    tree = Tree()
+    root = structure.structure
+    scope = Scope(archive, structure, document_units(root))
+    _Gardener(tree).system(SystemPlace((), root.system, scope), frozenset({root.system}))
+    return tree
+
+
+class _Gardener:
+    """Walks the documents; reads each model description and each SSD once."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._fmus: dict[str, FmuDescription | None] = {}
+        self._names: set[Path] = set()
+        self._full_names: set[str] = set()
+
+    def system(self, place: SystemPlace, around: frozenset[ssd.System]) -> None:
+        """`around` are the systems that contain this place, and itself: none can be inside again."""
+        self.tree.systems.append(place)
+        for element in place.system.elements:
+            path = (*place.path, element.name)
+            if path in self._names:
+                continue  # Names are unique in a system (SSD-ELEM-002).
+            self._names.add(path)
+            if isinstance(element, ssd.System):
+                self.system(SystemPlace(path, element, place.scope), around | {element})
+            elif isinstance(element, ssd.Component):
+                self.component(element, path, place.scope, around)
+            else:
+                self.tree.refuse(element.position, f"the reference {element.name!r} to a signal dictionary")
+
+    def component(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
+        kind, source = component.type.partition(";")[0].strip().lower(), component.source
+        if source is None:
+            self.tree.refuse(component.position, f"{component.name!r}: a component without an implementation")
+        elif source.startswith("#"):
+            self._same_document(component, path, scope, around)
+        elif kind == SYSTEM_STRUCTURE:
+            self._nested(component, path, scope, around)
+        elif kind != FMU:
+            self.tree.refuse(component.position, f"{component.name!r}: a component of type {kind or 'empty'}")
+        else:
+            self._fmu(component, path, scope)
+
+    def _fmu(self, component: ssd.Component, path: Path, scope: Scope) -> None:
+        entry = _entry(scope, component.source)
+        if entry is None:
+            return
+        if entry not in self._fmus:
+            self._fmus[entry] = _read(scope.archive, entry)
+        fmu = self._fmus[entry]
+        if fmu is None:
+            return
+        if fmu.fmi_major == 1:
+            self.tree.refuse(component.position, f"{component.name!r}: an FMU of FMI 1.0")
+        if component.implementation is ssd.Implementation.SCHEDULED_EXECUTION:
+            self.tree.refuse(component.position, f"{component.name!r}: scheduled execution")
+        name = dotted(path)
+        if name in self._full_names:
+            self.tree.refuse(component.position, f"a second component with the full name {name!r}")
+            return
+        self._full_names.add(name)
+        self.tree.components.append(ComponentPlace(path, component, scope, entry, fmu))
+
+    def _same_document(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
+        identifier = (component.source or "").removeprefix("#")
+        systems = (system for system in scope.document.structure.systems() if system.id == identifier)
+        system = next(systems, None)
+        if system is not None and system not in around:
+            self.system(SystemPlace(path, system, scope, component, scope), around | {system})
+
+    def _nested(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
+        if "#" in (component.source or ""):
+            self.tree.refuse(component.position, f"{component.name!r}: a reference into another SSD")
+            return
+        entry = _entry(scope, component.source)
+        if entry is None or not scope.archive.has(entry):
+            return
+        try:
+            document = scope.archive.document(entry)
+            root = document.structure
+        except InvalidDocument:
+            return
+        if root.system not in around:
+            inner = Scope(scope.archive, document, document_units(root))
+            self.system(SystemPlace(path, root.system, inner, component, scope), around | {root.system})
+
+
+def _entry(scope: Scope, source: str | None) -> str | None:
+    """The entry of the archive to which a component's source leads; None if it leads to none."""
+    if source is None:
+        return None
+    try:
+        return scope.archive.resolve(scope.document.name, source)
+    except UnresolvableUri:
+        return None
+
+
+def _read(archive: Archive, entry: str) -> FmuDescription | None:
+    # An FMU may stand in the archive unpacked, as a folder.
+    folder = entry.rstrip("/") + "/modelDescription.xml"
+    try:
+        path = archive.local_path(entry) if archive.has(entry) else archive.local_path(folder).parent
+        return read_description(path)
+    except (MissingEntry, InvalidDocument, UnreadableFmu):
+        return None
