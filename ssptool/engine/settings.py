@@ -64,3 +64,22 @@ class Settings:
     init: InitName = InitName.AUTO
     tolerance: float | None = None
     max_iterations: int | None = None
+
+    def __post_init__(self) -> None:
+        """Take plain text for the names, and refuse what is none of them."""
+        for field, names in _NAMES.items():
+            value = getattr(self, field)
+            if value is None:
+                continue
+            if value not in list(names):
+                allowed = ", ".join(names)
+                raise ValueError(f"{field} must be one of {allowed}; found {value!r}")
+            object.__setattr__(self, field, names(value))
+
+
+_NAMES: dict[str, type[StrEnum]] = {
+    "master": MasterName,
+    "acceleration": AccelerationName,
+    "input": InputName,
+    "init": InitName,
+}

@@ -1,0 +1,158 @@
+"""The FMUs of a plan, loaded, instantiated and registered with a kernel; released in the right order."""
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from ssptool.documents.archive import Archive
+from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.kernel import create
+from ssptool.engine.kernel.interface import FUNCTIONS, Call, Code, InstanceTable, Kernel, Outcome
+from ssptool.engine.plan import Plan, PlannedInstance
+from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
+
+_STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
+_LAST_MESSAGES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """Running FMUs and the kernel that they are registered with. Indices and slots are those of the plan."""
+
+    plan: Plan
+    kernel: Kernel
+    instances: tuple[FmuInstance, ...]
+
+    def explain(self, outcome: Outcome, time: float) -> Failure:
+        """What a kernel operation that failed means."""
+        if outcome.code is Code.NONFINITE:
+            return self._nonfinite(outcome, time)
+        if outcome.code is not Code.FMI:
+            raise AssertionError(f"{outcome} is not for a component to answer for")
+        instance = self.instances[outcome.instance]
+        status = _STATUS[outcome.fmi_status]
+        answer = "did not do what was asked" if ":" in outcome.function else f"returned {status}"
+        return Failure(
+            Ending.FMI,
+            f"component {instance.name}: {outcome.function} {answer}",
+            "see the messages of the FMU; try a smaller step size, or other start values and parameters",
+            time,
+            instance.name,
+            outcome.function,
+            instance.messages[-_LAST_MESSAGES:],
+        )
+
+    def _nonfinite(self, outcome: Outcome, time: float) -> Failure:
+        name = self.instances[outcome.instance].name
+        signal, value = self.plan.signals[outcome.slot], self.kernel.values[outcome.slot]
+        return Failure(
+            Ending.NONFINITE,
+            f"component {name}: {signal} is {value}",
+            "check parameters and start values, and try a smaller step size: the solution may be unstable",
+            time,
+            name,
+            outcome.function,
+            self.instances[outcome.instance].messages[-_LAST_MESSAGES:],
+        )
+
+    def refused(self, error: FmiError, time: float) -> Failure:
+        """An FMU's answer outside of the kernel: when it is initialized or terminated."""
+        return Failure(
+            Ending.FMI,
+            f"component {error.instance}: {error.function} returned {_STATUS[error.status]}",
+            "see the messages of the FMU; check parameters and start values",
+            time,
+            error.instance,
+            error.function,
+            error.messages[-_LAST_MESSAGES:],
+        )
+
+    def perform(self, calls: Sequence[Call]) -> Outcome:
+        """These calls once, at the present instant."""
+        return self.kernel.evaluate(self.kernel.sweep(calls))
+
+    def terminate(self, time: float) -> Failure | None:
+        """End all FMUs regularly; the first refusal is returned, after all others were ended."""
+        failure: Failure | None = None
+        for instance in self.instances:
+            try:
+                instance.terminate()
+            except FmiError as error:
+                failure = failure or self.refused(error, time)
+        return failure
+
+    def abandon(self, failure: Failure) -> None:
+        """End all FMUs but the one that failed, of which FMI allows only that it is freed."""
+        for instance in self.instances:
+            if instance.name != failure.component:
+                with contextlib.suppress(FmiError):
+                    instance.terminate()
+
+
+@contextmanager
+def assemble(plan: Plan, archive: Archive, native: bool | None = None) -> Iterator[Assembly]:
+    """Load and instantiate every FMU of a plan; on leaving free states, instances and libraries.
+
+    Raises
+    ------
+    UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu
+        A binary cannot be used here.
+    FmiError
+        An FMU refuses to be instantiated.
+    ImportError
+        `native` is True and there is no native kernel.
+    """
+    with ExitStack() as stack:
+        kernel = create(len(plan.signals), native=native)
+        binaries: dict[str, Binary] = {}
+        instances: list[FmuInstance] = []
+        for planned in plan.instances:
+            if planned.source not in binaries:
+                path = archive.local_path(planned.source)
+                binaries[planned.source] = stack.enter_context(load(path, planned.description))
+            instances.append(_add(kernel, planned, binaries[planned.source]))
+            stack.callback(instances[-1].free)
+        # Pushed last, so that it is done first: saved states belong to instances that must still be there.
+        stack.callback(kernel.release)
+        _connect(kernel, plan)
+        yield Assembly(plan, kernel, tuple(instances))
+
+
+def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary) -> FmuInstance:
+    # Only an FMU that asks for its inputs inside a step needs someone to ask.
+    environment = kernel.environment() if _asks_for_inputs(planned) else 0
+    instance = binary.instantiate(
+        planned.name,
+        environment=environment,
+        intermediate_update=kernel.intermediate_update_address() if environment else 0,
+        required_inputs=[signal.variable for signal in planned.inputs] if environment else (),
+    )
+    major = planned.description.fmi_major
+    kernel.add(
+        InstanceTable(
+            fmi_major=major,
+            functions={name: instance.functions[name] for name in FUNCTIONS[major]},
+            component=instance.component,
+            input_slots=planned.input_slots,
+            input_references=planned.input_references,
+            output_slots=planned.output_slots,
+            output_references=planned.output_references,
+            environment=environment,
+        )
+    )
+    return instance
+
+
+def _asks_for_inputs(planned: PlannedInstance) -> bool:
+    return planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
+
+
+def _connect(kernel: Kernel, plan: Plan) -> None:
+    kernel.connect(
+        [wire.source for wire in plan.wires],
+        [wire.destination for wire in plan.wires],
+        [wire.conversion.factor for wire in plan.wires],
+        [wire.conversion.offset for wire in plan.wires],
+    )
+    kernel.record_slots(plan.recorded)

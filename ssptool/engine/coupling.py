@@ -1,0 +1,124 @@
+"""An initialized system as master algorithms see it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ssptool.engine.assembly import Assembly
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Call, Code, SolveLoop
+from ssptool.engine.loop_run import ComponentFailed, RunningLoop
+from ssptool.engine.masters.master import Coupled, Set
+from ssptool.engine.plan import Plan, PlannedGroup
+from ssptool.engine.settings import InitName
+
+
+@dataclass(slots=True)
+class Rescues:
+    """How often, and with how many iterations, a loop needed more than the kernel's own iteration."""
+
+    count: int = 0
+    iterations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Evaluates sweeps; loops that the kernel does not solve get the full chain of solvers and a new
+    chord.
+    """
+
+    assembly: Assembly
+    loops: Sequence[RunningLoop]
+    rescues: Rescues = field(default_factory=Rescues)
+
+    def __call__(self, sweep: int, time: float) -> Failure | None:
+        by_index = {loop.index: loop for loop in self.loops}
+        # Each loop of the sweep may need help once; one that needs it twice at one point is not solvable.
+        for _ in range(len(self.loops) + 1):
+            outcome = self.assembly.kernel.evaluate(sweep)
+            if outcome.ok:
+                return None
+            if outcome.code is not Code.LOOP:
+                break
+            try:
+                if failure := self._solve(by_index[outcome.loop], time):
+                    return failure
+            except ComponentFailed as error:
+                return self.assembly.explain(error.outcome, time)
+        if outcome.code is Code.LOOP:
+            return by_index[outcome.loop].solve(InitName.AUTO, time).failure()
+        return self.assembly.explain(outcome, time)
+
+    def _solve(self, loop: RunningLoop, time: float) -> Failure | None:
+        report = loop.solve(InitName.AUTO, time)
+        self.rescues.count += 1
+        self.rescues.iterations += report.solution.iterations
+        if not report.ok:
+            return report.failure()
+        loop.refresh()
+        return None
+
+
+def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Coupled:
+    """Register groups and sweeps with the kernel, and accept the start time as the first point."""
+    plan, kernel = assembly.plan, assembly.kernel
+    groups = tuple(_group(assembly, group, loops) for group in plan.groups)
+    everyone = tuple(range(len(plan.instances)))
+    steps = tuple(step for group in plan.groups for step in group.sweep)
+    everything = _set(assembly, everyone, kernel.sweep(_registered(steps, loops)))
+    kernel.exchange(everything.group)
+    kernel.accept(plan.interval.start)
+    return Coupled(
+        kernel=kernel,
+        start=plan.interval.start,
+        step=plan.interval.step,
+        recorded=plan.recorded,
+        everything=everything,
+        groups=groups,
+        evaluate=evaluation,
+        explain=assembly.explain,
+    )
+
+
+def _group(assembly: Assembly, group: PlannedGroup, loops: dict[int, RunningLoop]) -> Set:
+    sweep = assembly.kernel.sweep(_registered(group.sweep, loops))
+    members = tuple(
+        _set(assembly, (instance,), sweep, interpolates=able)
+        for instance, able in zip(group.instances, group.interpolates, strict=True)
+    )
+    if len(members) == 1 and not group.unknowns:
+        return members[0]
+    return _set(assembly, group.instances, sweep, members=members, unknowns=group.unknowns)
+
+
+def _set(
+    assembly: Assembly,
+    instances: tuple[int, ...],
+    sweep: int,
+    *,
+    members: tuple[Set, ...] = (),
+    unknowns: tuple[int, ...] = (),
+    interpolates: bool = False,
+) -> Set:
+    plan, kernel = assembly.plan, assembly.kernel
+    following = [i for i in instances if _follows(plan, i)]
+    return Set(
+        group=kernel.group(instances),
+        following=kernel.group(following),
+        held=kernel.group([i for i in instances if not _follows(plan, i)]),
+        sweep=sweep,
+        members=members,
+        unknowns=unknowns,
+        nominal=tuple(plan.nominal[slot] for slot in unknowns),
+        interpolates=interpolates,
+        names=tuple(plan.instances[i].name for i in instances),
+    )
+
+
+def _follows(plan: Plan, instance: int) -> bool:
+    planned = plan.instances[instance]
+    return bool(planned.wired) and planned.capabilities.follows
+
+
+def _registered(steps: Sequence[Call | SolveLoop], loops: dict[int, RunningLoop]) -> tuple[Call | SolveLoop, ...]:
+    """The plan's numbers of loops replaced by the kernel's."""
+    return tuple(SolveLoop(loops[step.loop].index) if isinstance(step, SolveLoop) else step for step in steps)

@@ -1,0 +1,163 @@
+"""From loaded FMUs to a system that is consistent at the start time."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from ssptool.engine.assembly import Assembly
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Call, SolveLoop
+from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
+from ssptool.engine.settings import InitName
+from ssptool.fmu.binary import FmiError
+
+
+@dataclass(frozen=True, slots=True)
+class InitializationReport:
+    """How initialization went.
+
+    Attributes
+    ----------
+    loops
+        Every algebraic loop that was solved or tried: in initialization mode, then at the first communication
+        point.
+    failure
+        None where the system is initialized.
+    seconds : [s]
+        Wall time.
+    """
+
+    loops: tuple[LoopReport, ...]
+    failure: Failure | None
+    seconds: float
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+
+@dataclass(frozen=True, slots=True)
+class Initialized:
+    """A system at the start time; `loops` by their number in the plan, ready for the kernel's sweeps."""
+
+    loops: dict[int, RunningLoop]
+    report: InitializationReport
+
+
+class _Stopped(Exception):
+    """Ends the passes below from wherever they are."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+def initialize(assembly: Assembly) -> Initialized:
+    """Set start values, solve for consistent initial values, leave initialization mode, evaluate the first
+    row.
+
+    What goes wrong is in the report: the first failure ends it.
+    """
+    began = perf_counter()
+    run = _Initialization(assembly)
+    failure: Failure | None = None
+    start = assembly.plan.interval.start
+    try:
+        run.pass_through()
+    except _Stopped as stopped:
+        failure = stopped.failure
+    except FmiError as error:
+        failure = assembly.refused(error, start)
+    except ComponentFailed as error:
+        failure = assembly.explain(error.outcome, start)
+    return Initialized(run.sweep_loops, InitializationReport(tuple(run.reports), failure, perf_counter() - began))
+
+
+class _Initialization:
+    """The passes of one initialization."""
+
+    def __init__(self, assembly: Assembly) -> None:
+        self.assembly = assembly
+        self.plan = assembly.plan
+        self.kernel = assembly.kernel
+        self.reports: list[LoopReport] = []
+        self.sweep_loops: dict[int, RunningLoop] = {}
+
+    def pass_through(self) -> None:
+        self._enter()
+        self._guess()
+        self._walk(self.plan.initialization, self._solve_at_start)
+        for instance in self.assembly.instances:
+            instance.exit_initialization()
+        self._first_point()
+
+    def _enter(self) -> None:
+        interval = self.plan.interval
+        for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
+            if planned.starts:
+                instance.set(planned.starts)
+            instance.enter_initialization(interval.start, interval.stop, None)
+
+    def _guess(self) -> None:
+        """What the FMUs start from, then what the system gives its own inputs, then guesses for loops."""
+        values = self.kernel.values
+        for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
+            names = [signal.variable for signal in (*planned.inputs, *planned.outputs)]
+            found = instance.get(names)
+            values[[*planned.input_slots, *planned.output_slots]] = [found[name] for name in names]
+        values[~np.isfinite(values)] = 0.0  # an output of a loop may not be computable before its inputs are
+        for slot, value in (self.plan.constants | self.plan.guesses).items():
+            values[slot] = value
+
+    def _walk(self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None]) -> None:
+        for step in _runs(steps):
+            if isinstance(step, SolveLoop):
+                solve(step.loop)
+                continue
+            outcome = self.assembly.perform(step)
+            if not outcome.ok:
+                raise _Stopped(self.assembly.explain(outcome, self.plan.interval.start))
+
+    def _solve_at_start(self, number: int) -> None:
+        self._solve(RunningLoop(self.assembly, self.plan.loops[number]), self.plan.init)
+
+    def _solve_for_sweeps(self, number: int) -> None:
+        loop = RunningLoop(self.assembly, self.plan.loops[number])
+        self._solve(loop, InitName.AUTO)
+        self.sweep_loops[number] = loop.for_sweeps()
+
+    def _solve(self, loop: RunningLoop, how: InitName) -> None:
+        report = loop.solve(how, self.plan.interval.start)
+        self.reports.append(report)
+        if not report.ok:
+            raise _Stopped(report.failure())
+
+    def _first_point(self) -> None:
+        """Outputs after initialization mode, loops included, so that the first row is consistent in
+        itself.
+        """
+        outputs = [
+            Call(index, (), planned.output_slots)
+            for index, planned in enumerate(self.plan.instances)
+            if planned.output_slots
+        ]
+        self._walk(outputs, self._solve_for_sweeps)
+        for group in self.plan.groups:
+            self._walk(group.sweep, self._solve_for_sweeps)
+
+
+def _runs(steps: Sequence[Call | SolveLoop]) -> Iterator[tuple[Call, ...] | SolveLoop]:
+    """Consecutive calls together."""
+    calls: list[Call] = []
+    for step in steps:
+        if isinstance(step, Call):
+            calls.append(step)
+            continue
+        if calls:
+            yield tuple(calls)
+            calls = []
+        yield step
+    if calls:
+        yield tuple(calls)
