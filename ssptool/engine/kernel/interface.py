@@ -120,9 +120,7 @@ class Op(IntEnum):
     EXCHANGE = 0  # argument: group. Copy every wire whose destination is an input of one of the group
     HOLD = 1  # argument: group. Inputs constant over the step, at their present value
     EXTRAPOLATE = 2  # argument: group. Inputs continue the polynomial through the last points
-    INTERPOLATE = (
-        3  # argument: group. Inputs run from their value at the start of the step to their present value
-    )
+    INTERPOLATE = 3  # argument: group. Inputs run from their value at the start of the step to their present value
     ADVANCE = 4  # argument: group. Step the instances from t to t + h, then get their outputs
     EVALUATE = 5  # argument: sweep. Make the outputs consistent at the instant reached
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
@@ -191,9 +189,7 @@ class Kernel(Protocol):
     def add(self, table: InstanceTable) -> int:
         """Register a running FMU and return its index."""
 
-    def connect(
-        self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]
-    ) -> None:
+    def connect(self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]) -> None:
         """State all wires: values[destination] = factor · values[source] + offset.
 
         Called after all instances were added and before groups, loops and sweeps are registered. At most one
@@ -263,9 +259,7 @@ class Kernel(Protocol):
     def release(self) -> None:
         """Free all saved FMU states, before the instances are freed. Doing it again does no harm."""
 
-    def run(
-        self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats
-    ) -> Outcome:
+    def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
         """Repeat `program` len(rows) times.
 
         Macro step k goes from start + (first + k)·h to start + (first + k + 1)·h.

@@ -4,7 +4,7 @@ import ctypes
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from ssptool.engine.kernel.twin_fmi import (
 )
 
 MAX_ORDER = 2  # of the polynomials that inputs follow; the history holds one point more
+
+
+Item = TypeVar("Item")
 
 
 class _Wire(NamedTuple):
@@ -131,9 +134,7 @@ class TwinKernel:
             self._environments[table.environment] = instance
         return instance
 
-    def connect(
-        self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]
-    ) -> None:
+    def connect(self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]) -> None:
         if self._groups or self._loops or self._sweeps:
             raise ValueError("wires must be stated before groups, loops and sweeps")
         for wire in (_Wire(*row) for row in zip(sources, destinations, factors, offsets, strict=True)):
@@ -161,9 +162,7 @@ class TwinKernel:
         body = tuple(self._resolve(call) for call in loop.body)
         chord = -np.eye(len(loop.torn))
         nominal = [float(value) for value in loop.nominal]
-        self._loops.append(
-            _Loop(list(loop.torn), body, nominal, loop.rtol, loop.atol, loop.max_iterations, chord)
-        )
+        self._loops.append(_Loop(list(loop.torn), body, nominal, loop.rtol, loop.atol, loop.max_iterations, chord))
         return len(self._loops) - 1
 
     def sweep(self, steps: Sequence[Call | SolveLoop]) -> int:
@@ -203,7 +202,7 @@ class TwinKernel:
     # -- inputs ----------------------------------------------------------------------------------------------
 
     def exchange(self, group: int) -> None:
-        for instance in self._groups[group]:
+        for instance in _item(self._groups, group, "group"):
             self._copy(self._wires_into(self._tables[instance].input_slots))
 
     def _copy(self, wires: Sequence[_Wire]) -> None:
@@ -255,7 +254,7 @@ class TwinKernel:
             self._move(slot, y0, slope - curvature * h, 2.0 * curvature)
 
     def _input_slots(self, group: int) -> list[int]:
-        return [slot for instance in self._groups[group] for slot in self._tables[instance].input_slots]
+        return [slot for instance in _item(self._groups, group, "group") for slot in self._tables[instance].input_slots]
 
     def _move(self, slot: int, value: float, first: float, second: float) -> None:
         self.input_value[slot] = value
@@ -264,7 +263,7 @@ class TwinKernel:
     # -- steps -----------------------------------------------------------------------------------------------
 
     def advance(self, group: int, t: float, h: float) -> Outcome:
-        for index in self._groups[group]:
+        for index in _item(self._groups, group, "group"):
             table, instance = self._tables[index], self._instances[index]
             slots = list(table.input_slots)
             motion = Motion(self.input_value[slots], self.input_rates[0, slots], self.input_rates[1, slots])
@@ -298,7 +297,7 @@ class TwinKernel:
         return self._get(call.instance, call.output_references, call.outputs)
 
     def evaluate(self, sweep: int) -> Outcome:
-        for step in self._sweeps[sweep]:
+        for step in _item(self._sweeps, sweep, "sweep"):
             outcome = self._solve(step.loop) if isinstance(step, SolveLoop) else self._perform(step)
             if not outcome.ok:
                 return outcome
@@ -312,16 +311,16 @@ class TwinKernel:
         del self._history[MAX_ORDER + 1 :]
 
     def save(self, group: int) -> Outcome:
-        for index in self._groups[group]:
+        for index in _item(self._groups, group, "group"):
             if failure := self._instances[index].save():
                 return _failed(index, failure)
         return OK
 
     def restore(self, group: int) -> Outcome:
-        for index in self._groups[group]:
+        for index in _item(self._groups, group, "group"):
             if not self._instances[index].has_saved_state:
                 raise ValueError(f"no state of instance {index} was saved")
-        for index in self._groups[group]:
+        for index in _item(self._groups, group, "group"):
             if failure := self._instances[index].restore():
                 return _failed(index, failure)
         return OK
@@ -330,9 +329,7 @@ class TwinKernel:
         for instance in self._instances:
             instance.release()
 
-    def run(
-        self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats
-    ) -> Outcome:
+    def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
         self._check_program(program, rows)
         for k in range(len(rows)):
             t, reached = start + float(first + k) * h, start + float(first + k + 1) * h
@@ -376,7 +373,7 @@ class TwinKernel:
     # -- algebraic loops -------------------------------------------------------------------------------------
 
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
-        torn = self._loops[loop].torn
+        torn = _item(self._loops, loop, "loop").torn
         if x.shape != (len(torn),):
             raise ValueError(f"x has shape {x.shape}, must be ({len(torn)},)")
         outcome = self._evaluate_body(loop, x)
@@ -390,6 +387,7 @@ class TwinKernel:
                 return replace(outcome, loop=loop)
         return OK
 
+    @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
     def _solve(self, index: int) -> Outcome:
         loop = self._loops[index]
         x = self.values[loop.torn]
@@ -408,12 +406,12 @@ class TwinKernel:
         return Outcome(Code.LOOP, loop=index, slot=-1 if open_slot is None else open_slot)
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
-        torn = self._loops[loop].torn
+        torn = _item(self._loops, loop, "loop").torn
         if seed.shape != (len(torn),):
             raise ValueError(f"seed has shape {seed.shape}, must be ({len(torn)},)")
         tangent = np.zeros_like(self.values)
         tangent[torn] = seed
-        for call in self._loops[loop].body:
+        for call in _item(self._loops, loop, "loop").body:
             for wire in call.wires:
                 tangent[wire.destination] = wire.factor * tangent[wire.source]
             sensitivity = np.zeros(len(call.outputs))
@@ -427,10 +425,10 @@ class TwinKernel:
         return OK, tangent[torn]
 
     def set_chord(self, loop: int, matrix: Floats) -> None:
-        size = len(self._loops[loop].torn)
+        size = len(_item(self._loops, loop, "loop").torn)
         if matrix.shape != (size, size):
             raise ValueError(f"the chord matrix has shape {matrix.shape}, must be ({size}, {size})")
-        self._loops[loop].chord = np.array(matrix, dtype=np.float64)
+        _item(self._loops, loop, "loop").chord = np.array(matrix, dtype=np.float64)
 
     # -- intermediate update ---------------------------------------------------------------------------------
 
@@ -483,6 +481,11 @@ def _correct(x: Floats, chord: Floats, residual: Floats) -> None:
 def _check_index(index: int, items: Sequence[Any] | Floats, what: str) -> None:
     if not 0 <= index < len(items):
         raise IndexError(f"{what} {index} does not exist, there are {len(items)}")
+
+
+def _item(items: Sequence[Item], index: int, what: str) -> Item:
+    _check_index(index, items, what)
+    return items[index]
 
 
 def _check_order(order: int) -> None:

@@ -109,8 +109,7 @@ def functions(table: InstanceTable) -> dict[str, Function]:
     if missing:
         raise ValueError(f"the function table has no {', '.join(missing)}")
     return {
-        name: ctypes.CFUNCTYPE(c_int, *_ARGUMENTS[name])(table.functions[name])
-        for name in FUNCTIONS[table.fmi_major]
+        name: ctypes.CFUNCTYPE(c_int, *_ARGUMENTS[name])(table.functions[name]) for name in FUNCTIONS[table.fmi_major]
     }
 
 

@@ -1,0 +1,29 @@
+"""Which kernel is under test."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ssptool.engine.kernel import _kernel, create
+
+
+def test_the_kernel_asked_for_is_the_one_that_is_made():
+    assert create(1, native=False).name == "twin"
+    assert create(1, native=True).name == create(1).name == "native"
+
+
+def test_the_build_asked_for_is_the_one_under_test():
+    """A run with sanitizers must not pass by testing the ordinary build."""
+    asked = os.environ.get("SSPTOOL_KERNEL")
+    assert _kernel.sanitized is (asked is not None)
+    if asked:
+        assert Path(_kernel.__file__).samefile(asked)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_kernels_of_one_process_are_independent(native):
+    first, second = create(2, native=native), create(2, native=native)
+    first.values[:] = 1.0
+    assert second.values.tolist() == [0.0, 0.0]
+    assert create(1, native=native).environment() != 0

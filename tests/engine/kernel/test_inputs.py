@@ -1,0 +1,224 @@
+"""Wires, and the polynomials that inputs follow over a step."""
+
+import math
+from itertools import accumulate
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.engine.kernel.mock_fmu import DO_STEP, SET_RATES, Mock, Mocks
+
+# Fixtures of one example serve all others of the same test: each builds its own kernel and component.
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+
+numbers = st.floats(-10, 10, allow_subnormal=False)
+steps = st.lists(st.floats(0.01, 2.0), min_size=3, max_size=6)
+
+
+def integrator(make_kernel, mocks):
+    """A kernel with one component: slot 1 feeds its input, slot 0; slot 2 is the integral of it."""
+    kernel, mock = make_kernel(3), Mock()
+    kernel.add(mocks.table(kernel, mock, inputs=[0], outputs=[2]))
+    kernel.connect([1], [0], [1.0], [0.0])
+    return kernel, mock, kernel.group([0])
+
+
+def polynomial(coefficients, t):
+    return sum(c * t**k for k, c in enumerate(coefficients))
+
+
+def integral(coefficients, t0, t1):
+    def primitive(t):
+        return sum(c * t ** (k + 1) / (k + 1) for k, c in enumerate(coefficients))
+
+    return primitive(t1) - primitive(t0)
+
+
+def tolerance(coefficients, times):
+    """Divided differences lose digits where steps are small beside the values: 1e-10 of their scale is left."""
+    return 1e-10 * max(1.0, *(abs(c) * max(1.0, times[-1]) ** 3 for c in coefficients))
+
+
+def test_a_wire_scales_and_shifts(make_kernel, mocks):
+    """u = factor · y + offset; two inputs may share a source."""
+    kernel = make_kernel(4)
+    kernel.add(mocks.table(kernel, Mock(), inputs=[0, 1], outputs=[]))
+    kernel.connect([3, 3], [0, 1], [2.0, -0.5], [1.0, 0.25])
+    group = kernel.group([0])
+    kernel.values[3] = 4.0
+    kernel.exchange(group)
+    assert kernel.values.tolist() == [9.0, -1.75, 0.0, 4.0]
+
+
+def test_exchange_copies_only_into_the_group(make_kernel, mocks):
+    kernel = make_kernel(3)
+    for slot in (0, 1):
+        kernel.add(mocks.table(kernel, Mock(), inputs=[slot], outputs=[]))
+    kernel.connect([2, 2], [0, 1], [1.0, 1.0], [0.0, 0.0])
+    second = kernel.group([1])
+    kernel.values[2] = 5.0
+    kernel.exchange(second)
+    assert kernel.values.tolist() == [0.0, 5.0, 5.0]
+
+
+def test_an_output_of_the_system_is_copied_when_the_step_is_accepted(make_kernel, mocks):
+    kernel = make_kernel(2)
+    kernel.add(mocks.table(kernel, Mock(), inputs=[], outputs=[0]))
+    kernel.connect([0], [1], [1e3], [0.0])
+    kernel.group([0])
+    kernel.values[0] = 0.5
+    kernel.accept(0.0)
+    assert kernel.values[1] == 500.0
+
+
+def test_held_inputs_keep_their_value(make_kernel, mocks):
+    kernel, mock, group = integrator(make_kernel, mocks)
+    kernel.values[0] = 3.0
+    kernel.hold(group)
+    kernel.values[0] = 99.0  # what happens to the slot afterwards does not matter
+    assert kernel.advance(group, 0.0, 0.5).ok
+    assert kernel.values[2] == pytest.approx(1.5, rel=1e-15)
+    assert mock.calls[SET_RATES] == 0
+
+
+@shared
+@given(coefficients=st.lists(numbers, min_size=1, max_size=3), widths=steps)
+def test_extrapolation_continues_a_polynomial_of_its_order(make_kernel, mocks, coefficients, widths):
+    """Points on a polynomial of degree ≤ 2 at unequal steps: its continuation is exact, and so is the integral."""
+    kernel, _mock, group = integrator(make_kernel, mocks)
+    times = [0.0, *accumulate(widths)]
+    for t in times[:-1]:
+        kernel.values[0] = polynomial(coefficients, t)
+        kernel.accept(t)
+    t, end = times[-2:]
+    kernel.values[0] = 1e9  # extrapolation looks at accepted points only
+    kernel.extrapolate(group, 2)
+    assert kernel.advance(group, t, end - t).ok
+    assert kernel.values[2] == pytest.approx(integral(coefficients, t, end), abs=tolerance(coefficients, times))
+
+
+@shared
+@given(coefficients=st.lists(numbers, min_size=1, max_size=3), widths=steps)
+def test_interpolation_follows_a_polynomial_of_its_order(make_kernel, mocks, coefficients, widths):
+    kernel, _mock, group = integrator(make_kernel, mocks)
+    times = [0.0, *accumulate(widths)]
+    for t in times[:-1]:
+        kernel.values[0] = polynomial(coefficients, t)
+        kernel.accept(t)
+    t, end = times[-2:]
+    kernel.values[0] = polynomial(coefficients, end)
+    kernel.interpolate(group, 2, end - t)
+    assert kernel.advance(group, t, end - t).ok
+    assert kernel.values[2] == pytest.approx(integral(coefficients, t, end), abs=tolerance(coefficients, times))
+
+
+@pytest.mark.parametrize(("points", "rates"), [(1, (0.0, 0.0)), (2, (3.0, 0.0)), (3, (4.0, 2.0)), (4, (6.0, 2.0))])
+def test_extrapolation_uses_as_many_points_as_there_are(make_kernel, mocks, points, rates):
+    """Of t² at t = 0, 1 (slope 1 at most), …: with y = t² + 2t: the line through t = 0, 1 has slope 3."""
+    kernel, _, group = integrator(make_kernel, mocks)
+    for t in range(points):
+        kernel.values[0] = t**2 + 2.0 * t
+        kernel.accept(float(t))
+    kernel.extrapolate(group, 2)
+    expected = rates if points < 3 else (2.0 * (points - 1) + 2.0, 2.0)
+    assert kernel.input_rates[:, 0].tolist() == pytest.approx(expected, abs=1e-13)
+    assert kernel.input_value[0] == (points - 1) ** 2 + 2.0 * (points - 1)
+
+
+def test_the_first_interpolated_step_is_linear(make_kernel, mocks):
+    kernel, _, group = integrator(make_kernel, mocks)
+    kernel.values[0] = 1.0
+    kernel.accept(0.0)
+    kernel.values[0] = 2.0
+    kernel.interpolate(group, 2, 0.25)
+    assert kernel.input_value[0] == 1.0
+    assert kernel.input_rates[:, 0].tolist() == [4.0, 0.0]
+
+
+@pytest.mark.parametrize("operation", ["extrapolate", "interpolate"])
+def test_without_history_inputs_are_held(make_kernel, mocks, operation):
+    kernel, _, group = integrator(make_kernel, mocks)
+    kernel.values[0] = 7.0
+    arguments = (group, 1) if operation == "extrapolate" else (group, 1, 0.1)
+    getattr(kernel, operation)(*arguments)
+    assert kernel.input_value[0] == 7.0
+    assert not kernel.input_rates.any()
+
+
+def test_accepting_an_instant_again_replaces_it(make_kernel, mocks):
+    kernel, _, group = integrator(make_kernel, mocks)
+    for t, value in [(0.0, 0.0), (1.0, 50.0), (2.0, 60.0), (1.0, 3.0)]:
+        kernel.values[0] = value
+        kernel.accept(t)
+    kernel.extrapolate(group, 2)
+    assert kernel.input_value[0] == 3.0
+    assert kernel.input_rates[:, 0].tolist() == [3.0, 0.0]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_stale_rates_do_not_act_on_held_inputs(make_kernel, mocks, order):
+    """After a step with input derivatives, a held step integrates a constant."""
+    kernel, mock, group = integrator(make_kernel, mocks)
+    for t in (0.0, 1.0, 2.0):
+        kernel.values[0] = t**order
+        kernel.accept(t)
+    kernel.extrapolate(group, order)
+    assert kernel.advance(group, 2.0, 1.0).ok
+    kernel.values[0] = 5.0
+    kernel.hold(group)
+    for t in (3.0, 4.0):
+        before = kernel.values[2]
+        assert kernel.advance(group, t, 1.0).ok
+        assert kernel.values[2] - before == pytest.approx(5.0, rel=1e-14)
+    if mocks.version == 2:
+        assert mock.calls[SET_RATES] == 2  # the rates, then once the zeros
+
+
+def test_stale_rates_do_not_come_back_with_a_restored_state(make_kernel, mocks):
+    kernel, _, group = integrator(make_kernel, mocks)
+    kernel.input_value[0], kernel.input_rates[0, 0] = 0.0, 1.0
+    assert kernel.advance(group, 0.0, 1.0).ok
+    assert kernel.save(group).ok
+    kernel.values[0] = 5.0
+    kernel.hold(group)
+    results = []
+    for _ in range(2):
+        assert kernel.restore(group).ok
+        assert kernel.advance(group, 1.0, 1.0).ok
+        results.append(kernel.values[2])
+    kernel.release()
+    assert results == pytest.approx([5.5, 5.5], rel=1e-14)
+
+
+def test_an_fmi3_component_without_intermediate_update_cannot_follow_rates(make_kernel, mock_library):
+    """The kernel says so instead of holding the input silently."""
+    mocks, mock, kernel = Mocks(mock_library, 3), Mock(), make_kernel(2)
+    kernel.add(mocks.table(kernel, mock, inputs=[0], outputs=[1], ask=False))
+    group = kernel.group([0])
+    kernel.input_rates[0, 0] = 1.0
+    outcome = kernel.advance(group, 0.0, 1.0)
+    assert (outcome.code.name, outcome.instance, outcome.function) == ("FMI", 0, "fmi3DoStep:intermediateUpdate")
+    assert mock.calls[DO_STEP] == 0
+
+
+@pytest.mark.parametrize("order", [-1, 0, 3])
+def test_orders_other_than_1_and_2_are_refused(make_kernel, mocks, order):
+    kernel, _, group = integrator(make_kernel, mocks)
+    with pytest.raises(ValueError, match="order"):
+        kernel.extrapolate(group, order)
+    with pytest.raises(ValueError, match="order"):
+        kernel.interpolate(group, order, 0.1)
+
+
+def test_the_views_are_the_kernels_memory_and_keep_it_alive(make_kernel):
+    kernel = make_kernel(5)
+    values, rates = kernel.values, kernel.input_rates
+    assert (values.shape, rates.shape, kernel.input_value.shape) == ((5,), (2, 5), (5,))
+    values[3] = math.pi
+    assert kernel.values[3] == math.pi
+    del kernel
+    values += 1.0
+    assert values[3] == math.pi + 1.0
+    assert np.array_equal(rates, np.zeros((2, 5)))
