@@ -12,20 +12,27 @@ static const Variable variables[COUNT] = {
     [x1] = {"x1", OUTPUT, .unit = "m", .nominal = 0.5, .description = "position of mass 1"},
     [v1] = {"v1", OUTPUT, EXACT, .unit = "m/s", .nominal = 1, .description = "velocity of mass 1"},
     [a1] = {"a1", OUTPUT, .unit = "m/s2", .nominal = 5, .description = "acceleration of mass 1"},
-    [der_x1] = {"der(x1)", LOCAL, .derivative_of = x1, .unit = "m/s", .nominal = 1, .description = "time derivative of x1"},
-    [der_v1] = {"der(v1)", LOCAL, .derivative_of = v1, .unit = "m/s2", .nominal = 5, .description = "time derivative of v1"},
+    [der_x1] = {"der(x1)", LOCAL, .derivative_of = x1, .unit = "m/s", .nominal = 1,
+                .description = "time derivative of x1"},
+    [der_v1] = {"der(v1)", LOCAL, .derivative_of = v1, .unit = "m/s2", .nominal = 5,
+                .description = "time derivative of v1"},
     [m1] = {"m1", TUNABLE_PARAMETER, .unit = "kg", .start = 1, .description = "mass 1"},
     [k1] = {"k1", TUNABLE_PARAMETER, .unit = "N/m", .start = 10, .nominal = 10, .description = "stiffness of spring 1"},
     [c1] = {"c1", TUNABLE_PARAMETER, .unit = "N.s/m", .start = 0.2, .description = "damping of damper 1"},
-    [x1_start] = {"x1_start", FIXED_PARAMETER, .unit = "m", .start = 0, .nominal = 0.5, .description = "x1 at the start"},
+    [x1_start] = {"x1_start", FIXED_PARAMETER, .unit = "m", .start = 0, .nominal = 0.5,
+                  .description = "x1 at the start"},
 };
 
 static const Dependency initial_dependencies[] = {{x1, x1_start, CONSTANT}};
 
+/* clang-format off */
 static const Dependency dependencies[] = {
-    {a1, F, TUNABLE},    {a1, x1, TUNABLE},   {a1, v1, TUNABLE},     {a1, m1, DEPENDENT},
-    {a1, k1, DEPENDENT}, {a1, c1, DEPENDENT}, {der_x1, v1, CONSTANT}, {der_v1, a1, CONSTANT},
+    {a1, F, TUNABLE}, {a1, x1, TUNABLE}, {a1, v1, TUNABLE},
+    {a1, m1, DEPENDENT}, {a1, k1, DEPENDENT}, {a1, c1, DEPENDENT},
+    {der_x1, v1, CONSTANT},
+    {der_v1, a1, CONSTANT},
 };
+/* clang-format on */
 
 INITIAL_STATES(v)
 {

@@ -7,6 +7,7 @@
  */
 #include "model.h"
 
+/* clang-format off */
 enum {
     TIME, x1, v1, a1, F, x2, v2, a2, der_x2, der_v2, F_spring2, m2, k2, c2, k3, c3, x2_start,
 #ifndef NO_FLANGE
@@ -14,6 +15,7 @@ enum {
 #endif
     COUNT
 };
+/* clang-format on */
 
 static const Variable variables[COUNT] = {
     [TIME] = TIME_VARIABLE,
@@ -24,15 +26,18 @@ static const Variable variables[COUNT] = {
     [x2] = {"x2", LOCAL, .unit = "m", .nominal = 0.5, .description = "position of mass 2"},
     [v2] = {"v2", LOCAL, EXACT, .unit = "m/s", .nominal = 1, .description = "velocity of mass 2"},
     [a2] = {"a2", LOCAL, .unit = "m/s2", .nominal = 5, .description = "acceleration of mass 2"},
-    [der_x2] = {"der(x2)", LOCAL, .derivative_of = x2, .unit = "m/s", .nominal = 1, .description = "time derivative of x2"},
-    [der_v2] = {"der(v2)", LOCAL, .derivative_of = v2, .unit = "m/s2", .nominal = 5, .description = "time derivative of v2"},
+    [der_x2] = {"der(x2)", LOCAL, .derivative_of = x2, .unit = "m/s", .nominal = 1,
+                .description = "time derivative of x2"},
+    [der_v2] = {"der(v2)", LOCAL, .derivative_of = v2, .unit = "m/s2", .nominal = 5,
+                .description = "time derivative of v2"},
     [F_spring2] = {"F_spring2", LOCAL, .unit = "N", .nominal = 5, .description = "force of spring and damper 2"},
     [m2] = {"m2", TUNABLE_PARAMETER, .unit = "kg", .start = 1, .description = "mass 2"},
     [k2] = {"k2", TUNABLE_PARAMETER, .unit = "N/m", .start = 10, .nominal = 10, .description = "stiffness of spring 2"},
     [c2] = {"c2", TUNABLE_PARAMETER, .unit = "N.s/m", .start = 0.5, .description = "damping of damper 2"},
     [k3] = {"k3", TUNABLE_PARAMETER, .unit = "N/m", .start = 20, .nominal = 10, .description = "stiffness of spring 3"},
     [c3] = {"c3", TUNABLE_PARAMETER, .unit = "N.s/m", .start = 0.3, .description = "damping of damper 3"},
-    [x2_start] = {"x2_start", FIXED_PARAMETER, .unit = "m", .start = 0.5, .nominal = 0.5, .description = "x2 at the start"},
+    [x2_start] = {"x2_start", FIXED_PARAMETER, .unit = "m", .start = 0.5, .nominal = 0.5,
+                  .description = "x2 at the start"},
 #ifndef NO_FLANGE
     [m_c] = {"m_c", TUNABLE_PARAMETER, .unit = "kg", .start = 0, .description = "mass carried by the coupling flange"},
 #endif
@@ -40,6 +45,7 @@ static const Variable variables[COUNT] = {
 
 static const Dependency initial_dependencies[] = {{x2, x2_start, CONSTANT}};
 
+/* clang-format off */
 static const Dependency dependencies[] = {
     {F_spring2, x1, TUNABLE}, {F_spring2, v1, TUNABLE}, {F_spring2, x2, TUNABLE}, {F_spring2, v2, TUNABLE},
     {F_spring2, k2, DEPENDENT}, {F_spring2, c2, DEPENDENT},
@@ -49,8 +55,10 @@ static const Dependency dependencies[] = {
 #endif
     {a2, F_spring2, TUNABLE}, {a2, x2, TUNABLE}, {a2, v2, TUNABLE},
     {a2, m2, DEPENDENT}, {a2, k3, DEPENDENT}, {a2, c3, DEPENDENT},
-    {der_x2, v2, CONSTANT}, {der_v2, a2, CONSTANT},
+    {der_x2, v2, CONSTANT},
+    {der_v2, a2, CONSTANT},
 };
+/* clang-format on */
 
 INITIAL_STATES(v)
 {

@@ -137,8 +137,10 @@ Outcome instance_step(Instance *instance, double t, double h)
     for (size_t i = 0; i < instance->state_count; i++)
         x[i] = instance->now.value[instance->state[i]];
     if (instance->state_count > 0 && !integrate(instance->state_count, x, h, instance->nominal, slopes, &course))
-        return discard(instance, "no solution from t = %.17g to %.17g: a state derivative is not finite or the "
-                       "internal step became too small; check inputs and parameters or try a smaller step", t, t + h);
+        return discard(instance,
+                       "no solution from t = %.17g to %.17g: a state derivative is not finite or the "
+                       "internal step became too small; check inputs and parameters or try a smaller step",
+                       t, t + h);
     commit(instance, &course, t, h, x);
     if (wants_intermediate(instance, false))
         call_intermediate_update(instance, t + h, false, true);

@@ -90,9 +90,8 @@ static bool has_rows(unsigned unknown, const Dependency *rows, size_t count)
 /* Follows the equations from `unknown` down to the knowns. The kind of a path is its weakest link. */
 static void follow(unsigned unknown, bool initialization, int kind, int depth, Uses *uses)
 {
-    const bool start =
-        initialization &&
-        (is_state(unknown) || has_rows(unknown, model.initial_dependencies, model.initial_dependency_count));
+    const bool start = initialization && (is_state(unknown) || has_rows(unknown, model.initial_dependencies,
+                                                                        model.initial_dependency_count));
     const Dependency *rows = start ? model.initial_dependencies : model.dependencies;
     const size_t count = start ? model.initial_dependency_count : model.dependency_count;
     if (depth > (int)model.variable_count)
@@ -355,7 +354,8 @@ static void put_description(void)
     put_interfaces();
     put_units();
     fputs("  <LogCategories>\n    <Category name=\"logStatusError\"/>\n    <Category name=\"logStatusDiscard\"/>\n"
-          "  </LogCategories>\n  <DefaultExperiment startTime=\"0\"", out);
+          "  </LogCategories>\n  <DefaultExperiment startTime=\"0\"",
+          out);
     number("stopTime", model.stop_time);
     number("stepSize", model.step_size);
     fputs("/>\n", out);

@@ -51,7 +51,8 @@ const char *fmi2GetVersion(void)
 }
 
 /* Errors are always reported, and there is nothing else to log. */
-fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean loggingOn, size_t nCategories, const fmi2String categories[])
+fmi2Status fmi2SetDebugLogging(fmi2Component c, fmi2Boolean loggingOn, size_t nCategories,
+                               const fmi2String categories[])
 {
     INSTANCE(c);
     (void)loggingOn;
@@ -140,20 +141,20 @@ fmi2Status fmi2SetReal(fmi2Component c, const fmi2ValueReference vr[], size_t nv
 }
 
 /* The models have real variables only. */
-#define NO_VARIABLES_OF(Type, GetValue, SetValue)                                                                  \
-    fmi2Status fmi2Get##Type(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, GetValue value[])         \
-    {                                                                                                              \
-        INSTANCE(c);                                                                                               \
-        (void)value;                                                                                               \
-        return nvr == 0 ? fmi2OK                                                                                   \
-                        : status_of(refuse(instance, "value reference %u is not of type " #Type, vr ? *vr : 0));   \
-    }                                                                                                              \
-    fmi2Status fmi2Set##Type(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const SetValue value[])   \
-    {                                                                                                              \
-        INSTANCE(c);                                                                                               \
-        (void)value;                                                                                               \
-        return nvr == 0 ? fmi2OK                                                                                   \
-                        : status_of(refuse(instance, "value reference %u is not of type " #Type, vr ? *vr : 0));   \
+#define NO_VARIABLES_OF(Type, GetValue, SetValue)                                                                \
+    fmi2Status fmi2Get##Type(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, GetValue value[])       \
+    {                                                                                                            \
+        INSTANCE(c);                                                                                             \
+        (void)value;                                                                                             \
+        return nvr == 0 ? fmi2OK                                                                                 \
+                        : status_of(refuse(instance, "value reference %u is not of type " #Type, vr ? *vr : 0)); \
+    }                                                                                                            \
+    fmi2Status fmi2Set##Type(fmi2Component c, const fmi2ValueReference vr[], size_t nvr, const SetValue value[]) \
+    {                                                                                                            \
+        INSTANCE(c);                                                                                             \
+        (void)value;                                                                                             \
+        return nvr == 0 ? fmi2OK                                                                                 \
+                        : status_of(refuse(instance, "value reference %u is not of type " #Type, vr ? *vr : 0)); \
     }
 
 NO_VARIABLES_OF(Integer, fmi2Integer, fmi2Integer)
@@ -206,8 +207,8 @@ fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReferenc
                                         fmi2Real dvUnknown[])
 {
     INSTANCE(c);
-    return status_of(instance_directional_derivative(instance, vUnknown_ref, nUnknown, vKnown_ref, nKnown, dvKnown,
-                                                     dvUnknown));
+    return status_of(
+        instance_directional_derivative(instance, vUnknown_ref, nUnknown, vKnown_ref, nKnown, dvKnown, dvUnknown));
 }
 
 /* Model exchange */

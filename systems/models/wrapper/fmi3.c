@@ -24,8 +24,8 @@ typedef struct {
 static void send(const Importer *importer, fmi3Status status, const char *message)
 {
     if (importer->log_message)
-        importer->log_message(importer->environment, status, status == fmi3Discard ? "logStatusDiscard" : "logStatusError",
-                      message);
+        importer->log_message(importer->environment, status,
+                              status == fmi3Discard ? "logStatusDiscard" : "logStatusError", message);
 }
 
 static void report(Instance *instance, Outcome outcome, const char *message)
@@ -111,8 +111,7 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String instanceName, fmi3String ins
                                          fmi3Boolean eventModeUsed, fmi3Boolean earlyReturnAllowed,
                                          const fmi3ValueReference requiredIntermediateVariables[],
                                          size_t nRequiredIntermediateVariables,
-                                         fmi3InstanceEnvironment instanceEnvironment,
-                                         fmi3LogMessageCallback logMessage,
+                                         fmi3InstanceEnvironment instanceEnvironment, fmi3LogMessageCallback logMessage,
                                          fmi3IntermediateUpdateCallback intermediateUpdate)
 {
     (void)resourcePath, (void)visible, (void)loggingOn, (void)earlyReturnAllowed;
@@ -235,20 +234,20 @@ static fmi3Status no_such(Instance *instance, const char *type, const fmi3ValueR
     return status_of(refuse(instance, "value reference %u is not of type %s", references ? *references : 0, type));
 }
 
-#define NO_VARIABLES_OF(Type)                                                                                    \
-    fmi3Status fmi3Get##Type(fmi3Instance instance_, const fmi3ValueReference valueReferences[],                 \
-                             size_t nValueReferences, fmi3##Type values[], size_t nValues)                       \
-    {                                                                                                            \
-        INSTANCE(instance_);                                                                                     \
-        (void)values, (void)nValues;                                                                             \
-        return no_such(instance, #Type, valueReferences, nValueReferences);                                      \
-    }                                                                                                            \
-    fmi3Status fmi3Set##Type(fmi3Instance instance_, const fmi3ValueReference valueReferences[],                 \
-                             size_t nValueReferences, const fmi3##Type values[], size_t nValues)                 \
-    {                                                                                                            \
-        INSTANCE(instance_);                                                                                     \
-        (void)values, (void)nValues;                                                                             \
-        return no_such(instance, #Type, valueReferences, nValueReferences);                                      \
+#define NO_VARIABLES_OF(Type)                                                                    \
+    fmi3Status fmi3Get##Type(fmi3Instance instance_, const fmi3ValueReference valueReferences[], \
+                             size_t nValueReferences, fmi3##Type values[], size_t nValues)       \
+    {                                                                                            \
+        INSTANCE(instance_);                                                                     \
+        (void)values, (void)nValues;                                                             \
+        return no_such(instance, #Type, valueReferences, nValueReferences);                      \
+    }                                                                                            \
+    fmi3Status fmi3Set##Type(fmi3Instance instance_, const fmi3ValueReference valueReferences[], \
+                             size_t nValueReferences, const fmi3##Type values[], size_t nValues) \
+    {                                                                                            \
+        INSTANCE(instance_);                                                                     \
+        (void)values, (void)nValues;                                                             \
+        return no_such(instance, #Type, valueReferences, nValueReferences);                      \
     }
 
 NO_VARIABLES_OF(Float32)
@@ -280,21 +279,21 @@ fmi3Status fmi3SetBinary(fmi3Instance instance_, const fmi3ValueReference valueR
 }
 
 /* All functions about clocks begin with the same arguments. */
-#define NO_CLOCKS(Function, ...)                                                                               \
-    fmi3Status Function(fmi3Instance instance_, const fmi3ValueReference valueReferences[],                    \
-                        size_t nValueReferences, __VA_ARGS__)                                                  \
-    {                                                                                                          \
-        INSTANCE(instance_);                                                                                   \
-        (void)first;                                                                                           \
-        return no_such(instance, "Clock", valueReferences, nValueReferences);                                  \
+#define NO_CLOCKS(Function, ...)                                                                                     \
+    fmi3Status Function(fmi3Instance instance_, const fmi3ValueReference valueReferences[], size_t nValueReferences, \
+                        __VA_ARGS__)                                                                                 \
+    {                                                                                                                \
+        INSTANCE(instance_);                                                                                         \
+        (void)first;                                                                                                 \
+        return no_such(instance, "Clock", valueReferences, nValueReferences);                                        \
     }
-#define NO_CLOCKS_2(Function, second_, ...)                                                                    \
-    fmi3Status Function(fmi3Instance instance_, const fmi3ValueReference valueReferences[],                    \
-                        size_t nValueReferences, __VA_ARGS__, second_)                                         \
-    {                                                                                                          \
-        INSTANCE(instance_);                                                                                   \
-        (void)first, (void)second;                                                                             \
-        return no_such(instance, "Clock", valueReferences, nValueReferences);                                  \
+#define NO_CLOCKS_2(Function, second_, ...)                                                                          \
+    fmi3Status Function(fmi3Instance instance_, const fmi3ValueReference valueReferences[], size_t nValueReferences, \
+                        __VA_ARGS__, second_)                                                                        \
+    {                                                                                                                \
+        INSTANCE(instance_);                                                                                         \
+        (void)first, (void)second;                                                                                   \
+        return no_such(instance, "Clock", valueReferences, nValueReferences);                                        \
     }
 
 NO_CLOCKS(fmi3GetClock, fmi3Clock first[])

@@ -53,6 +53,8 @@ elseif(CMAKE_SYSTEM_NAME STREQUAL "Linux")
 endif()
 target_link_libraries(fmu_settings INTERFACE m)
 
+set(PACK ${CMAKE_CURRENT_LIST_DIR}/pack.py)
+
 # Compiled once for all FMUs.
 set(core instance.c token.c saved_state.c derivatives.c cosimulation.c integrate.c)
 list(TRANSFORM core PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
@@ -65,8 +67,7 @@ foreach(part fmu_core fmu_fmi2 fmu_fmi3 fmu_describe)
     target_link_libraries(${part} PRIVATE fmu_settings)
 endforeach()
 
-# Packs modelDescription.xml and the binary of one FMI version. The file times inside are fixed, so that equal
-# sources give equal archives.
+# Packs modelDescription.xml and the binary of one FMI version.
 function(pack_fmu target version platform name binary)
     set(content ${PROJECT_BINARY_DIR}/content/fmi${version}/${target})
     set(fmu ${PROJECT_BINARY_DIR}/fmi${version}/${target}.fmu)
@@ -75,13 +76,11 @@ function(pack_fmu target version platform name binary)
         COMMAND ${CMAKE_COMMAND} -E make_directory ${content}/binaries/${platform} ${PROJECT_BINARY_DIR}/fmi${version}
         COMMAND ${target}_describe ${version} ${content}/modelDescription.xml
         COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${binary}> ${content}/binaries/${platform}/${name}${FMU_SUFFIX}
-        COMMAND ${CMAKE_COMMAND} -E chdir ${content}
-                ${CMAKE_COMMAND} -E tar cf ${fmu} --format=zip "--mtime=2000-01-01 00:00:00 UTC"
+        COMMAND ${Python_EXECUTABLE} ${PACK} ${fmu} ${content}
                 modelDescription.xml binaries/${platform}/${name}${FMU_SUFFIX}
-        DEPENDS ${binary} ${target}_describe
+        DEPENDS ${binary} ${target}_describe ${PACK}
         COMMENT "Packing fmi${version}/${target}.fmu"
         VERBATIM)
-    set_property(GLOBAL APPEND PROPERTY ALL_FMUS ${fmu})
     add_custom_target(${target}_fmi${version}_fmu ALL DEPENDS ${fmu})
 endfunction()
 

@@ -137,7 +137,8 @@ static Outcome check_intermediate_access(Instance *instance, const unsigned refe
         return DONE;
     for (size_t i = 0; i < n; i++)
         if (!allowed || !instance->intermediate[reference[i]])
-            return refuse(instance, "%s is not accessible in this intermediate update; either it is not among the "
+            return refuse(instance,
+                          "%s is not accessible in this intermediate update; either it is not among the "
                           "required intermediate variables or its flag in the callback is false",
                           model.variables[reference[i]].name);
     return DONE;
@@ -241,8 +242,7 @@ Outcome instance_set_time(Instance *instance, double t)
 
 Outcome instance_get_states(Instance *instance, double x[], size_t n)
 {
-    const Outcome outcome =
-        check_state_vector(instance, x, n, INITIALIZATION | EVENT | CONTINUOUS_TIME | TERMINATED);
+    const Outcome outcome = check_state_vector(instance, x, n, INITIALIZATION | EVENT | CONTINUOUS_TIME | TERMINATED);
     if (outcome != DONE)
         return outcome;
     instance_evaluate(instance);

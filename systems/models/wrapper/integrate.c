@@ -69,7 +69,7 @@ static double extrapolate(Work *w, int row, const double increment[])
             value += change;
         }
         w->column[row][i] = value;
-        const double scale = fmax(fabs(w->start[i]), w->nominal[i]);
+        const double scale = fmax(fmax(fabs(w->start[i]), fabs(w->start[i] + value)), w->nominal[i]);
         error = isfinite(value) ? fmax(error, fabs(change) / scale) : INFINITY;
         if (!isfinite(error))
             return INFINITY;

@@ -4,12 +4,9 @@
 enum { TIME, u, w, y, z, a, COUNT };
 
 static const Variable variables[COUNT] = {
-    [TIME] = TIME_VARIABLE,
-    [u] = {"u", INPUT, .unit = "1", .start = 1},
-    [w] = {"w", INPUT, .unit = "1"},
-    [y] = {"y", OUTPUT, .unit = "1"},
-    [z] = {"z", OUTPUT, .unit = "1"},
-    [a] = {"a", TUNABLE_PARAMETER, .unit = "1", .start = 3},
+    [TIME] = TIME_VARIABLE,           [u] = {"u", INPUT, .unit = "1", .start = 1},
+    [w] = {"w", INPUT, .unit = "1"},  [y] = {"y", OUTPUT, .unit = "1"},
+    [z] = {"z", OUTPUT, .unit = "1"}, [a] = {"a", TUNABLE_PARAMETER, .unit = "1", .start = 3},
 };
 
 static const Dependency dependencies[] = {
