@@ -40,7 +40,7 @@ VALUES_1 = (
     "ssv:Real=Doubles ssv:Integer=Ints ssv:Boolean=Booleans ssv:String=Strings ssv:Enumeration=Items ssv:Binary=Bytes"
 )
 VALUES_2 = VALUES_1 + (
-    " ssv:Float64=Doubles ssv:Float32=Doubles ssv:Int8=Int8s ssv:UInt8=UInt8s ssv:Int16=Int16s ssv:UInt16=UInt16s"
+    " ssv:Float64=Doubles ssv:Float32=Floats ssv:Int8=Int8s ssv:UInt8=UInt8s ssv:Int16=Int16s ssv:UInt16=UInt16s"
     " ssv:Int32=Ints ssv:UInt32=UInt32s ssv:Int64=Longs ssv:UInt64=UInt64s"
 )
 LISTS = "ssX:Enumerations? ssX:Units? "
@@ -157,6 +157,7 @@ GRAMMAR_2 = {name: (a, c.format(meta=META, element=ELEMENT_2)) for name, (a, c) 
     "IntegerEntry": ("source:integer64 target:integer64", ""),
     "Parameter": (BASE + " name:text", f"({VALUES_2}) ssc:Dimension* ssv:Annotations?"),
     "Doubles": ("value:doubles unit:text?", ""),
+    "Floats": ("value:doubles unit:text?", ""),
     "Int8s": ("value:bytes", ""),
     "UInt8s": ("value:unsignedBytes", ""),
     "Int16s": ("value:shorts", ""),
