@@ -11,16 +11,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ssptool.api import GRAPH_RENDERERS as GRAPH_RENDERERS
+    from ssptool.api import INVENTORY_RENDERERS as INVENTORY_RENDERERS
+    from ssptool.api import REPORT_RENDERERS as REPORT_RENDERERS
+    from ssptool.api import InvalidSystem as InvalidSystem
     from ssptool.api import Settings as Settings
+    from ssptool.api import check_plot_name as check_plot_name
     from ssptool.api import flatten as flatten
     from ssptool.api import graph as graph
     from ssptool.api import info as info
     from ssptool.api import plan as plan
+    from ssptool.api import plot as plot
     from ssptool.api import simulate as simulate
     from ssptool.api import validate as validate
 
 __version__ = "0.1.0"
-__all__ = ["Settings", "flatten", "graph", "info", "plan", "simulate", "validate"]
+__all__ = [
+    "GRAPH_RENDERERS",
+    "INVENTORY_RENDERERS",
+    "REPORT_RENDERERS",
+    "InvalidSystem",
+    "Settings",
+    "check_plot_name",
+    "flatten",
+    "graph",
+    "info",
+    "plan",
+    "plot",
+    "simulate",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:

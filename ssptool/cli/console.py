@@ -1,0 +1,28 @@
+"""Where text goes: results to standard output, complaints and progress to standard error."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+
+def complain(message: str) -> None:
+    """One error, on standard error."""
+    typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
+    typer.echo(message, err=True)
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
+    """A bar for a fraction 0 … 1, drawn on a terminal only and gone afterwards."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(description, total=1.0)
+        yield lambda fraction: progress.update(task, completed=fraction)

@@ -1,0 +1,28 @@
+"""`ssptool graph`."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.options import SystemPath, Variant
+
+
+class GraphFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    DOT = "dot"
+    SVG = "svg"
+
+
+def graph_command(
+    system: SystemPath,
+    variant: Variant = None,
+    format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
+) -> None:
+    """Show how the parts of a system depend on each other.
+
+    Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
+    """
+    typer.echo(ssptool.GRAPH_RENDERERS[format.value](ssptool.graph(system, variant=variant)))

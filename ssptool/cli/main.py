@@ -1,0 +1,71 @@
+"""`ssptool`: the command, and where its errors end."""
+
+import os
+import sys
+import traceback
+
+import typer
+
+from ssptool.cli.console import complain
+from ssptool.cli.graph import graph_command
+from ssptool.cli.info import info_command
+from ssptool.cli.plan import plan_command
+from ssptool.cli.run import run_command
+from ssptool.cli.validate import validate_command
+
+app = typer.Typer(
+    name="ssptool",
+    help="Validate, understand, initialize and co-simulate systems of FMUs in the SSP format.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("validate")(validate_command)
+app.command("graph")(graph_command)
+app.command("plan")(plan_command)
+app.command("run")(run_command)
+app.command("info")(info_command)
+
+
+@app.callback()
+def common(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
+    debug: bool = typer.Option(False, "--debug", help="Show Python's traceback when something goes wrong."),
+) -> None:
+    if version:
+        import ssptool
+
+        typer.echo(f"ssptool {ssptool.__version__}")
+        raise typer.Exit
+    if debug:
+        os.environ["SSPTOOL_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run the command; whatever goes wrong reaches the user as a sentence, and the caller as an exit status."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        complain("interrupted")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output (`ssptool … | head`) has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        if os.environ.get("SSPTOOL_DEBUG"):
+            traceback.print_exc()
+        sys.exit(_explain(error))
+
+
+def _explain(error: Exception) -> int:
+    """Print what is wrong and return the exit status that says what kind of trouble it is."""
+    if any(kind.__module__.split(".")[0] == "ssptool" for kind in type(error).__mro__):
+        complain(str(error))
+        return 1
+    if isinstance(error, OSError | ValueError | LookupError):
+        complain(error.args[0] if isinstance(error, KeyError) and error.args else str(error))
+        return 2
+    complain(f"internal error: {type(error).__name__}: {error}. This is a bug; --debug shows where.")
+    return 1

@@ -1,0 +1,50 @@
+"""`ssptool plan`."""
+
+import typer
+
+import ssptool
+from ssptool.cli.options import (
+    Acceleration,
+    Init,
+    Input,
+    InputOrder,
+    Master,
+    Overrides,
+    ParameterFiles,
+    StartTime,
+    StepSize,
+    StopTime,
+    SystemPath,
+    Tolerance,
+    Variant,
+    parse_overrides,
+)
+from ssptool.cli.plan_text import plan_text
+from ssptool.engine.settings import InitName, InputName, MasterName, Settings
+
+
+def plan_command(
+    system: SystemPath,
+    stop_time: StopTime = None,
+    step_size: StepSize = None,
+    start_time: StartTime = None,
+    master: Master = MasterName.AUTO,
+    acceleration: Acceleration = None,
+    input: Input = InputName.AUTO,
+    input_order: InputOrder = None,
+    init: Init = InitName.AUTO,
+    tolerance: Tolerance = None,
+    set: Overrides = None,
+    parameters: ParameterFiles = None,
+    variant: Variant = None,
+) -> None:
+    """Print what a run would do, without loading a binary: choices with reasons, and the sequence of calls."""
+    settings = Settings(start_time, stop_time, step_size, master, acceleration, input, input_order, init, tolerance)
+    plan = ssptool.plan(
+        system,
+        variant=variant,
+        parameters=parameters or [],
+        overrides=parse_overrides(set),
+        settings=settings,
+    )
+    typer.echo(plan_text(plan))

@@ -1,0 +1,75 @@
+"""`ssptool run`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.console import progress_bar
+from ssptool.cli.options import (
+    Acceleration,
+    Init,
+    Input,
+    InputOrder,
+    Master,
+    Overrides,
+    ParameterFiles,
+    StartTime,
+    StepSize,
+    StopTime,
+    SystemPath,
+    Tolerance,
+    Variant,
+    parse_overrides,
+)
+from ssptool.cli.summary import result_text
+from ssptool.engine.settings import InitName, InputName, MasterName, Settings
+
+
+def run_command(
+    system: SystemPath,
+    stop_time: StopTime = None,
+    step_size: StepSize = None,
+    start_time: StartTime = None,
+    master: Master = MasterName.AUTO,
+    acceleration: Acceleration = None,
+    input: Input = InputName.AUTO,
+    input_order: InputOrder = None,
+    init: Init = InitName.AUTO,
+    tolerance: Tolerance = None,
+    set: Overrides = None,
+    parameters: ParameterFiles = None,
+    variant: Variant = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE.csv", help="Where to write the results; else NAME.csv of the system."
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the results (PNG, SVG or PDF).")
+    ] = None,
+) -> None:
+    """Initialize and co-simulate a system, write its results, and say how it went.
+
+    Everything that is not asked for is chosen from what the FMUs can do; the summary names the choices.
+    """
+    settings = Settings(start_time, stop_time, step_size, master, acceleration, input, input_order, init, tolerance)
+    if plot is not None:
+        ssptool.check_plot_name(plot)
+    with progress_bar("running") as progress:
+        result = ssptool.simulate(
+            system,
+            variant=variant,
+            parameters=parameters or [],
+            overrides=parse_overrides(set),
+            settings=settings,
+            output=output,
+            progress=progress,
+        )
+    typer.echo(result_text(result))
+    if plot is not None:
+        ssptool.plot(result.trace, plot, title=result.name)
+        typer.echo(f"plot      {plot}")
+    raise typer.Exit(0 if result.ok else 1)
