@@ -87,7 +87,7 @@ class _Writing:
         unchanged = [self._number.get(node) for node in now] == before
         yield self._bytes[: self._tags.start[0]]
         for node in now:
-            yield from self._node(node, True, {})
+            yield from self._node(node, None)
             if unchanged:
                 yield self._tail(node)
             elif node is not now[-1]:
@@ -95,19 +95,26 @@ class _Writing:
         if not unchanged:
             yield self._bytes[self._tags.end[before[-1]] :]
 
-    def _node(self, node: etree._Element, in_place: bool, scope: Scope) -> Iterator[bytes]:
-        """A node without its tail. `in_place`: below the same parent as before; else `scope` tells the prefixes."""
+    def _node(self, node: etree._Element, scope: Scope | None) -> Iterator[bytes]:
+        """A node without its tail. `scope` are the prefixes around it; None: it is where it was."""
         number = self._number.get(node)
-        if number is not None and not in_place:
-            parent = self._pristine[number].getparent()
-            in_place = parent is not None and parent.nsmap == scope
-        known = number if in_place else None
         if not is_element(node):
-            yield self._aside(node, known)
-        elif known is None:
-            yield from self._new_element(node, scope)
+            yield self._aside(node, number)
+        elif number is None or self._in_other_scope(number, scope) or self._left_default_namespace(node, number):
+            above = node.getparent()
+            yield from self._new_element(node, scope or ({} if above is None else above.nsmap))
         else:
-            yield from self._known_element(node, known)
+            yield from self._known_element(node, number)
+
+    def _in_other_scope(self, number: int, scope: Scope | None) -> bool:
+        """Whether a node was moved to where prefixes have other meanings, so that its bytes cannot be used."""
+        above = self._pristine[number].getparent()
+        return scope is not None and (above is None or above.nsmap != scope)
+
+    def _left_default_namespace(self, node: etree._Element, number: int) -> bool:
+        """Whether an element was renamed so that the default namespace around it must be undeclared."""
+        renamed = node.tag != self._pristine[number].tag
+        return renamed and not node.tag.startswith("{") and None in node.nsmap
 
     def _aside(self, node: etree._Element, number: int | None) -> bytes:
         """A comment or a processing instruction."""
@@ -125,13 +132,10 @@ class _Writing:
             yield self._bytes[self._tags.open_end[number] : self._tags.text_end[number]]
         else:
             yield self._text(text_of(node))
-        scope: Scope | None = None
         for child in node:
-            child_number = self._number.get(child)
-            in_place = child_number is not None and self._tags.parent[child_number] == number
-            if not in_place and scope is None:
-                scope = node.nsmap
-            yield from self._node(child, in_place, scope or {})
+            child_number = self._number.get(child, -1)
+            in_place = child_number >= 0 and self._tags.parent[child_number] == number
+            yield from self._node(child, None if in_place else node.nsmap)
             yield self._tail(child)
         yield closing
 
@@ -150,9 +154,10 @@ class _Writing:
         return opening, closing
 
     def _new_element(self, node: etree._Element, outer: Scope) -> Iterator[bytes]:
-        declared = {prefix: uri for prefix, uri in node.nsmap.items() if outer.get(prefix) != uri}
-        if not node.tag.startswith("{") and outer.get(None):
-            declared[None] = ""
+        wanted = node.nsmap
+        if not node.tag.startswith("{"):
+            wanted[None] = ""  # It is in no namespace, so no default may be in scope.
+        declared = {prefix: uri for prefix, uri in wanted.items() if outer.get(prefix, "") != uri}
         scope = {**outer, **declared}
         name = element_name(node, scope).encode()
         parts = [declaration(prefix).encode() + b"=" + quoted(uri) for prefix, uri in declared.items()]
@@ -165,7 +170,7 @@ class _Writing:
         yield start + b">"
         yield self._text(text_of(node))
         for child in node:
-            yield from self._node(child, False, scope)
+            yield from self._node(child, scope)
             yield self._tail(child)
         yield b"</" + name + b">"
 
