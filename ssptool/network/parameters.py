@@ -89,7 +89,7 @@ class Parameterization:
     def apply_file(self, file: FilePath) -> None:
         """A parameter set from outside the archive, as if bound last to the root system."""
         document = Document(str(file), file.read_bytes())
-        for given in _read(document.root_as(ssv.ParameterSet), self._tree):
+        for given in _read(document.root_as(ssv.ParameterSet), self._tree, "given in addition"):
             self._apply(given, (), None)
 
     def apply_overrides(self, overrides: Mapping[str, str]) -> None:

@@ -4,13 +4,13 @@ import networkx as nx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small import component, dual_mass, network, signal
 
 from ssptool.network.blocks import evaluation_order
 from ssptool.network.cycles import algebraic_loops, component_cycles, explain_cycles
 from ssptool.network.dependencies import Stage, dependency_graph
 from ssptool.network.signals import Signal
 from ssptool.network.tearing import EXACT_LIMIT, sequence, tear
+from tests.network.small import component, dual_mass, network, signal
 
 STAGES = list(Stage)
 

@@ -1,9 +1,9 @@
 """The dependency graph: what needs what, at which stage."""
 
 import pytest
-from small import component, dual_mass, network, signal
 
 from ssptool.network.dependencies import Stage, dependency_graph
+from tests.network.small import component, dual_mass, network, signal
 
 STAGES = list(Stage)
 
