@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Call, Code, SolveLoop
@@ -71,7 +73,7 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
         kernel=kernel,
         start=plan.interval.start,
         step=plan.interval.step,
-        recorded=plan.recorded,
+        recorded=np.array(plan.recorded, dtype=np.intp),
         everything=everything,
         groups=groups,
         evaluate=evaluation,

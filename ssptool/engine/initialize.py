@@ -108,7 +108,7 @@ class _Initialization:
             found = instance.get(names)
             values[[*planned.input_slots, *planned.output_slots]] = [found[name] for name in names]
         values[~np.isfinite(values)] = 0.0  # an output of a loop may not be computable before its inputs are
-        for slot, value in (self.plan.constants | self.plan.guesses).items():
+        for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
             values[slot] = value
 
     def _walk(self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None]) -> None:

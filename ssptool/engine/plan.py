@@ -143,9 +143,6 @@ class Plan:
     def name(self) -> str:
         return self.network.name
 
-    def slot(self, signal: Signal) -> int:
-        return self.signals.index(signal)
-
 
 def make_plan(network: Network, settings: Settings) -> Plan:
     """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
@@ -283,6 +280,9 @@ class _Table:
         return Column(str(port.signal), port.unit, port.type, port.description)
 
     def notes(self) -> Iterable[str]:
+        for parameter in self.network.unmatched:
+            near = f"; did you mean {', '.join(parameter.near)}?" if parameter.near else ""
+            yield f"{parameter.position}: parameter {parameter.name} is that of no variable and has no effect{near}"
         for component in self.network.components.values():
             others = [
                 str(port.signal)
@@ -290,7 +290,7 @@ class _Table:
                 if port.kind in ("input", "output") and port.signal not in self.slots
             ]
             if others:
-                yield f"not recorded, because only {FLOAT} signals are: {', '.join(others)}"
+                yield f"neither exchanged nor recorded, because only {FLOAT} signals are: {', '.join(others)}"
 
 
 class _Schedules:

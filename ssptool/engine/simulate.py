@@ -164,7 +164,7 @@ class _Recorder:
         steps = self.plan.interval.steps
         began = perf_counter()
         self.rows[0, 0] = system.start
-        self.rows[0, 1:] = system.kernel.values[list(system.recorded)]
+        self.rows[0, 1:] = system.kernel.values[system.recorded]
         self._keep(1)
         chunk = max(1, min(MAX_CHUNK, steps // 100))
         failure: Failure | None = None

@@ -56,7 +56,7 @@ class Convergence:
     def reached(self, difference: Floats, x: Floats, nominal: Floats) -> bool:
         """Whether `difference` is small at `x`; all (m,), in the units of the signals."""
         allowed = self.atol + self.rtol * np.maximum(np.abs(x), nominal)
-        return bool(np.all(np.abs(difference) <= allowed))
+        return bool((np.abs(difference) <= allowed).all())
 
 
 @dataclass(frozen=True, slots=True)

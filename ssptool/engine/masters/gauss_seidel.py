@@ -1,11 +1,11 @@
 """Gauss–Seidel: one after the other, each with the newest values."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Floats, Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Program, Set, Stretch, set_inputs
+from ssptool.engine.masters.master import Coupled, Participants, Program, Set, Stretch, set_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,18 @@ class GaussSeidel:
         steps = tuple(step for one in ones for step in self._step(one))
         return Program(steps).run(system, first, rows)
 
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        lines: list[str] = []
+        for one in (one for group in groups for one in group.one_by_one()):
+            lines += [f"exchange into {one}", *one.moves(self._coupling(one.interpolates[0]).name), f"step {one}"]
+        return (*lines, "evaluate")
+
     def _step(self, one: Set) -> Iterator[Instruction]:
         yield Instruction(Op.EXCHANGE, one.group)
-        yield from set_inputs(one, self._coupling(one).instruction(one.following))
+        yield from set_inputs(one, self._coupling(one.interpolates).instruction(one.following))
         yield Instruction(Op.ADVANCE, one.group)
 
-    def _coupling(self, one: Set) -> Hold | Extrapolate | Interpolate:
-        if isinstance(self.inputs, Interpolate) and not one.interpolates:
+    def _coupling(self, interpolates: bool) -> Hold | Extrapolate | Interpolate:
+        if isinstance(self.inputs, Interpolate) and not interpolates:
             return Extrapolate(self.inputs.order)
         return self.inputs

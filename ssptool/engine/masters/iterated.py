@@ -1,6 +1,6 @@
 """Iterated: repeat the step from a saved state until the values at its end agree."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,7 +12,7 @@ from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.masters.inputs import Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Set, Stretch
+from ssptool.engine.masters.master import Coupled, Participants, Set, Stretch
 
 PREDICTION_ORDER = 2
 """Of the first guess: one more than needed for order, since a better guess saves iterations and costs
@@ -55,12 +55,12 @@ class Iterated:
         return "iterated"
 
     def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
+        groups = [_Group(self, system, group) for group in system.groups]
         counts: list[int] = []
         for done in range(len(rows)):
             most = 1
-            for group in system.groups:
-                attempt = _Step(self, system, group, first + done)
-                iterations = attempt.iterate() if group.unknowns else attempt.once()
+            for group in groups:
+                iterations = group.step(first + done)
                 if isinstance(iterations, Failure):
                     return Stretch(done, iterations, tuple(counts))
                 most = max(most, iterations)
@@ -68,75 +68,91 @@ class Iterated:
             system.finish(first + done + 1, rows[done])
         return Stretch(len(rows), None, tuple(counts))
 
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        lines: list[str] = []
+        for group in groups:
+            if group.iterated:
+                lines += [
+                    f"save states of {group}; guess their inputs at the end of the step by extrapolation",
+                    f"repeat, at most {self.max_iterations} times, until inputs and their sources agree "
+                    f"to {self.convergence.rtol:g} (acceleration: {self.acceleration.name}):",
+                    *(f"  {line}" for line in (*group.moves(self.inputs.name), f"step {group}", "evaluate")),
+                    f"  exchange; if they do not agree, restore states of {group}",
+                ]
+            else:
+                lines += ["exchange", *group.moves(self.inputs.name), f"step {group}", "evaluate"]
+        return tuple(lines)
 
-class _Step:
-    """One macro step of one group."""
 
-    def __init__(self, master: Iterated, system: Coupled, group: Set, point: int) -> None:
+class _Group:
+    """One group of instances, with what its steps need at hand."""
+
+    def __init__(self, master: Iterated, system: Coupled, group: Set) -> None:
         self.master = master
         self.system = system
         self.kernel = system.kernel
         self.group = group
-        self.t, self.end = system.time(point), system.time(point + 1)
+        self.unknowns = np.asarray(group.unknowns, dtype=np.intp)
+        self.nominal = np.asarray(group.nominal, dtype=float)
 
-    def once(self) -> int | Failure:
-        """Nothing feeds back: what comes from earlier groups is known at the end of the step."""
+    def step(self, point: int) -> int | Failure:
+        """One macro step from this communication point; the number of iterations that it took."""
+        t, end = self.system.time(point), self.system.time(point + 1)
+        if len(self.unknowns):
+            return self._iterate(t, end)
+        # Nothing feeds back: what comes from earlier groups is known at the end of the step.
         self.kernel.exchange(self.group.group)
-        return self._advance() or 1
+        return self._advance(t, end) or 1
 
-    def iterate(self) -> int | Failure:
+    def _iterate(self, t: float, end: float) -> int | Failure:
         """Until what goes into the inputs at the end of the step is what comes out for them."""
-        master, slots, values = self.master, list(self.group.unknowns), self.kernel.values
-        nominal = np.asarray(self.group.nominal, dtype=float)
-        if failure := self._checked(self.kernel.save):
+        master, slots, values, nominal = self.master, self.unknowns, self.kernel.values, self.nominal
+        if failure := self._checked(self.kernel.save, t):
             return failure
-        x = self._predict(slots)
+        x = found = self._predict()
         propose = master.acceleration.proposal()
         self.kernel.exchange(self.group.group)
         for iteration in range(1, master.max_iterations + 1):
             values[slots] = x
-            if failure := self._advance():
+            if failure := self._advance(t, end):
                 return failure
             self.kernel.exchange(self.group.group)
             found = values[slots]
-            if not np.all(np.isfinite(found)):
-                return self._diverged(iteration, x, found)
             if master.convergence.reached(found - x, x, nominal):
                 return iteration
             if iteration < master.max_iterations:
                 x = nominal * propose(x / nominal, found / nominal)
-                if failure := self._checked(self.kernel.restore):
+                if failure := self._checked(self.kernel.restore, t):
                     return failure
-        return self._diverged(master.max_iterations, x, found)
+        return self._diverged(t, x, found)
 
-    def _predict(self, slots: list[int]) -> Floats:
+    def _predict(self) -> Floats:
         """Where the polynomial through the accepted points leads."""
         kernel, h = self.kernel, self.system.step
         kernel.extrapolate(self.group.group, PREDICTION_ORDER)
-        value, (first, second) = kernel.input_value[slots], kernel.input_rates[:, slots]
+        value, (first, second) = kernel.input_value[self.unknowns], kernel.input_rates[:, self.unknowns]
         return np.asarray(value + h * first + h * h / 2 * second)
 
-    def _advance(self) -> Failure | None:
+    def _advance(self, t: float, end: float) -> Failure | None:
         kernel, group, h = self.kernel, self.group, self.system.step
         kernel.hold(group.held)
         self.master.inputs.apply(kernel, group.following, h)
-        outcome = kernel.advance(group.group, self.t, h)
+        outcome = kernel.advance(group.group, t, h)
         if not outcome.ok:
-            return self.system.explain(outcome, self.t)
-        return self.system.evaluate(group.sweep, self.end)
+            return self.system.explain(outcome, t)
+        return self.system.evaluate(group.sweep, end)
 
-    def _checked(self, operation: Callable[[int], Outcome]) -> Failure | None:
+    def _checked(self, operation: Callable[[int], Outcome], t: float) -> Failure | None:
         outcome = operation(self.group.group)
-        return None if outcome.ok else self.system.explain(outcome, self.t)
+        return None if outcome.ok else self.system.explain(outcome, t)
 
-    def _diverged(self, iterations: int, x: Floats, found: Floats) -> Failure:
-        scale = np.maximum(np.abs(x), np.asarray(self.group.nominal))
-        worst = float(np.max(np.abs(found - x) / scale))
+    def _diverged(self, t: float, x: Floats, found: Floats) -> Failure:
+        worst = float(np.max(np.abs(found - x) / np.maximum(np.abs(x), self.nominal)))
         names = ", ".join(self.group.names)
         return Failure(
             Ending.COUPLING,
-            f"after {iterations} iterations of the step from t = {self.t:g} s the inputs of {names} still change "
-            f"by {worst:.2g} of their size (allowed {self.master.convergence.rtol:g})",
+            f"after {self.master.max_iterations} iterations of the step from t = {t:g} s the inputs of {names} "
+            f"still change by {worst:.2g} of their size (allowed {self.master.convergence.rtol:g})",
             "use a smaller step size, another acceleration (anderson), a larger tolerance, or more iterations",
-            self.t,
+            t,
         )

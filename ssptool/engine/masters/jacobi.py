@@ -1,10 +1,11 @@
 """Jacobi: all read, then all step."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Floats, Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold
-from ssptool.engine.masters.master import Coupled, Program, Stretch, set_inputs
+from ssptool.engine.masters.master import Coupled, Participants, Program, Stretch, set_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +30,7 @@ class Jacobi:
         moving = self.inputs.instruction(everything.following)
         advance = Instruction(Op.ADVANCE, everything.group)
         return Program((*set_inputs(everything, moving), advance)).run(system, first, rows)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        moves = (line for group in groups for line in group.moves(self.inputs.name))
+        return (*moves, f"step {', '.join(map(str, groups))}", "evaluate")

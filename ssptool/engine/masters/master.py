@@ -4,6 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, Kernel, Op, Outcome, Slots
 
@@ -59,7 +62,7 @@ class Coupled:
     kernel: Kernel
     start: float
     step: float
-    recorded: Slots
+    recorded: NDArray[np.intp]
     everything: Set
     groups: tuple[Set, ...]
     evaluate: Callable[[int, float], Failure | None]
@@ -74,7 +77,7 @@ class Coupled:
         self.kernel.exchange(self.everything.group)
         self.kernel.accept(self.time(point))
         row[0] = self.time(point)
-        row[1:] = self.kernel.values[list(self.recorded)]
+        row[1:] = self.kernel.values[self.recorded]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,41 @@ class Stretch:
     iterations: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Participants:
+    """A group by the names of its instances, in the order in which they step, for an outline of a macro step.
+
+    `following` are those whose inputs follow the coupling, `held` those whose inputs can only be held (or
+    that have none); `iterated`: they feed each other. `interpolates` is that of `Set`, per name.
+    """
+
+    names: tuple[str, ...]
+    following: tuple[str, ...]
+    held: tuple[str, ...]
+    iterated: bool
+    interpolates: tuple[bool, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(self.names)
+
+    def moves(self, coupling: str) -> tuple[str, ...]:
+        """How the inputs of the group run over a step."""
+        lines = ((coupling, self.following), ("hold", self.held))
+        return tuple(f"inputs of {', '.join(names)}: {how}" for how, names in lines if names)
+
+    def one_by_one(self) -> tuple["Participants", ...]:
+        return tuple(
+            Participants(
+                (name,),
+                tuple(n for n in self.following if n == name),
+                tuple(n for n in self.held if n == name),
+                False,
+                (able,),
+            )
+            for name, able in zip(self.names, self.interpolates, strict=True)
+        )
+
+
 class Master(Protocol):
     """A master algorithm."""
 
@@ -95,9 +133,14 @@ class Master(Protocol):
     def name(self) -> str: ...
 
     def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
-        """Do len(rows) macro steps from communication point `first`, and fill `rows` (steps, 1 +
-        recorded).
+        """Do len(rows) macro steps from communication point `first`.
+
+        Fills `rows` (steps, 1 + recorded).
         """
+        ...
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        """What a macro step does until the outputs at its end are known, in words."""
         ...
 
 

@@ -1,0 +1,72 @@
+"""What a plan will do, line by line, for people."""
+
+from collections.abc import Iterator, Sequence
+
+from ssptool.engine.kernel.interface import Call, SolveLoop
+from ssptool.engine.masters.master import Participants
+from ssptool.engine.plan import Plan, PlannedGroup
+
+
+def call_sequence(plan: Plan) -> Iterator[str]:
+    """Phases at the left margin, actions indented."""
+    yield "load and instantiate"
+    for one in plan.instances:
+        yield f"  {one.name}: {one.source} (FMI {one.description.fmi_version}, co-simulation)"
+    yield from _start_values(plan)
+    yield f"enter initialization mode at t = {plan.interval.start:g} s"
+    yield from _sweep(plan, plan.initialization)
+    yield "exit initialization mode"
+    yield f"first row, at t = {plan.interval.start:g} s"
+    yield f"  get outputs of {', '.join(one.name for one in plan.instances if one.outputs)}"
+    evaluation = [line for group in plan.groups for line in _sweep(plan, group.sweep)]
+    yield from evaluation
+    yield f"{plan.interval.steps} macro steps of {plan.interval.step:g} s, master {plan.master.name}"
+    for line in plan.master.outline([_participants(plan, group) for group in plan.groups]):
+        yield f"  {line}"
+    yield f"  exchange; record {len(plan.recorded)} signals"
+    if evaluation:
+        yield "evaluate: make outputs consistent at a communication point"
+        yield from evaluation
+    yield "terminate and free"
+
+
+def _start_values(plan: Plan) -> Iterator[str]:
+    given = [one for one in plan.instances if one.starts]
+    if given:
+        yield "set parameters and start values"
+    for one in given:
+        yield f"  {one.name}: " + ", ".join(f"{name} = {value!r}" for name, value in one.starts.items())
+
+
+def _sweep(plan: Plan, steps: Sequence[Call | SolveLoop]) -> Iterator[str]:
+    for step in steps:
+        if isinstance(step, Call):
+            yield f"  {_visit(plan, step)}"
+            continue
+        loop = plan.loops[step.loop]
+        unknowns = ", ".join(map(str, loop.torn))
+        jacobian = "directional derivatives" if loop.directional else "finite differences"
+        yield f"  solve the algebraic loop for {unknowns} (Jacobian: {jacobian})"
+        for call in loop.calls.body:
+            yield f"    {_visit(plan, call)}"
+
+
+def _visit(plan: Plan, call: Call) -> str:
+    one = plan.instances[call.instance]
+    inputs, outputs = (
+        ", ".join(plan.signals[slot].variable for slot in slots) for slots in (call.inputs, call.outputs)
+    )
+    actions = [f"set {inputs}"] * bool(inputs) + [f"get {outputs}"] * bool(outputs)
+    return f"{one.name}: {', '.join(actions)}"
+
+
+def _participants(plan: Plan, group: PlannedGroup) -> Participants:
+    members = [plan.instances[index] for index in group.instances]
+    wired = [one for one in members if one.wired]
+    return Participants(
+        names=tuple(one.name for one in members),
+        following=tuple(one.name for one in wired if one.capabilities.follows),
+        held=tuple(one.name for one in wired if not one.capabilities.follows),
+        iterated=bool(group.unknowns),
+        interpolates=group.interpolates,
+    )
