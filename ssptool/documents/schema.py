@@ -9,7 +9,7 @@
 import copy
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -36,6 +36,9 @@ _HOLDERS = _METADATA_HOLDERS | {f"{{{SSD}}}ParameterValues", f"{{{SSC}}}Annotati
 
 # libxml2 reports a list with a wrong item twice; this is the second report, which does not name the item.
 _REPEATED = "SCHEMAV_CVC_DATATYPE_VALID_1_2_2"
+
+# That of lxml, which the SSP attribute `prefix` hides in one of our element classes.
+_namespace_prefix: Callable[[etree._Element], str | None] = vars(etree._Element)["prefix"].__get__
 
 # A validator collects its errors in itself, so two threads must not use it at once.
 _ONE_AT_A_TIME = threading.Lock()
@@ -220,8 +223,7 @@ def _by_step(parent: etree._Element) -> dict[str, list[etree._Element]]:
     children: dict[str, list[etree._Element]] = defaultdict(list)
     for child in parent.iterchildren("*"):
         local = etree.QName(child).localname
-        # Some of our classes have a `prefix` of their own, an attribute of SSP.
-        prefix = etree._Element.prefix.__get__(child)
+        prefix = _namespace_prefix(child)
         children["*"].append(child)
         children[f"{prefix}:{local}" if prefix else local].append(child)
     return children
