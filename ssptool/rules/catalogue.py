@@ -1,0 +1,139 @@
+"""The rules by their permanent codes: what each checks, why, how bad a violation is and where the standard says so.
+
+A rule is a generator with a docstring, declared once::
+
+    @rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
+    def unique_names(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+        '''The elements of a system have different names. …'''
+
+The type of its first parameter says what it runs over: the package (`Package`), one file of it (`File`; `Unreadable`
+if it cannot be opened), one system structure with all that it refers to (`Structure`), or every element of a class in
+the documents of a structure; then the second parameter is the structure. Rules over structures and elements may rely
+on schema-valid documents: for others they are not run. The docstring is the rule's page: one sentence, the reason,
+how to fix it.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import TypeVar, get_type_hints
+
+from ssptool.documents.diagnostics import Position, Severity
+from ssptool.documents.element import Element
+
+Check = TypeVar("Check", bound=Callable[..., Iterator["Finding"]])
+
+ERROR, WARNING, INFO = Severity.ERROR, Severity.WARNING, Severity.INFO
+
+
+class Basis(StrEnum):
+    """What a rule rests on. Rules on the last three are ours to switch off."""
+
+    MUST = "must"  # a normative keyword
+    TEXT = "text"  # declarative text
+    XSD = "xsd"  # the schema or its documentation
+    SHOULD = "should"  # a recommendation
+    DERIVED = "derived"  # follows from the text
+    POLICY = "policy"  # our proposal where the standard is silent
+
+
+MUST, TEXT, XSD, SHOULD, DERIVED, POLICY = Basis
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a rule saw: where, what is wrong there, and what to try.
+
+    `attribute` names the attribute of the element that is to blame, if it is one. `severity` is for the few rules
+    whose violations differ in weight (their pages say how); else that of the rule holds.
+    """
+
+    place: Element | Position
+    message: str
+    advice: str = ""
+    attribute: str = ""
+    severity: Severity | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of the catalogue. `severity` holds one per version of SSP that the rule concerns."""
+
+    code: str
+    severity: Mapping[str, Severity]
+    basis: Basis
+    source: str
+    subject: type
+    find: Callable[..., Iterator[Finding]]
+
+    @property
+    def page(self) -> str:
+        """What the rule demands, why, and how to fix a violation."""
+        return inspect.getdoc(self.find) or ""
+
+    @property
+    def title(self) -> str:
+        """The rule in one sentence."""
+        return " ".join(self.page.partition("\n\n")[0].split())
+
+    @property
+    def optional(self) -> bool:
+        """Whether it rests on less than the words of the standard."""
+        return self.basis in (SHOULD, DERIVED, POLICY)
+
+
+RULES: dict[str, Rule] = {}
+"""All rules by code; complete once `ssptool.rules.chapters` is imported."""
+
+VERSIONS = ("1.0", "2.0")
+
+
+def rule(
+    code: str,
+    *,
+    severity: Severity | Mapping[str, Severity],
+    basis: Basis,
+    source: str,
+    versions: Collection[str] = VERSIONS,
+) -> Callable[[Check], Check]:
+    """Enter a generator into the catalogue.
+
+    Parameters
+    ----------
+    code
+        Permanent: never reused, never renumbered.
+    severity
+        One for all, or one per SSP version.
+    source
+        The clause of the standard that says so.
+    versions
+        The SSP versions of documents that the rule concerns.
+    """
+    severities = severity if isinstance(severity, Mapping) else dict.fromkeys(versions, severity)
+
+    def enter(find: Check) -> Check:
+        if code in RULES:
+            raise ValueError(f"two rules have the code {code}")
+        subject = next(iter(get_type_hints(find).values()))
+        RULES[code] = Rule(code, severities, basis, source, subject, find)
+        return find
+
+    return enter
+
+
+def rules_over(kind: type) -> tuple[Rule, ...]:
+    """The rules for values of this class, in the order of their codes."""
+    found = (entry for entry in RULES.values() if issubclass(kind, entry.subject))
+    return tuple(sorted(found, key=lambda entry: entry.code))
+
+
+def near(name: str, known: Collection[str]) -> str:
+    """Advice for a name that is not known: the nearest known ones, or else all of them if they are few."""
+    matches = get_close_matches(name, sorted(known), n=3)
+    if matches:
+        return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
+    if 0 < len(known) <= 12:
+        return "there are " + ", ".join(f"'{other}'" for other in sorted(known))
+    return ""

@@ -1,0 +1,27 @@
+"""All chapters of the catalogue. Importing this module enters their rules."""
+
+from ssptool.rules import (
+    annotations,
+    connections,
+    connectors,
+    dictionaries,
+    elements,
+    enumerations,
+    experiment,
+    fmu,
+    geometry,
+    mappings,
+    package,
+    parameters,
+    sources,
+    transformations,
+    units,
+    values,
+    xml,
+)
+
+CHAPTERS = (
+    *(package, xml, annotations, enumerations, units, transformations, elements, connectors, connections),
+    *(dictionaries, parameters, values, mappings, sources, fmu, geometry, experiment),
+)
+"""In the order of the standard."""

@@ -1,0 +1,281 @@
+"""Connections (SSP 2.0 §5.3.2)."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from ssptool.documents import ssc, ssd
+from ssptool.documents.diagnostics import Severity
+from ssptool.documents.ssd import ConnectorKind as Kind
+from ssptool.network.connections import direct
+from ssptool.network.types import Relation, Verdict, relation, verdict
+from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.links import Carried, Link, LinkEnd, carried, links
+from ssptool.rules.subjects import Interface, Structure
+
+SECTION = "SSP 2.0 §5.3.2"
+TABLE = "SSP 2.0 §5.3.2.1, table of allowed connections"
+
+
+@rule("SSD-CONN-001", severity=ERROR, basis=TEXT, source=SECTION)
+def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The ends of a connection are at elements of its own system, or at the system itself.
+
+    A connection does not reach into a subsystem: that shows its connectors to the outside.
+
+    Fix: correct the name, or connect to a connector of the subsystem.
+    """
+    elements = structure.interface(system).elements
+    for connection, side, element, _ in _ends(system):
+        if element and element not in elements:
+            outer = element.partition(".")[0]
+            inside = f"connect to a connector of '{outer}'" if outer in elements else ""
+            message = f"the system '{system.name}' has no element '{element}'"
+            yield Finding(connection, message, inside or near(element, elements), f"{side}Element")
+
+
+@rule("SSD-CONN-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.1, §5.3.2")
+def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The ends of a connection are connectors that the SSD declares.
+
+    That an FMU has a variable of this name is not enough.
+
+    Fix: correct the name, or declare the connector at its element.
+    """
+    interface = structure.interface(system)
+    for connection, side, element, connector in _ends(system):
+        known = not element or element in interface.elements
+        if known and (element, connector) not in interface.connectors:
+            what = f"'{element}'" if element else f"the system '{system.name}' itself"
+            message = f"{what} has no connector '{connector}'"
+            advice = _how_to_declare(interface, element, connector, structure)
+            yield Finding(connection, message, advice, f"{side}Connector")
+
+
+@rule("SSD-CONN-003", severity=ERROR, basis=MUST, source=TABLE)
+def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The kinds of the two connectors allow a flow from one to the other.
+
+    Start and end of a connection state no direction; the kinds do: an output of an element feeds an input of another
+    element or an output of the system, and so on. Two outputs have nothing to tell each other.
+
+    Fix: connect an output with an input; or correct the kind of a connector.
+    """
+    for link in links(system, structure):
+        start, end = link.start, link.end
+        unspecified = Kind.UNSPECIFIED in (start.connector.kind, end.connector.kind)
+        if link.flow is None and not unspecified:
+            later = structure.version == "1.0" and direct(start.end, end.end, "2.0") is not None
+            advice = "legal since SSP 2.0: declare that version" if later else _counsel(start, end)
+            message = f"{_described(start)} cannot be connected to {_described(end)}"
+            yield Finding(link.connection, message, advice)
+
+
+@rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.2.1")
+def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """A connector that takes a value takes it from one place only.
+
+    With two flows into one input the result would depend on the order in which signals happen to be exchanged.
+
+    Fix: delete a connection, or merge the sources in a component.
+    """
+    drivers = defaultdict(list)
+    for link in links(system, structure):
+        if link.flow is not None:
+            drivers[link.flow[1].end, _indices(link, link.flow[1])].append(link)
+    for arriving in drivers.values():
+        first = arriving[0]
+        for link in arriving[1:]:
+            if _source(link).end != _source(first).end:
+                line = structure.line_of(first.connection)
+                message = f"{_destination(link)} is driven by {_source(link)} and by {_source(first)} (line {line})"
+                yield Finding(link.connection, message, "delete one of the two, or merge the sources in a component")
+
+
+@rule("SSD-CONN-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
+def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Two connectors are connected once, in whichever orientation.
+
+    Two connections of one pair may disagree about units and transformations.
+
+    Fix: delete one of them.
+    """
+    first: dict[frozenset[object], ssd.Connection] = {}
+    for connection in system.connections:
+        start = (connection.start_element, connection.start_connector, connection.start_indices)
+        end = (connection.end_element, connection.end_connector, connection.end_indices)
+        other = first.setdefault(frozenset((start, end)), connection)
+        if other is not connection:
+            message = f"these two are connected in line {structure.line_of(other)} already"
+            yield Finding(connection, message, "delete one of the connections")
+
+
+@rule("SSD-CONN-008", severity=ERROR, basis=POLICY, source="SSP 2.0 §5.3.2.1 leaves this to the implementation")
+def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The value of a source fits the type of its destination.
+
+    SSP lets each tool decide which types it converts. Here: without loss, always (reported as information); between
+    an enumeration and an integer, with a warning unless a mapping is given; what may lose information, a Boolean and
+    a number, and texts, bytes or clocks with anything else, never. The type of an end is the one that its connector
+    states, else that of the FMU's variable.
+
+    Fix: connect connectors of one type, or convert in a component.
+    """
+    for link in links(system, structure):
+        if link.flow is not None:
+            source, destination = (carried(end, structure) for end in link.flow)
+            if source.type is not None and destination.type is not None:
+                yield from _compared_types(link, source, destination)
+
+
+@rule("SSD-CONN-009", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3, §5.3.2", versions=["2.0"])
+def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Two connectors that are connected as a whole have the same dimensions.
+
+    Fix: connect single elements by indices, or correct the dimensions.
+    """
+    for link in links(system, structure):
+        whole = link.connection.start_indices is None and link.connection.end_indices is None
+        start, end = _shape(link.start, structure), _shape(link.end, structure)
+        if whole and start is not None and end is not None:
+            sizes = zip(start, end, strict=False)
+            if len(start) != len(end) or any(a != b for a, b in sizes if a is not None and b is not None):
+                yield Finding(link.connection, f"{link.start} is {_array(start)}, {link.end} is {_array(end)}")
+
+
+@rule("SSD-CONN-010", severity=ERROR, basis=DERIVED, source=SECTION, versions=["2.0"])
+def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Indices pick one element of an array: one per dimension, counted from 1, within the size.
+
+    Fix: give one index for each dimension of the connector.
+    """
+    for link in links(system, structure):
+        for end, indices, side in (
+            (link.start, link.connection.start_indices, "start"),
+            (link.end, link.connection.end_indices, "end"),
+        ):
+            shape = _shape(end, structure)
+            if indices and shape is not None:
+                fit = len(indices) == len(shape) and all(
+                    index >= 1 and (size is None or index <= size) for index, size in zip(indices, shape, strict=True)
+                )
+                if not fit:
+                    found = " ".join(map(str, indices))
+                    message = f"the indices {found} pick no element of {end}, which is {_array(shape)}"
+                    yield Finding(link.connection, message, "", f"{side}Indices")
+
+
+@rule("SSD-CONN-011", severity=ERROR, basis=DERIVED, source=SECTION, versions=["2.0"])
+def some_indices(connection: ssd.Connection, structure: Structure) -> Iterator[Finding]:
+    """A list of indices is not empty.
+
+    Fix: remove the attribute to connect the whole connector.
+    """
+    for side, indices in (("start", connection.start_indices), ("end", connection.end_indices)):
+        if indices == ():
+            yield Finding(connection, "the list of indices is empty", "remove the attribute", f"{side}Indices")
+
+
+@rule("SSD-CONN-013", severity=WARNING, basis=POLICY, source=SECTION)
+def absent_not_empty(connection: ssd.Connection, structure: Structure) -> Iterator[Finding]:
+    """The enclosing system is meant by leaving `startElement` or `endElement` away, not by an empty one.
+
+    Some tools write an empty name; others take it for an element whose name is missing.
+
+    Fix: remove the attribute.
+    """
+    for side in ("start", "end"):
+        if connection.get(f"{side}Element") == "":
+            message = f"{side}Element is empty; it is read as the enclosing system"
+            yield Finding(connection, message, "remove the attribute", f"{side}Element")
+
+
+def _ends(system: ssd.System) -> Iterator[tuple[ssd.Connection, str, str, str]]:
+    for connection in system.connections:
+        yield connection, "start", connection.start_element, connection.start_connector
+        yield connection, "end", connection.end_element, connection.end_connector
+
+
+def _source(link: Link) -> LinkEnd:
+    assert link.flow is not None
+    return link.flow[0]
+
+
+def _destination(link: Link) -> LinkEnd:
+    assert link.flow is not None
+    return link.flow[1]
+
+
+def _indices(link: Link, end: LinkEnd) -> tuple[int, ...] | None:
+    return link.connection.start_indices if end is link.start else link.connection.end_indices
+
+
+def _how_to_declare(interface: Interface, element: str, connector: str, structure: Structure) -> str:
+    description = structure.fmu_of(interface.elements.get(element))
+    if description is not None and connector in description.variables:
+        return "the FMU has this variable: declare a connector for it at the component"
+    return near(connector, interface.connectors_of(element))
+
+
+def _described(end: LinkEnd) -> str:
+    return f"{end} ({end.connector.kind})"
+
+
+def _counsel(start: LinkEnd, end: LinkEnd) -> str:
+    kinds = {start.connector.kind, end.connector.kind}
+    if kinds == {Kind.OUTPUT} and start.end.element and end.end.element:
+        return "an output feeds inputs of other elements: which of the two should be an input?"
+    if kinds == {Kind.INPUT} and start.end.element and end.end.element:
+        return "an input takes its value from an output of another element"
+    if Kind.INOUT in kinds:
+        return "use an output and an input"
+    return "see the table of allowed connections in the standard"
+
+
+def _compared_types(link: Link, source: Carried, destination: Carried) -> Iterator[Finding]:
+    assert source.type is not None and destination.type is not None
+    between = relation(source.type, destination.type)
+    if between is Relation.IDENTICAL:
+        yield from _compared_items(link, source, destination)
+        return
+    judged = verdict(source.type, destination.type)
+    if between is Relation.ENUMERATION and isinstance(link.connection.transformation, ssc.IntegerMappingTransformation):
+        return
+    if judged is not Verdict.OK:
+        message = f"{_source(link)} is {source.type}, {_destination(link)} is {destination.type}: {between}"
+        advice = {
+            Relation.ENUMERATION: "say by an IntegerMappingTransformation which value is which",
+            Relation.WIDENING: "",
+        }.get(between, "connect connectors of one type, or convert in a component")
+        yield Finding(link.connection, message, advice, severity=_SEVERITIES[judged])
+
+
+_SEVERITIES = {Verdict.INFO: Severity.INFO, Verdict.WARNING: Severity.WARNING, Verdict.ERROR: Severity.ERROR}
+
+
+def _compared_items(link: Link, source: Carried, destination: Carried) -> Iterator[Finding]:
+    """Of two enumerations: every item of the source means the same in the destination, unless they are mapped."""
+    if link.connection.transformation is None and source.items and destination.items:
+        lost = [item for item, value in source.items.items() if destination.items.get(item) != value]
+        if lost:
+            names = ", ".join(f"'{item}'" for item in lost[:3])
+            message = f"{names} of {_source(link)} is no item of {_destination(link)}, or has another value there"
+            yield Finding(link.connection, message, "say by an EnumerationMappingTransformation which item is which")
+
+
+Shape = tuple[int | None, ...]
+
+
+def _shape(end: LinkEnd, structure: Structure) -> Shape | None:
+    """The extents of a connector, None where unknown; () for a scalar; None if even the rank is not known."""
+    dimensions = end.connector.dimensions
+    if dimensions:
+        return tuple(dimension.size for dimension in dimensions)
+    description = structure.fmu_of(end.owner)
+    variable = None if description is None else description.variables.get(end.connector.name)
+    if variable is not None:
+        return variable.shape
+    return () if end.connector.type is not None else None
+
+
+def _array(shape: Shape) -> str:
+    return "a scalar" if not shape else "[" + ", ".join("?" if size is None else str(size) for size in shape) + "]"

@@ -1,0 +1,187 @@
+"""Systems and components (SSP 2.0 §5.2, §5.4)."""
+
+from collections.abc import Iterator
+
+from ssptool.documents import ssd
+from ssptool.fmu.description import FmuDescription
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.subjects import FMU_TYPE, STRUCTURE_TYPES, Structure, is_fmu, is_structure, media_type
+from ssptool.rules.trees import around
+
+MODELICA_TYPE = "text/x-modelica"
+
+
+@rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
+def distinct_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The elements of a system have different names.
+
+    Connections and parameters address elements by name; with two of the same name nobody can tell which is meant.
+    Components, systems and signal dictionary references share one space of names.
+
+    Fix: rename one of them, and the connections and parameters that mean it.
+    """
+    first: dict[str, ssd.SystemElement] = {}
+    for element in system.elements:
+        other = first.setdefault(element.name, element)
+        if other is not element:
+            message = f"the name '{element.name}' is that of the element in line {structure.line_of(other)} too"
+            yield Finding(element, message, "rename one of them", "name")
+
+
+@rule("SSD-ELEM-003", severity=INFO, basis=TEXT, source="SSP 2.0 §5.2.3")
+def distinct_hierarchical_names(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Dots in names do not give two variables the same hierarchical name.
+
+    Names may contain dots, so that the connector `D` of component `C` in system `B` and the connector `D` of a
+    component named `B.C` are both `B.C.D`; a parameter of that name is given to both.
+
+    Fix: rename one of the elements.
+    """
+    names = {element.name: element for element in system.elements}
+    for name, element in names.items():
+        outer = [other for other in names if name.startswith(other + ".") and isinstance(names[other], ssd.System)]
+        for other in outer:
+            inside = {f"{other}.{path}" for path in _paths(names[other])}
+            if name in inside:
+                yield Finding(element, f"an element inside '{other}' is addressed as '{name}' too", "", "name")
+
+
+def _paths(element: ssd.SystemElement) -> Iterator[str]:
+    """The hierarchical names of everything inside an element."""
+    for inner in element.elements if isinstance(element, ssd.System) else ():
+        yield inner.name
+        yield from (f"{inner.name}.{path}" for path in _paths(inner))
+
+
+@rule("SSD-COMP-002", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source="SSP 2.0 §5.4")
+def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """An empty `source` does not stand for a missing implementation.
+
+    An empty URI is the system structure itself. Since 2.0 a component without implementation has no `source`.
+
+    Fix: remove the attribute (2.0), or refer to an FMU.
+    """
+    if component.source == "":
+        yield Finding(component, f"the source of component '{component.name}' is empty", "", "source")
+
+
+@rule("SSD-COMP-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4")
+def known_type(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The type of a component is one of the media types that the standard names.
+
+    ssptool cannot run a component of any other type.
+
+    Fix: for an FMU leave the type away, or correct it.
+    """
+    known = (FMU_TYPE, *STRUCTURE_TYPES, *([MODELICA_TYPE] if structure.version == "2.0" else []))
+    if media_type(component.type) not in known:
+        yield Finding(component, f"the type '{component.type}' is unknown", "known: " + ", ".join(known), "type")
+
+
+@rule("SSD-COMP-005", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4")
+def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The file of a component is what its type says.
+
+    A component without a type is an FMU.
+
+    Fix: state the type: `application/x-ssp-definition` for an SSD, `application/x-ssp-package` for an SSP.
+    """
+    reference = structure.reference(component, component.source or "")
+    ending = reference.entry.rpartition(".")[2].lower()
+    if is_fmu(component) and ending in ("ssd", "ssp"):
+        kind = "definition" if ending == "ssd" else "package"
+        advice = f'state type="application/x-ssp-{kind}"'
+        yield Finding(component, f"'{component.source}' is no FMU, but the type says so", advice, "source")
+    if is_structure(component) and ending == "fmu":
+        yield Finding(component, f"'{component.source}' is an FMU, the type is '{component.type}'", "", "type")
+
+
+@rule("SSD-COMP-007", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """A source `#id` names a system of the same document by its `id`.
+
+    Fix: give the system that id, or correct the source.
+    """
+    source = component.source or ""
+    if source.startswith("#"):
+        systems = {system.id: system for system in structure.root.systems() if system.id is not None}
+        if source[1:] not in systems:
+            advice = near(source[1:], systems)
+            yield Finding(component, f"no system of this document has the id '{source[1:]}'", advice, "source")
+
+
+@rule("SSD-COMP-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4")
+def no_recursion(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """A component is not an instance of a system that contains it.
+
+    The system would be infinitely deep.
+
+    Fix: refer to another system.
+    """
+    enclosing = [system.id for system in around(component, ssd.System)]
+    reference = structure.reference(component, component.source or "")
+    itself = is_structure(component) and reference.entry == structure.file.name and not reference.fragment
+    source = component.source or ""
+    if itself or (source.startswith("#") and source[1:] in enclosing):
+        yield Finding(component, f"'{source}' contains this component", "", "source")
+
+
+@rule("SSD-COMP-009", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+def implementation_exists(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The FMU of a component implements the interface that the component asks for.
+
+    Fix: ask for one that it has; `any`, the default, leaves the choice to the tool.
+    """
+    description = structure.fmu_of(component)
+    wanted = component.implementation
+    if description is not None and wanted != ssd.Implementation.ANY:
+        offered = _implementations(description)
+        if wanted.value not in offered:
+            advice = f"it implements {' and '.join(offered) or 'none'}"
+            yield Finding(component, f"the FMU does not implement {wanted}", advice, "implementation")
+
+
+@rule("SSD-COMP-010", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", versions=["2.0"])
+def scheduled_execution(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """Scheduled execution is asked of FMI 3.0 FMUs only.
+
+    Earlier versions of FMI do not have it.
+
+    Fix: ask for `any`, `CoSimulation` or `ModelExchange`.
+    """
+    description = structure.fmu_of(component)
+    scheduled = component.implementation == ssd.Implementation.SCHEDULED_EXECUTION
+    if scheduled and description is not None and description.fmi_major < 3:
+        message = f"the FMU is of FMI {description.fmi_version}, which has no scheduled execution"
+        yield Finding(component, message, "", "implementation")
+
+
+@rule("SSD-COMP-011", severity=INFO, basis=TEXT, source="SSP 2.0 §5.4")
+def implementation_of_fmus(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """An implementation is asked of FMUs only; other components have no such choice.
+
+    Fix: remove the attribute.
+    """
+    if "implementation" in component.attrib and not is_fmu(component):
+        yield Finding(component, f"components of type '{component.type}' have no implementation", "", "implementation")
+
+
+@rule("SSD-COMP-013", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4", versions=["2.0"])
+def modelica_path(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The type of a Modelica component names its class: `text/x-modelica; path=Package.Class`.
+
+    Fix: add the parameter `path`.
+    """
+    parameters = [text.strip() for text in component.type.split(";")[1:]]
+    named = any(text.startswith("path=") and len(text) > len("path=") for text in parameters)
+    if media_type(component.type) == MODELICA_TYPE and not named:
+        yield Finding(component, "the type does not name the class", "add '; path=Package.Class'", "type")
+
+
+def _implementations(description: FmuDescription) -> list[str]:
+    offered = {
+        "CoSimulation": description.co_simulation is not None,
+        "ModelExchange": description.model_exchange is not None,
+        "ScheduledExecution": description.scheduled_execution,
+    }
+    return [name for name, present in offered.items() if present]

@@ -1,0 +1,72 @@
+"""Enumerations (SSP 2.0 §4.4.1)."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from ssptool.documents import ssc, ssv
+from ssptool.rules.catalogue import DERIVED, ERROR, MUST, WARNING, Finding, near, rule
+from ssptool.rules.subjects import Structure
+from ssptool.rules.trees import own
+
+SECTION = "SSP 2.0 §4.4.1"
+
+
+@rule("ENUM-001", severity=ERROR, basis=MUST, source=SECTION)
+def distinct_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
+    """The enumerations of a document have different names.
+
+    Types refer to them by name.
+
+    Fix: rename one of them, or delete it if they are the same.
+    """
+    seen: set[str] = set()
+    for enumeration in getattr(root, "enumerations", ()):
+        if enumeration.name in seen:
+            yield Finding(enumeration, f"there are two enumerations '{enumeration.name}'", "", "name")
+        seen.add(enumeration.name)
+
+
+@rule("ENUM-002", severity=ERROR, basis=MUST, source=SECTION + ", §4.5.1")
+def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
+    """An enumeration that a type names is defined in the same document.
+
+    Each document stands for itself: a parameter set does not see the enumerations of the system structure.
+
+    Fix: add it to the `Enumerations` of the document, or correct the name.
+    """
+    known = {enumeration.name for enumeration in getattr(root, "enumerations", ())}
+    for use in own(root):
+        defines = isinstance(use, ssc.Enumeration) and next(use.iterchildren(ssc.Item.qualified_name), None) is not None
+        if not isinstance(use, ssc.Enumeration | ssv.Enumeration) or defines or use.name is None:
+            continue
+        if use.name not in known:
+            advice = near(use.name, known) or "define it in the Enumerations of this document"
+            yield Finding(use, f"the enumeration '{use.name}' is not defined in this document", advice, "name")
+
+
+@rule("ENUM-004", severity=WARNING, basis=DERIVED, source=SECTION + ", FMI 3.0 §2.4.5")
+def distinct_item_names(enumeration: ssc.Enumeration, structure: Structure) -> Iterator[Finding]:
+    """The items of an enumeration have different names.
+
+    Parameter values name items.
+
+    Fix: rename one of them.
+    """
+    names = Counter(item.name for item in enumeration.items)
+    for item in enumeration.items:
+        if names[item.name] > 1:
+            yield Finding(item, f"{names[item.name]} items are named '{item.name}'", "", "name")
+
+
+@rule("ENUM-005", severity=WARNING, basis=DERIVED, source=SECTION + ", FMI 3.0 §2.4.5")
+def distinct_item_values(enumeration: ssc.Enumeration, structure: Structure) -> Iterator[Finding]:
+    """The items of an enumeration have different values.
+
+    An FMU knows the number only, so that two items of one value cannot be told apart.
+
+    Fix: number them as the FMU does.
+    """
+    values = Counter(item.value for item in enumeration.items)
+    for item in enumeration.items:
+        if values[item.value] > 1:
+            yield Finding(item, f"{values[item.value]} items have the value {item.value}", "", "value")

@@ -1,0 +1,226 @@
+"""Components against their FMUs (SSP 2.0 §4.5, §5.2.1, §5.4)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ssptool.documents import ssd
+from ssptool.documents.ssd import ConnectorKind as Kind
+from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Variability, Variable
+from ssptool.network.types import canonical
+from ssptool.network.units import convertible, named
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, XSD, Finding, near, rule
+from ssptool.rules.links import carried_by
+from ssptool.rules.references import Reach
+from ssptool.rules.subjects import Structure, is_fmu
+
+SECTION = "SSP 2.0 §5.2.1"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A connector and the variable that it names."""
+
+    connector: ssd.Connector
+    variable: Variable
+    fmu: FmuDescription
+
+
+@rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5")
+def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The FMU of a component is a readable archive with a model description.
+
+    Fix: export or copy the FMU again; `fmpy validate` says more.
+    """
+    reference = structure.reference(component, component.source or "")
+    if is_fmu(component) and reference.reach is Reach.INSIDE:
+        description = structure.fmus.get(reference.entry)
+        if isinstance(description, UnreadableFmu):
+            yield Finding(component, f"{reference.entry}: {description.reason}", "export or copy it again", "source")
+
+
+@rule("FMU-002", severity=ERROR, basis=MUST, source=SECTION)
+def known_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The connector of an FMU has the name of one of its variables.
+
+    (A Binary connector of an FMI 1.0 or 2.0 FMU stands for a group of variables, as layered standards define it.)
+
+    Fix: correct the name; `ssptool info` lists the variables.
+    """
+    description = structure.fmu_of(component)
+    if description is not None:
+        for connector in component.connectors:
+            grouped = connector.type_name == "Binary" and description.fmi_major < 3
+            if connector.name not in description.variables and not grouped and not _group(connector, description):
+                message = f"the FMU of '{component.name}' has no variable '{connector.name}'"
+                yield Finding(connector, message, near(connector.name, description.variables), "name")
+
+
+@rule("FMU-003", severity=ERROR, basis=MUST, source=SECTION)
+def single_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The connector of an FMU names one variable, not a group of them such as `vec` for `vec[1]`, `vec[2]`.
+
+    Fix: declare one connector for each variable.
+    """
+    description = structure.fmu_of(component)
+    if description is not None:
+        for connector in component.connectors:
+            members = _group(connector, description)
+            if members:
+                message = f"'{connector.name}' is no variable, but a group of {len(members)}"
+                yield Finding(connector, message, f"connect {', '.join(members[:3])} …", "name")
+
+
+@rule("FMU-004", severity=ERROR, basis=MUST, source=SECTION)
+def fitting_kinds(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The kind of a connector is the causality of the variable.
+
+    An output of the FMU cannot be declared as input: nobody could set it. (The kind `constant` stands for outputs and
+    locals of variability constant; FMI 1.0 has fewer causalities, and more is accepted there.)
+
+    Fix: correct the kind.
+    """
+    for pair in _pairs(component, structure):
+        kind, variable = pair.connector.kind, pair.variable
+        if kind in (Kind.UNSPECIFIED, Kind.INOUT) or variable.causality is Causality.INDEPENDENT:
+            continue
+        if not _fits(kind, variable, pair.fmu):
+            message = f"the connector is {kind}, the variable {variable.causality} ({variable.variability})"
+            yield Finding(pair.connector, message, f'write kind="{_kind_of(variable)}"', "kind")
+
+
+@rule("FMU-005", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
+def same_types(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The type that a connector states is that of the variable.
+
+    Real and Float64 are the same, so are Integer and Int32.
+
+    Fix: state the type of the variable, or none.
+    """
+    for pair in _pairs(component, structure):
+        stated = pair.connector.type_name
+        grouped = stated == "Binary" and pair.fmu.fmi_major < 3
+        if stated is not None and canonical(stated) != pair.variable.type and not grouped:
+            message = f"the connector is {stated}, the variable '{pair.variable.name}' is {pair.variable.type}"
+            yield Finding(pair.connector, message, "state the type of the variable, or none")
+
+
+@rule("FMU-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1")
+def same_quantities(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The unit that a connector states measures what the variable's unit measures.
+
+    The same name for two definitions is reported as well: values would be converted where nobody expects it.
+
+    Fix: correct the unit, or its definition.
+    """
+    for pair in _pairs(component, structure):
+        stated = structure.units(structure.root).get(pair.connector.unit or "")
+        own = named(pair.fmu.units, pair.variable.unit)
+        if stated is None or own is None:
+            continue
+        if not convertible(stated, own):
+            message = f"the connector is in '{stated.name}', the variable in '{own.name}'"
+            yield Finding(pair.connector, message, "these units cannot be converted")
+        elif stated.name == own.name and own.exponents is not None and stated != own:
+            yield Finding(pair.connector, f"the FMU defines the unit '{own.name}' in another way")
+
+
+@rule("FMU-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3", versions=["2.0"])
+def same_shapes(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """A connector has as many dimensions as the variable, of the same sizes where both are known.
+
+    Fix: add a `Dimension` for each one of the variable.
+    """
+    for pair in _pairs(component, structure):
+        if pair.fmu.fmi_major >= 3:
+            stated, own = [dimension.size for dimension in pair.connector.dimensions], pair.variable.shape
+            differ = any(a != b for a, b in zip(stated, own, strict=False) if a is not None and b is not None)
+            if len(stated) != len(own) or differ:
+                sizes = " × ".join("?" if size is None else str(size) for size in own) or "a scalar"
+                yield Finding(pair.connector, f"the connector has {len(stated)} dimensions, the variable is {sizes}")
+
+
+@rule("FMU-008", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4.1")
+def same_items(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The enumeration of a connector has the items that the FMU's type has.
+
+    Fix: copy the items from the model description.
+    """
+    for pair in _pairs(component, structure):
+        stated = carried_by(pair.connector, component, structure).items
+        own = pair.variable.items
+        if pair.connector.type_name == "Enumeration" and stated is not None and own and dict(stated) != dict(own):
+            items = ", ".join(f"{name}={value}" for name, value in own.items())
+            yield Finding(pair.connector, f"the FMU's items are {items}")
+
+
+@rule("FMU-010", severity=ERROR, basis=DERIVED, source=SECTION)
+def time_is_no_connector(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The independent variable of an FMU, the time, is no connector.
+
+    The master algorithm sets it.
+
+    Fix: delete the connector.
+    """
+    for pair in _pairs(component, structure):
+        if pair.variable.causality is Causality.INDEPENDENT:
+            yield Finding(pair.connector, f"'{pair.variable.name}' is the independent variable", "", "name")
+
+
+@rule("FMU-012", severity=INFO, basis=POLICY, source="SSP 2.0 §2.2.1", versions=["1.0"])
+def fmi3_in_ssp1(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """An SSP 1.0 file describes FMUs of FMI 1.0 and 2.0; FMI 3.0 came with SSP 2.0.
+
+    Tools accept the mixture, but 1.0 has no words for the new types and causalities.
+
+    Fix: declare version 2.0.
+    """
+    description = structure.fmu_of(component)
+    if description is not None and description.fmi_major >= 3:
+        message = f"the FMU is of FMI {description.fmi_version}, the file of SSP 1.0"
+        yield Finding(component, message, 'write version="2.0"', "source")
+
+
+def _pairs(component: ssd.Component, structure: Structure) -> Iterator[Pair]:
+    """The connectors that name a variable of the component's FMU."""
+    description = structure.fmu_of(component)
+    if description is not None:
+        for connector in component.connectors:
+            variable = description.variables.get(connector.name)
+            if variable is not None:
+                yield Pair(connector, variable, description)
+
+
+def _group(connector: ssd.Connector, description: FmuDescription) -> list[str]:
+    """The variables of a structured name, if the connector is not itself a variable."""
+    if connector.name in description.variables or connector.type_name == "Binary" or not connector.name:
+        return []
+    starts = (connector.name + "[", connector.name + ".")
+    return [name for name in description.variables if name.startswith(starts)]
+
+
+_CAUSALITIES = {
+    Kind.INPUT: Causality.INPUT,
+    Kind.OUTPUT: Causality.OUTPUT,
+    Kind.PARAMETER: Causality.PARAMETER,
+    Kind.CALCULATED_PARAMETER: Causality.CALCULATED_PARAMETER,
+    Kind.STRUCTURAL_PARAMETER: Causality.STRUCTURAL_PARAMETER,
+    Kind.LOCAL: Causality.LOCAL,
+}
+# FMI 1.0 expresses parameters by variability, with other causalities.
+_CAUSALITIES_OF_FMI1 = {
+    Kind.PARAMETER: (Causality.PARAMETER, Causality.INPUT, Causality.LOCAL),
+    Kind.CALCULATED_PARAMETER: (Causality.OUTPUT,),
+}
+
+
+def _fits(kind: Kind, variable: Variable, fmu: FmuDescription) -> bool:
+    if kind is Kind.CONSTANT:
+        shown = variable.causality in (Causality.OUTPUT, Causality.LOCAL)
+        return shown and variable.variability is Variability.CONSTANT
+    if fmu.fmi_major == 1 and kind in _CAUSALITIES_OF_FMI1:
+        return variable.causality in _CAUSALITIES_OF_FMI1[kind]
+    return variable.causality is _CAUSALITIES[kind]
+
+
+def _kind_of(variable: Variable) -> Kind:
+    return next(kind for kind, causality in _CAUSALITIES.items() if causality is variable.causality)

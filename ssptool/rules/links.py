@@ -1,0 +1,120 @@
+"""Connections as rules see them: with both connectors, the direction of the flow, and what is known of its value."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ssptool.documents import ssc, ssd
+from ssptool.documents.element import Element
+from ssptool.fmu.description import FmuDescription, Variable
+from ssptool.fmu.units import Unit
+from ssptool.network.connections import End, direct
+from ssptool.network.types import canonical, is_float
+from ssptool.network.units import named
+from ssptool.rules.subjects import Structure
+from ssptool.rules.trees import container
+
+
+@dataclass(frozen=True, slots=True)
+class LinkEnd:
+    """A connector in its place; `owner` is the enclosing system itself where `end.element` is empty."""
+
+    owner: ssd.SystemElement
+    connector: ssd.Connector
+    end: End
+
+    def __str__(self) -> str:
+        return f"{self.end.element}.{self.end.connector}" if self.end.element else f"{self.end.connector} of the system"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A connection between two connectors that exist. `flow` is (source, destination); None if it is not legal."""
+
+    connection: ssd.Connection
+    start: LinkEnd
+    end: LinkEnd
+    flow: tuple[LinkEnd, LinkEnd] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What is known of the value of a connector: what it states itself, else what the FMU's variable says.
+
+    `type` has FMI 3.0's spelling; `items` are those of an enumeration. None: not known.
+    """
+
+    type: str | None = None
+    unit: Unit | None = None
+    items: Mapping[str, int] | None = None
+    relative: bool = False
+
+    @property
+    def floating(self) -> bool:
+        return self.type is not None and is_float(self.type)
+
+
+def links(system: ssd.System, structure: Structure) -> Iterator[Link]:
+    """The connections of a system whose connectors are both declared."""
+    for connection in system.connections:
+        start = _end(system, connection.start_element, connection.start_connector, structure)
+        end = _end(system, connection.end_element, connection.end_connector, structure)
+        if start is not None and end is not None:
+            directed = direct(start.end, end.end, structure.version)
+            flow = None if directed is None else (start, end) if directed[0] is start.end else (end, start)
+            yield Link(connection, start, end, flow)
+
+
+def carried(end: LinkEnd, structure: Structure) -> Carried:
+    return carried_by(end.connector, end.owner, structure)
+
+
+def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> Carried:
+    """What is known of the value of a connector of a component, system or dictionary reference."""
+    stated = _stated(connector.type, structure)
+    description = structure.fmu_of(owner)
+    variable = None if description is None else description.variables.get(connector.name)
+    if description is None or variable is None:
+        return stated
+    known = by_variable(description, variable)
+    agreed = stated.type is None or stated.type == known.type
+    return Carried(
+        stated.type or known.type,
+        stated.unit or (known.unit if agreed else None),
+        stated.items if stated.items is not None else (known.items if agreed else None),
+        known.relative,
+    )
+
+
+def by_variable(description: FmuDescription, variable: Variable) -> Carried:
+    items = variable.items if variable.type == "Enumeration" else None
+    return Carried(variable.type, named(description.units, variable.unit), items, variable.relative_quantity)
+
+
+def _stated(type: ssc.SignalType | None, structure: Structure) -> Carried:
+    if type is None:
+        return Carried()
+    root = container(type)
+    unit = getattr(type, "unit", None)
+    # An undefined unit is the finding of another rule; nothing follows from it.
+    return Carried(
+        canonical(type.type_name),
+        None if unit is None else structure.units(root).get(unit),
+        enumeration_items(root, type.name) if isinstance(type, ssc.Enumeration) else None,
+    )
+
+
+def enumeration_items(root: Element, name: str) -> Mapping[str, int] | None:
+    """The items of an enumeration of a document; None if it is not defined there."""
+    for enumeration in getattr(root, "enumerations", ()):
+        if enumeration.name == name:
+            return {item.name: item.value for item in enumeration.items}
+    return None
+
+
+def _end(system: ssd.System, element: str, connector: str, structure: Structure) -> LinkEnd | None:
+    interface = structure.interface(system)
+    owner = interface.elements.get(element) if element else system
+    declared = interface.connectors.get((element, connector))
+    if owner is None or declared is None:
+        return None
+    return LinkEnd(owner, declared, End(element, connector, declared.kind))

@@ -1,0 +1,154 @@
+"""Read what the rules look at: the structures of an archive, the files these name, and the model descriptions."""
+
+from collections.abc import Iterator
+
+from ssptool.documents import ssb, ssc, ssd, ssm, ssv
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.element import Element
+from ssptool.documents.schema import SchemaFinding, schema_findings
+from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
+from ssptool.rules.references import Reach, resolve
+from ssptool.rules.subjects import (
+    PARAMETER_MAPPING_TYPE,
+    PARAMETER_SET_TYPE,
+    SIGNAL_DICTIONARY_TYPE,
+    File,
+    Package,
+    Structure,
+    is_fmu,
+    is_structure,
+)
+from ssptool.rules.trees import every
+
+Fmu = FmuDescription | UnreadableFmu
+
+
+def load(archive: Archive, variant: str | None = None) -> Package:
+    """Everything of an archive that rules look at; what cannot be read is there as problems.
+
+    Parameters
+    ----------
+    variant
+        The only structure to look at; None: all at the root, and everything that they refer to.
+
+    Raises
+    ------
+    UnknownVariant
+        The archive has no such variant.
+    """
+    reader = _Reader(archive)
+    names = root_structures(archive) if variant is None else [_find(reader, variant)]
+    structures = [reader.structure(name) for name in names]
+    for structure in structures:  # grows: structures may be made of others
+        for name in _nested(structure):
+            if name not in [known.file.name for known in structures]:
+                structures.append(reader.structure(name))
+    files = dict.fromkeys(file for structure in structures for file in (structure.file, *structure.files.values()))
+    return Package(archive, tuple(files), tuple(structures), complete=variant is None)
+
+
+def root_structures(archive: Archive) -> list[str]:
+    """The SSDs at the root of the archive, the default one first; of a lone SSD that alone."""
+    others = (name for name in archive.names() if "/" not in name and name.lower().endswith(".ssd"))
+    if archive.default != DEFAULT_STRUCTURE:
+        return [archive.default]
+    return [archive.default, *sorted(name for name in others if name != archive.default)]
+
+
+def _find(reader: "_Reader", variant: str) -> str:
+    titles = {}
+    for name in root_structures(reader.archive):
+        document = reader.file(name, ssd.SystemStructureDescription).document
+        titles[name] = document.root.get("name", "") if document else ""
+    for name, title in titles.items():
+        if variant in (title, name, name.rpartition(".")[0]):
+            return name
+    raise UnknownVariant(variant, tuple(title or name for name, title in titles.items()))
+
+
+class _Reader:
+    """Reads each file of an archive once."""
+
+    def __init__(self, archive: Archive) -> None:
+        self.archive = archive
+        self.files: dict[str, File] = {}
+        self._fmus: dict[str, Fmu] = {}
+
+    def file(self, name: str, expected: type[ssc.TopLevel]) -> File:
+        if name not in self.files:
+            self.files[name] = self._read(name, expected)
+        return self.files[name]
+
+    def _read(self, name: str, expected: type[ssc.TopLevel]) -> File:
+        try:
+            document = self.archive.document(name)
+        except InvalidDocument as problem:
+            return File(name, expected, None, problem.diagnostics)
+        return File(name, expected, document, (), _violations(document.root, document.version))
+
+    def fmu(self, name: str) -> Fmu:
+        if name not in self._fmus:
+            try:
+                self._fmus[name] = read_description(self.archive.local_path(name))
+            except UnreadableFmu as problem:
+                self._fmus[name] = problem
+            except InvalidDocument as problem:
+                reason = "; ".join(diagnostic.message for diagnostic in problem.diagnostics)
+                self._fmus[name] = UnreadableFmu(self.archive.path / name, reason)
+        return self._fmus[name]
+
+    def structure(self, name: str) -> Structure:
+        file = self.file(name, ssd.SystemStructureDescription)
+        if not file.valid or file.document is None:
+            return Structure(self.archive, file, {}, {})
+        root = file.document.structure
+        files = {entry: self.file(entry, kind) for entry, kind in self._named(root, name)}
+        fmus = {entry: self.fmu(entry) for entry in self._entries(_fmu_sources(root), name)}
+        return Structure(self.archive, file, files, fmus)
+
+    def _named(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[tuple[str, type[ssc.TopLevel]]]:
+        for source, kind in _file_sources(root):
+            for entry in self._entries([source], base):
+                yield entry, kind
+
+    def _entries(self, sources: list[str], base: str) -> Iterator[str]:
+        """The existing entries to which the URIs lead, each once."""
+        resolved = dict.fromkeys(resolve(source, base) for source in sources)
+        for reference in resolved:
+            if reference.reach is Reach.INSIDE and self.archive.has(reference.entry):
+                yield reference.entry
+
+
+def _violations(root: Element, version: str) -> tuple[SchemaFinding, ...]:
+    return tuple(schema_findings(root, version)) if version in ("1.0", "2.0") else ()
+
+
+def _fmu_sources(root: ssd.SystemStructureDescription) -> list[str]:
+    components = every(root, ssd.Component)
+    return [component.source for component in components if component.source and is_fmu(component)]
+
+
+def _file_sources(root: ssd.SystemStructureDescription) -> Iterator[tuple[str, type[ssc.TopLevel]]]:
+    """The URIs of parameter sets, mappings and dictionaries that are read relative to the SSD."""
+    for binding in every(root, ssd.ParameterBinding):
+        if binding.source and binding.type == PARAMETER_SET_TYPE and binding.source_base == "SSD":
+            yield binding.source, ssv.ParameterSet
+    for mapping in every(root, ssd.ParameterMapping):
+        if mapping.source and mapping.type == PARAMETER_MAPPING_TYPE and mapping.source_base == "SSD":
+            yield mapping.source, ssm.ParameterMapping
+    for dictionary in every(root, ssd.SignalDictionary):
+        if dictionary.source and dictionary.type == SIGNAL_DICTIONARY_TYPE:
+            yield dictionary.source, ssb.SignalDictionary
+
+
+def _nested(structure: Structure) -> Iterator[str]:
+    """The SSDs of the archive that components of a structure are made of."""
+    if not structure.file.valid:
+        return
+    for component in every(structure.root, ssd.Component):
+        if component.source and is_structure(component):
+            reference = resolve(component.source, structure.file.name)
+            inside = reference.reach is Reach.INSIDE and structure.archive.has(reference.entry)
+            if inside and not reference.fragment and reference.entry.lower().endswith(".ssd"):
+                yield reference.entry

@@ -1,0 +1,202 @@
+"""The package and its entries (SSP 2.0 §3)."""
+
+from collections.abc import Iterator
+
+from ssptool.documents.diagnostics import Position
+from ssptool.rules.annotations import REVERSE_DOMAIN, reserved
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    INFO,
+    MUST,
+    POLICY,
+    SHOULD,
+    TEXT,
+    WARNING,
+    Finding,
+    rule,
+)
+from ssptool.rules.references import Reach, resolve
+from ssptool.rules.subjects import Package, Unreadable
+
+SECTION = "SSP 2.0 §3"
+_FOLDERS = ("resources/", "documentation/", "extra/")
+
+
+@rule("PKG-001", severity=ERROR, basis=MUST, source=SECTION)
+def readable_zip(archive: Unreadable) -> Iterator[Finding]:
+    """The package is a readable zip archive.
+
+    A truncated download or a renamed text file has no table of contents to find the documents by.
+
+    Fix: pack or download the file again.
+    """
+    yield from archive.reported("PKG-001")
+
+
+@rule("PKG-002", severity=ERROR, basis=MUST, source=SECTION)
+def plain_compression(archive: Unreadable) -> Iterator[Finding]:
+    """Every entry is stored or deflated.
+
+    These are the two methods that every reader of zip archives has.
+
+    Fix: pack again without choosing another method of compression.
+    """
+    yield from archive.reported("PKG-002")
+
+
+@rule("PKG-003", severity=ERROR, basis=MUST, source=SECTION)
+def not_encrypted(archive: Unreadable) -> Iterator[Finding]:
+    """No entry is encrypted.
+
+    A package is read by tools that nobody gives a password.
+
+    Fix: pack again without encryption.
+    """
+    yield from archive.reported("PKG-003")
+
+
+@rule("PKG-009", severity=ERROR, basis=MUST, source=SECTION)
+def default_structure(archive: Unreadable) -> Iterator[Finding]:
+    """There is a `SystemStructure.ssd` at the root of the package.
+
+    It is the variant that every tool uses unless told otherwise; often the folder was packed instead of its contents.
+
+    Fix: rename the default variant, or pack the contents of the folder.
+    """
+    yield from archive.reported("PKG-009")
+
+
+@rule("PKG-012", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source=SECTION + "; new in SSP 2.0")
+def distinct_variants(package: Package) -> Iterator[Finding]:
+    """The system structures at the root of a package have different names.
+
+    Users choose between variants by name.
+
+    Fix: rename one of them.
+    """
+    first: dict[str, str] = {}
+    for structure in package.structures:
+        if structure.file.valid and "/" not in structure.file.name:
+            name = structure.root.name
+            other = first.setdefault(name, structure.file.name)
+            if other != structure.file.name:
+                yield Finding(structure.root, f"{other} has the name '{name}' too", "rename one of them", "name")
+
+
+@rule("PKG-015", severity=ERROR, basis=MUST, source=SECTION)
+def documentation_index(package: Package) -> Iterator[Finding]:
+    """If there is documentation, it starts at `documentation/index.html`.
+
+    Tools open that page.
+
+    Fix: add it; it may just link to the other files.
+    """
+    documents = [name for name in package.archive.names() if name.startswith("documentation/")]
+    if documents and "documentation/index.html" not in documents:
+        yield Finding(Position(documents[0]), "there is documentation, but no documentation/index.html", "add it")
+
+
+@rule("PKG-016", severity=WARNING, basis=TEXT, source=SECTION)
+def no_other_folders(package: Package) -> Iterator[Finding]:
+    """A package holds system structures at its root, and else only `resources`, `documentation` and `extra`.
+
+    All other names are reserved for later versions. (Of a folder that is not packed yet, a README and hidden files
+    are no concern.)
+
+    Fix: move the file to `resources/`, or to `extra/` below a reversed domain of yours.
+    """
+    unpacked = package.archive.path.is_dir()
+    for name in package.archive.names():
+        top = "/" not in name
+        aside = unpacked and (name.startswith(".") or (top and name.lower().startswith("readme")))
+        if not (aside or name.startswith(_FOLDERS) or (top and name.lower().endswith(".ssd"))):
+            yield Finding(Position(name), "the standard reserves this place in a package", "move it to resources/")
+
+
+@rule("PKG-017", severity=WARNING, basis=SHOULD, source=SECTION + ", §2.1.2")
+def extra_by_domain(package: Package) -> Iterator[Finding]:
+    """What is in `extra` stands in folders named by reversed domains.
+
+    So that the data of different tools cannot clash.
+
+    Fix: move it to `extra/<your reversed domain>/`.
+    """
+    for name in package.archive.names():
+        parts = name.split("/")
+        if parts[0] == "extra" and (len(parts) < 3 or not REVERSE_DOMAIN.fullmatch(parts[1])):
+            yield Finding(Position(name), "not in a folder named by a reversed domain, such as extra/com.example.tool")
+
+
+@rule("PKG-018", severity=ERROR, basis=MUST, source=SECTION)
+def extra_reserved(package: Package) -> Iterator[Finding]:
+    """Folders `extra/org.modelica…` and `extra/org.ssp-standard…` are left to layered standards of SSP.
+
+    Readers take their content for what such a standard defines.
+
+    Fix: use a reversed domain of your own.
+    """
+    for name in package.archive.names():
+        parts = name.split("/")
+        if parts[0] == "extra" and len(parts) > 1 and reserved(parts[1]):
+            yield Finding(Position(name), f"extra/{parts[1]} is reserved for layered standards of SSP")
+
+
+@rule("PKG-020", severity=ERROR, basis=DERIVED, source=SECTION)
+def safe_names(archive: Unreadable) -> Iterator[Finding]:
+    """Names of entries are relative, with forward slashes, and never lead upwards.
+
+    Unpacking such an entry would write outside the target folder.
+
+    Fix: pack again with relative names.
+    """
+    yield from archive.reported("PKG-020")
+
+
+@rule("PKG-021", severity=ERROR, basis=TEXT, source=SECTION + "; that duplicates are errors is our policy")
+def plain_names(archive: Unreadable) -> Iterator[Finding]:
+    """Each name occurs once, and has no empty or `.` parts.
+
+    `./x` and `x` are different entries, and of two equal names every tool may read another.
+
+    Fix: pack again from a folder.
+    """
+    yield from archive.reported("PKG-021")
+
+
+@rule("PKG-022", severity=INFO, basis=POLICY, source="ssptool")
+def no_orphans(package: Package) -> Iterator[Finding]:
+    """Every resource is used by some system structure of the package.
+
+    An unused file may be left over from an earlier state, or its reference be misspelt.
+
+    Fix: delete it, or refer to it.
+    """
+    if not package.complete or not all(structure.file.valid for structure in package.structures):
+        return
+    used = set(_referenced(package))
+    for name in package.archive.names():
+        if name.startswith("resources/") and name not in used:
+            yield Finding(Position(name), "no system structure refers to this file")
+
+
+@rule("PKG-024", severity=ERROR, basis=DERIVED, source=SECTION + ", §5.4")
+def reasonable_size(archive: Unreadable) -> Iterator[Finding]:
+    """A package stays within the limits on entries, unpacked size and compression.
+
+    Some kilobytes of zip can unpack to terabytes.
+
+    Fix: if you trust the file, open it with greater limits.
+    """
+    yield from archive.reported("PKG-024")
+
+
+def _referenced(package: Package) -> Iterator[str]:
+    """The entries to which any URI of a checked document leads."""
+    for file in package.files:
+        if file.document is not None:
+            for element in file.document.root.iter("*"):
+                for attribute in ("source", "iconSource"):
+                    uri = element.get(attribute)
+                    if uri and (reference := resolve(uri, file.name)).reach is Reach.INSIDE:
+                        yield reference.entry

@@ -1,0 +1,320 @@
+"""Parameter bindings (SSP 2.0 §5.2.3)."""
+
+from collections.abc import Iterator, Mapping
+
+from ssptool.documents import ssd, ssm, ssv
+from ssptool.documents.element import Element
+from ssptool.fmu.units import Unit
+from ssptool.network.terminals import settable
+from ssptool.network.transform import transformed
+from ssptool.network.units import conversion, convertible
+from ssptool.network.values import InvalidValue, convert
+from ssptool.rules.bindings import Target, Use, uses, variables_of
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.inline import content, wrong_content, wrong_number
+from ssptool.rules.links import enumeration_items, links
+from ssptool.rules.subjects import PARAMETER_MAPPING_TYPE, PARAMETER_SET_TYPE, Structure
+from ssptool.rules.trees import around, container, every
+
+SECTION = "SSP 2.0 §5.2.3"
+
+
+@rule("SSD-PAR-001", severity=ERROR, basis=MUST, source=SECTION)
+def one_place_of_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[Finding]:
+    """The values of a parameter binding are either written inline or named by `source`.
+
+    Fix: remove the attribute or the `ParameterValues`; with neither the binding has no values.
+    """
+    inline: list[Element] = [] if binding.parameter_values is None else [binding.parameter_values]
+    yield from wrong_number(binding, binding.source, inline, "the binding")
+
+
+@rule("SSD-PAR-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.1")
+def inline_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[Finding]:
+    """Inline parameter values are one `ssv:ParameterSet`.
+
+    Parameters do not stand in the SSD directly.
+
+    Fix: put an `ssv:ParameterSet` with `version` and `name` around them.
+    """
+    values = binding.parameter_values
+    if values is not None and binding.type == PARAMETER_SET_TYPE:
+        yield from wrong_content(values, content(values), ssv.ParameterSet)
+        if not content(values):
+            yield Finding(values, "there are no values", "add a ParameterSet, or delete the binding")
+
+
+@rule("SSD-PAR-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.2")
+def one_place_of_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Iterator[Finding]:
+    """A parameter mapping is either written inline or named by `source`.
+
+    Fix: remove the attribute or the content; without a mapping remove the element.
+    """
+    yield from wrong_number(mapping, mapping.source, content(mapping), "the mapping")
+
+
+@rule("SSD-PAR-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.2")
+def inline_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Iterator[Finding]:
+    """An inline parameter mapping is one `ssm:ParameterMapping`.
+
+    Mapping entries do not stand in the SSD directly.
+
+    Fix: put an `ssm:ParameterMapping` with its `version` around them.
+    """
+    if mapping.type == PARAMETER_MAPPING_TYPE and mapping.source is None:
+        yield from wrong_content(mapping, content(mapping), ssm.ParameterMapping)
+
+
+@rule("SSD-PAR-005", severity=ERROR, basis=DERIVED, source=SECTION)
+def base_component(structure: Structure) -> Iterator[Finding]:
+    """Only a component that has a source can be the base of a URI.
+
+    `sourceBase="component"` looks for the file inside the archive of the component.
+
+    Fix: write `sourceBase="SSD"`, or leave it away.
+    """
+    for element in structure.bindings_and_mappings():
+        owner = next(around(element, ssd.SystemElement))
+        based = element.source_base is ssd.SourceBase.COMPONENT
+        if based and not (isinstance(owner, ssd.Component) and owner.source):
+            yield Finding(element, f"'{owner.name}' is no component with a source", "", "sourceBase")
+
+
+@rule("SSD-PAR-006", severity=WARNING, basis=TEXT, source="SSP 2.0 §2.1.4, §5.2.3")
+def supported_formats(structure: Structure) -> Iterator[Finding]:
+    """Parameters and mappings are in the formats of SSP.
+
+    Others are allowed between tools that agree on them. ssptool skips such a binding.
+
+    Fix: convert the file to an SSV or SSM; or correct the type.
+    """
+    for element in structure.bindings_and_mappings():
+        known = PARAMETER_SET_TYPE if isinstance(element, ssd.ParameterBinding) else PARAMETER_MAPPING_TYPE
+        if element.type != known:
+            yield Finding(element, f"the type '{element.type}' is not supported: skipped", f"use {known}", "type")
+
+
+@rule("SSD-PAR-010", severity=WARNING, basis=TEXT, source=SECTION)
+def local_names(structure: Structure) -> Iterator[Finding]:
+    """The names in a binding are relative to the element that has the binding.
+
+    Inside component `C` the parameter is `k`, not `C.k`: that would be a component `C` inside `C`.
+
+    Fix: leave the name of the element away, or move the binding to the system around it.
+    """
+    for use in uses(structure):
+        outer = use.owner.name + "."
+        if not use.targets and use.name.startswith(outer) and use.judged:
+            rest = use.name[len(outer) :]
+            if rest in variables_of(use.owner, structure):
+                message = f"'{use.name}' sets nothing: names in a binding of '{use.owner.name}' do not start with it"
+                yield Finding(_place(use), message, f"write '{rest}'", _attribute(use))
+
+
+@rule("SSD-PAR-017", severity=ERROR, basis=TEXT, source=SECTION)
+def settable_in_fmi1(structure: Structure) -> Iterator[Finding]:
+    """A value is given to a variable of an FMI 1.0 FMU only if that is an input or has a start value.
+
+    The FMU calculates all others.
+
+    Fix: delete the parameter, or name another variable.
+    """
+    for use, target in _of_fmi(structure, "1."):
+        variable = target.variable
+        if variable is not None and variable.causality != "input" and variable.start is None:
+            yield Finding(_place(use), f"{target} is calculated by its FMU", "", _attribute(use))
+
+
+@rule("SSD-PAR-018", severity=ERROR, basis=TEXT, source=SECTION)
+def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
+    """A value is given only to a variable that can be set before initialization.
+
+    In FMI 2.0 and 3.0 that is an input, or a variable with `initial` exact or approx that is not constant. All others
+    the FMU calculates itself.
+
+    Fix: delete the parameter, or name the variable that the FMU calculates this one from.
+    """
+    for use, target in _of_fmi(structure, "2.", "3."):
+        variable = target.variable
+        if variable is not None and not settable(variable):
+            why = "is constant" if variable.variability == "constant" else "is calculated by its FMU"
+            yield Finding(_place(use), f"{target} {why}: its value cannot be set", "", _attribute(use))
+
+
+@rule("SSD-PAR-021", severity=ERROR, basis=MUST, source=SECTION)
+def suitable_values(structure: Structure) -> Iterator[Finding]:
+    """The value of a parameter suits its target: in type, in range, and in unit.
+
+    Integers become real numbers, and integers of one width another if they fit; nothing else is converted. Units
+    have to measure the same quantity. That a value is outside the limits that the FMU states is a warning.
+
+    Fix: correct the value, its type or its unit.
+    """
+    for use in uses(structure):
+        for target in use.targets:
+            if target.variable is None or not target.variable.shape:
+                yield from _suits(use, target, structure)
+
+
+@rule("SSD-PAR-022", severity=ERROR, basis=TEXT, source="SSP 2.0 §6.2")
+def known_items(structure: Structure) -> Iterator[Finding]:
+    """The value of an enumeration parameter is an item of its target's enumeration.
+
+    Items are found by name there; the numbers in the parameter set's own enumeration do not count.
+
+    Fix: write the name of an item that the FMU has.
+    """
+    for use in uses(structure):
+        for target in use.targets:
+            value, items = use.parameter.value, target.carried.items
+            mapped = use.entry is not None and use.entry.transformation is not None
+            both = use.parameter.type_name == target.carried.type == "Enumeration"
+            if both and items and not mapped and isinstance(value, str) and value not in items:
+                yield Finding(_value_place(use), f"{target} has no item '{value}'", near(value, items), "value")
+
+
+@rule("SSD-PAR-023", severity=INFO, basis=POLICY, source="SSP 2.0 §5.2.3, §6.2: such parameters are ignored")
+def known_parameters(structure: Structure) -> Iterator[Finding]:
+    """A parameter sets something.
+
+    SSP ignores a parameter that matches nothing, so that one large set can serve many systems: an information. But
+    where the name starts with that of an element of this system, it is meant for that element, and if that has no
+    such variable the name is most likely wrong and the value lost: an error.
+
+    Fix: correct the name, or delete the parameter.
+    """
+    for use in uses(structure):
+        if use.entry is None and not use.targets and use.judged:
+            yield _unmatched(use, structure)
+
+
+@rule("SSM-004", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.2.3, §7.1.1")
+def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
+    """The target of a mapping entry is the name of something that takes a value.
+
+    As in SSD-PAR-023: no match is an information, but an error where the name is meant for an element of this system.
+
+    Fix: correct the target, or delete the entry.
+    """
+    for use in uses(structure):
+        if use.entry is not None and not use.targets and use.judged:
+            yield _unmatched(use, structure)
+
+
+@rule("SSM-003", severity=WARNING, basis=DERIVED, source="SSP 2.0 §7.1.1")
+def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
+    """The source of a mapping entry is a parameter of the set that it is used with, prefix included.
+
+    Otherwise the entry does nothing.
+
+    Fix: correct the name; if the binding has a `prefix`, put that before it.
+    """
+    for binding in every(structure.root, ssd.ParameterBinding):
+        parameters = structure.parameter_set_of(binding)
+        mapping = binding.parameter_mapping
+        renaming = None if mapping is None else structure.mapping_of(mapping)
+        if parameters is not None and renaming is not None:
+            names = {binding.prefix + parameter.name for parameter in parameters.parameters}
+            for entry in renaming.entries:
+                if entry.source not in names:
+                    message = f"the parameter set has no parameter '{entry.source}'"
+                    yield Finding(entry, message, near(entry.source, names), "source")
+
+
+@rule("SSD-PAR-024", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.2.3 and §5.3.2 do not say which wins")
+def not_set_and_connected(structure: Structure) -> Iterator[Finding]:
+    """A variable that takes its value from a connection is not given one by a parameter too.
+
+    In ssptool the connection wins; the value serves as first guess where connections form an algebraic loop. Other
+    tools may do otherwise.
+
+    Fix: delete the parameter or the connection.
+    """
+    driven = set(_driven(structure))
+    for use in uses(structure):
+        for target in use.targets:
+            if (target.element, target.name) in driven:
+                message = f"{target} takes its value from a connection; '{use.name}' gives it another"
+                yield Finding(_place(use), message, "", _attribute(use))
+
+
+def _place(use: Use) -> Element:
+    return use.parameter if use.entry is None else use.entry
+
+
+def _value_place(use: Use) -> Element:
+    return use.parameter.type if use.parameter.type is not None else use.parameter
+
+
+def _attribute(use: Use) -> str:
+    return "name" if use.entry is None else "target"
+
+
+def _of_fmi(structure: Structure, *versions: str) -> Iterator[tuple[Use, Target]]:
+    for use in uses(structure):
+        for target in use.targets:
+            if target.fmi.startswith(versions):
+                yield use, target
+
+
+def _driven(structure: Structure) -> Iterator[tuple[ssd.SystemElement, str]]:
+    for system in structure.root.systems():
+        for link in links(system, structure):
+            if link.flow is not None:
+                yield link.flow[1].owner, link.flow[1].end.connector
+
+
+def _unmatched(use: Use, structure: Structure) -> Finding:
+    if use.addressed is None:
+        message = f"'{use.name}' is no parameter of '{use.owner.name}' or of anything in it: ignored"
+        elements = structure.interface(use.owner).elements if isinstance(use.owner, ssd.System) else {}
+        known = [*variables_of(use.owner, structure), *elements]
+        return Finding(_place(use), message, near(use.name.partition(".")[0], known), _attribute(use))
+    message = f"'{use.addressed.name}' has no parameter '{use.rest}'"
+    advice = near(use.rest, variables_of(use.addressed, structure))
+    return Finding(_place(use), message, advice, _attribute(use), ERROR)
+
+
+def _suits(use: Use, target: Target, structure: Structure) -> Iterator[Finding]:
+    value = use.parameter.value
+    if value is None or isinstance(value, tuple) or target.carried.type is None:
+        return
+    converts = use.entry is None or not use.entry.suppress_unit_conversion
+    given = _unit(use, structure)
+    if converts and given is not None and target.carried.unit is not None:
+        if not convertible(given, target.carried.unit):
+            message = f"the value is in '{given.name}', {target} in '{target.carried.unit.name}'"
+            yield Finding(_value_place(use), message, "these units cannot be converted", "unit")
+            return
+        if isinstance(value, float):
+            value = conversion(given, target.carried.unit, target.carried.relative)(value)
+    if use.entry is not None and use.entry.transformation is not None:
+        value, _ = transformed(value, use.entry.transformation, _source_items(use) or target.carried.items or {})
+    if target.carried.type == "Enumeration" and isinstance(value, str):
+        return
+    try:
+        value = convert(str(target), value, target.carried.type, target.carried.items or {})
+    except InvalidValue as problem:
+        message = f"{target} is {target.carried.type} and cannot be {problem.found!r} ({use.parameter.type_name})"
+        yield Finding(_value_place(use), message, f"expected {problem.expected}", "value")
+        return
+    yield from _within_limits(use, target, value)
+
+
+def _within_limits(use: Use, target: Target, value: object) -> Iterator[Finding]:
+    variable = target.variable
+    if variable is None or isinstance(value, bool) or not isinstance(value, int | float):
+        return
+    if not variable.minimum <= value <= variable.maximum:
+        message = f"{target} = {value:g} is outside the FMU's limits {variable.minimum:g} to {variable.maximum:g}"
+        yield Finding(_value_place(use), message, "", "value", WARNING)
+
+
+def _unit(use: Use, structure: Structure) -> Unit | None:
+    name = use.parameter.unit
+    return None if name is None else structure.units(container(use.parameter)).get(name)
+
+
+def _source_items(use: Use) -> Mapping[str, int]:
+    name = use.parameter.type.name if isinstance(use.parameter.type, ssv.Enumeration) else None
+    return {} if name is None else enumeration_items(container(use.parameter), name) or {}

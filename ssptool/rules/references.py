@@ -1,0 +1,47 @@
+"""Where the URI of a `source` attribute leads (SSP 2.0 §5.4, RFC 3986)."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ssptool.documents import uri as uris
+
+_NOT_IN_URIS = re.compile(r'[\s\\<>"{}|^`]|%(?![0-9A-Fa-f]{2})')
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|/")
+
+
+class Reach(StrEnum):
+    """Where a URI leads."""
+
+    INSIDE = "to an entry of the package"
+    SAME_DOCUMENT = "to the document itself"
+    OUTSIDE = "out of the package"
+    ABSOLUTE = "to an absolute address"
+    INVALID = "nowhere: it is not a URI"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A URI seen from a file: `entry` is the path inside the archive if it leads there, `fragment` what follows `#`."""
+
+    uri: str
+    reach: Reach
+    entry: str = ""
+    fragment: str = ""
+    reason: str = ""
+
+
+def resolve(uri: str, base: str) -> Reference:
+    """Resolve a URI against the file of the archive that contains it."""
+    path, _, fragment = uri.partition("#")
+    if wrong := _NOT_IN_URIS.search(uri):
+        return Reference(uri, Reach.INVALID, reason=f"the character {wrong[0][:1]!r} may not stand there")
+    if _ABSOLUTE.match(path):
+        return Reference(uri, Reach.ABSOLUTE, fragment=fragment)
+    if not path:
+        return Reference(uri, Reach.SAME_DOCUMENT, base, fragment)
+    try:
+        return Reference(uri, Reach.INSIDE, uris.resolve(base, path), fragment)
+    except uris.UnresolvableUri as problem:
+        leaves = ".." in path.split("/")
+        return Reference(uri, Reach.OUTSIDE if leaves else Reach.INVALID, reason=problem.reason)

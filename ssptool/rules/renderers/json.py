@@ -1,0 +1,44 @@
+"""A report as JSON, for programs."""
+
+import json
+from typing import Any
+
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.rules.catalogue import RULES
+from ssptool.rules.report import Report
+
+SCHEMA_VERSION = 1
+"""Raised when a key is removed or changes its meaning; new keys may appear any time."""
+
+
+def render_json(report: Report) -> str:
+    """The report as one JSON object with sorted keys; `line` is null where no line is to blame."""
+    content = {
+        "schema": SCHEMA_VERSION,
+        "subject": report.subject,
+        "ok": report.ok,
+        "counts": {
+            "error": len(report.errors),
+            "warning": len(report.warnings),
+            "info": len(report.infos),
+        },
+        "files": list(report.files),
+        "skipped": [{"file": skipped.file, "reason": skipped.reason} for skipped in report.skipped],
+        "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
+    }
+    return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
+
+
+def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+    rule = RULES.get(diagnostic.code)
+    return {
+        "code": diagnostic.code,
+        "severity": diagnostic.severity.value,
+        "file": diagnostic.position.file,
+        "line": diagnostic.position.line or None,
+        "address": diagnostic.position.address,
+        "message": diagnostic.message,
+        "advice": diagnostic.advice,
+        "rule": rule.title if rule else "",
+        "source": rule.source if rule else "",
+    }

@@ -1,0 +1,98 @@
+"""Apply the catalogue: run each rule over its subjects, and stamp what it finds with code, severity and place."""
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.documents.element import Element
+from ssptool.rules.catalogue import RULES, Finding, Rule, rules_over
+from ssptool.rules.subjects import File, Package, Structure, Unreadable
+
+INTERNAL = "INTERNAL"
+"""The code of a rule that failed: a fault of ours, not of the document."""
+
+
+class Run:
+    """One pass over a package.
+
+    `strict` lets a rule that fails raise, as tests want it; else the failure becomes a finding of its own and the
+    other rules go on. Codes in `ignore` are not run.
+    """
+
+    def __init__(self, *, strict: bool = False, ignore: Iterable[str] = ()) -> None:
+        self._strict = strict
+        self._ignored = frozenset(ignore)
+        self._files: dict[str, File] = {}
+
+    def package(self, package: Package) -> set[Diagnostic]:
+        self._files = {file.name: file for file in package.files}
+        return set(self._package(package))
+
+    def unreadable(self, unreadable: Unreadable) -> Iterator[Diagnostic]:
+        """What kept a file from being opened; under codes that no rule has, as the reader said it."""
+        yield from self._apply(rules_over(Unreadable), "", unreadable)
+        yield from (problem for problem in unreadable.problems if problem.code not in RULES)
+
+    def _package(self, package: Package) -> Iterator[Diagnostic]:
+        versions = [structure.version for structure in package.structures if structure.file.valid]
+        yield from self._apply(rules_over(Package), max(versions, default=""), package)
+        for file in package.files:
+            if file.problems:
+                yield from self.unreadable(Unreadable(file.problems))
+            else:
+                yield from self._apply(rules_over(File), file.version, file)
+        for structure in package.structures:
+            if structure.file.valid:
+                yield from self._structure(structure)
+
+    def _structure(self, structure: Structure) -> Iterator[Diagnostic]:
+        yield from self._apply(rules_over(Structure), structure.version, structure)
+        for root in structure.roots():
+            version = root.get("version", "")
+            for element in root.iter("*"):
+                if rules := _rules_over_elements(type(element)):
+                    yield from self._apply(rules, version, element, structure)
+
+    def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
+        for rule in rules:
+            if rule.code in self._ignored or (version in ("1.0", "2.0") and version not in rule.severity):
+                continue
+            severity = rule.severity.get(version) or max(rule.severity.values(), key=_weight)
+            try:
+                for finding in rule.find(subject, *context):
+                    yield self._stamped(rule, severity, finding)
+            except Exception as problem:
+                if self._strict:
+                    raise
+                yield _internal(rule, subject, problem)
+
+    def _stamped(self, rule: Rule, severity: Severity, finding: Finding) -> Diagnostic:
+        place = self._position(finding.place, finding.attribute)
+        return Diagnostic(rule.code, finding.severity or severity, place, finding.message, finding.advice)
+
+    def _position(self, place: Element | Position, attribute: str) -> Position:
+        if isinstance(place, Position):
+            return place
+        position = place.position
+        file = self._files.get(position.file)
+        line = file.document.line_of(place) if file is not None and file.document is not None else position.line
+        address = f"{position.address.rstrip('/')}/@{attribute}" if attribute else position.address
+        return Position(position.file, line, address)
+
+
+@cache
+def _rules_over_elements(kind: type) -> tuple[Rule, ...]:
+    return rules_over(kind)
+
+
+def _weight(severity: Severity) -> int:
+    return [Severity.INFO, Severity.WARNING, Severity.ERROR].index(severity)
+
+
+def _internal(rule: Rule, subject: Any, problem: Exception) -> Diagnostic:
+    """A failed rule leaves the document unjudged, which is no reason to refuse it, but to be told."""
+    position = subject.position if isinstance(subject, Element) else Position("")
+    message = f"the rule {rule.code} could not be applied: {type(problem).__name__}: {problem}"
+    advice = "this is a fault of ssptool, please report it; the other rules were applied"
+    return Diagnostic(INTERNAL, Severity.WARNING, position, message, advice)

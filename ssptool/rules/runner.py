@@ -1,0 +1,90 @@
+"""Check a package: read it, apply the catalogue, report."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from types import MappingProxyType
+
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position
+from ssptool.rules.chapters import CHAPTERS as CHAPTERS
+from ssptool.rules.excerpt import Excerpt, excerpt
+from ssptool.rules.load import load
+from ssptool.rules.report import Report, Skipped
+from ssptool.rules.run import Run
+from ssptool.rules.subjects import File, Package, Unreadable
+
+
+def check_path(
+    path: Path | str, variant: str | None = None, *, strict: bool = False, ignore: Iterable[str] = ()
+) -> Report:
+    """Check a zip, a folder or a lone SSD. No FMU binary is loaded.
+
+    Parameters
+    ----------
+    path
+        What to check.
+    variant
+        The only system structure to check; None: all at the root, and all that they refer to.
+    strict
+        Let a rule that fails raise, instead of reporting that under the code INTERNAL.
+    ignore
+        Codes of rules that are not applied.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is nothing at `path`.
+    UnknownVariant
+        The archive has no such variant.
+    """
+    path = Path(path)
+    try:
+        archive = Archive.open(path)
+    except InvalidDocument as problem:
+        run = Run(strict=strict, ignore=ignore)
+        return Report(str(path), _sorted(set(run.unreadable(Unreadable(problem.diagnostics)))))
+    with archive:
+        return check(archive, variant, strict=strict, ignore=ignore)
+
+
+def check(archive: Archive, variant: str | None = None, *, strict: bool = False, ignore: Iterable[str] = ()) -> Report:
+    """Check an archive that is open; see `check_path`."""
+    package = load(archive, variant)
+    diagnostics = _sorted(Run(strict=strict, ignore=ignore).package(package))
+    return Report(
+        str(archive.path),
+        diagnostics,
+        tuple(file.name for file in package.files),
+        tuple(Skipped(file.name, _why_skipped(file)) for file in package.files if not file.valid),
+        MappingProxyType(_excerpts(package, diagnostics)),
+    )
+
+
+def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(sorted(diagnostics, key=lambda one: (one.position, one.code, one.message)))
+
+
+def _why_skipped(file: File) -> str:
+    what = "cannot be read" if file.document is None else "is not valid"
+    return f"the rules on its content were not applied, because it {what}"
+
+
+def _excerpts(package: Package, diagnostics: tuple[Diagnostic, ...]) -> dict[Position, Excerpt]:
+    sources: dict[str, list[str]] = {}
+    excerpts = {}
+    for position in {diagnostic.position for diagnostic in diagnostics if diagnostic.position.line}:
+        lines = sources.get(position.file)
+        if lines is None:
+            lines = sources[position.file] = _lines(package, position.file)
+        if position.line <= len(lines):
+            excerpts[position] = excerpt(lines[position.line - 1], position)
+    return excerpts
+
+
+def _lines(package: Package, file: str) -> list[str]:
+    """The lines of a file of the package, counted as XML parsers do; none if it is not a text."""
+    try:
+        text = package.archive.read(file).decode("utf-8-sig", "replace")
+    except (LookupError, InvalidDocument):
+        return []
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

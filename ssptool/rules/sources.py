@@ -1,0 +1,105 @@
+"""Where URIs lead (SSP 2.0 §5.4): files that are there, inside the package, written portably."""
+
+from collections.abc import Iterator
+
+from ssptool.documents import ssd
+from ssptool.documents.element import Element
+from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
+from ssptool.rules.references import Reach
+from ssptool.rules.subjects import Structure
+from ssptool.rules.trees import every
+
+
+@rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4")
+def resolves(structure: Structure) -> Iterator[Finding]:
+    """A relative URI leads to a file that is there.
+
+    Upper and lower case matter in a package, whatever the file system of the author does.
+
+    Fix: add the file, or correct the reference; for an FMU that has to be built first, build it.
+    """
+    names = structure.archive.names()
+    for element, uri in _sources(structure):
+        reference = structure.reference(element, uri)
+        if reference.reach is Reach.INSIDE and not structure.archive.has(reference.entry):
+            yield Finding(element, f"there is no file '{reference.entry}'{_for(element)}", near(uri, names), "source")
+
+
+@rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986")
+def valid_uris(structure: Structure) -> Iterator[Finding]:
+    """What should be a URI is one: `/` between folders, `%20` for a blank.
+
+    Fix: replace the characters that a URI does not allow.
+    """
+    for element, uri in _sources(structure):
+        reference = structure.reference(element, uri)
+        if reference.reach is Reach.INVALID:
+            advice = "write " + uri.replace("\\", "/").replace(" ", "%20") if set(uri) & {"\\", " "} else ""
+            yield Finding(element, f"'{uri}' is not a URI: {reference.reason}", advice, "source")
+
+
+@rule("URI-004", severity=WARNING, basis=SHOULD, source="SSP 2.0 §5.4")
+def portable_uris(structure: Structure) -> Iterator[Finding]:
+    """Files are referred to by relative URIs.
+
+    Tools need not support any other form, and absolute ones hold on one machine only. ssptool does not follow them.
+
+    Fix: put the file into `resources/` and refer to it there.
+    """
+    for element, uri in _sources(structure):
+        reference = structure.reference(element, uri)
+        packaged = _packaged(structure, uri)
+        if reference.reach is Reach.ABSOLUTE and not (isinstance(element, ssd.Component) and packaged):
+            yield Finding(element, f"'{uri}' leads {reference.reach}", "refer to a file of the package", "source")
+
+
+@rule("URI-006", severity=ERROR, basis=POLICY, source="SSP 2.0 §3, §5.4")
+def stays_inside(structure: Structure) -> Iterator[Finding]:
+    """A URI does not lead out of the package.
+
+    Files there are missing wherever the package is sent, and a foreign package must not reach into the file system.
+
+    Fix: put the file into `resources/`.
+    """
+    for element, uri in _sources(structure):
+        reference = structure.reference(element, uri)
+        if reference.reach is Reach.OUTSIDE:
+            yield Finding(element, f"'{uri}' leads {reference.reach}", "move the file into the package", "source")
+
+
+@rule("SSD-COMP-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+def packaged_components(structure: Structure) -> Iterator[Finding]:
+    """A component whose file is in the package is referred to by a relative URI.
+
+    An absolute one does not hold on another machine.
+
+    Fix: write the path inside the package.
+    """
+    for element, uri in _sources(structure):
+        packaged = _packaged(structure, uri) if isinstance(element, ssd.Component) else ""
+        if packaged and structure.reference(element, uri).reach is Reach.ABSOLUTE:
+            message = f"'{uri}' is absolute, but the file is in the package"
+            yield Finding(element, message, f"write {packaged}", "source")
+
+
+def _sources(structure: Structure) -> Iterator[tuple[Element, str]]:
+    """All elements of a structure that refer to a file relative to it, with their URIs."""
+    for component in every(structure.root, ssd.Component):
+        if component.source:
+            yield component, component.source
+    for element in structure.bindings_and_mappings():
+        if element.source and element.source_base is ssd.SourceBase.SSD:
+            yield element, element.source
+    for dictionary in every(structure.root, ssd.SignalDictionary):
+        if dictionary.source:
+            yield dictionary, dictionary.source
+
+
+def _for(element: Element) -> str:
+    return f" (the source of component '{element.name}')" if isinstance(element, ssd.Component) else ""
+
+
+def _packaged(structure: Structure, uri: str) -> str:
+    """The resource of the package that has the path at the end of a URI, if any."""
+    path = uri.replace("\\", "/")
+    return next((name for name in structure.archive.names() if "/" in name and path.endswith("/" + name)), "")

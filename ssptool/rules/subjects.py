@@ -1,0 +1,220 @@
+"""What rules run over, besides elements: the package, a file of it, and a system structure with all it refers to."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from ssptool.documents import ssb, ssc, ssd, ssm, ssv
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.document import Document
+from ssptool.documents.element import Element
+from ssptool.documents.schema import SchemaFinding
+from ssptool.fmu.description import FmuDescription, UnreadableFmu
+from ssptool.fmu.units import Unit
+from ssptool.network.units import document_units
+from ssptool.rules.catalogue import Finding
+from ssptool.rules.references import Reach, Reference, resolve
+from ssptool.rules.trees import every
+
+R = TypeVar("R", bound=Element)
+
+FMU_TYPE = "application/x-fmu-sharedlibrary"
+STRUCTURE_TYPES = ("application/x-ssp-definition", "application/x-ssp-package")
+PARAMETER_SET_TYPE = "application/x-ssp-parameter-set"
+PARAMETER_MAPPING_TYPE = "application/x-ssp-parameter-mapping"
+SIGNAL_DICTIONARY_TYPE = "application/x-ssp-signal-dictionary"
+WITH_UNITS = (ssd.SystemStructureDescription, ssv.ParameterSet, ssb.SignalDictionary)
+DOCUMENT_ROOTS: tuple[type[ssc.TopLevel], ...] = (*WITH_UNITS, ssm.ParameterMapping)
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An archive, or a file in it, that could not be opened; `problems` say why."""
+
+    problems: tuple[Diagnostic, ...]
+
+    def reported(self, code: str) -> Iterator[Finding]:
+        """What the reader said under this code."""
+        for problem in self.problems:
+            if problem.code == code:
+                yield Finding(problem.position, problem.message, problem.advice)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class File:
+    """One XML document of the package, readable or not.
+
+    `expected` is the root element that the reference to it promises; `problems` say why it has no tree;
+    `violations` are those of the schema of the version that it declares.
+    """
+
+    name: str
+    expected: type[ssc.TopLevel]
+    document: Document | None
+    problems: tuple[Diagnostic, ...] = ()
+    violations: tuple[SchemaFinding, ...] = ()
+
+    @property
+    def version(self) -> str:
+        return self.document.version if self.document else ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether rules may rely on its structure."""
+        return (
+            self.document is not None
+            and isinstance(self.document.root, self.expected)
+            and self.version in ("1.0", "2.0")
+            and not self.violations
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """A system seen from inside: its elements by name, and the connectors of these and (element "") its own."""
+
+    elements: Mapping[str, ssd.SystemElement]
+    connectors: Mapping[tuple[str, str], ssd.Connector]
+
+    def connectors_of(self, element: str) -> list[str]:
+        return [connector for owner, connector in self.connectors if owner == element]
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """One (schema-valid) SSD with everything that it refers to.
+
+    `files` are the parameter sets, mappings and dictionaries it names, `fmus` the model descriptions of its
+    components or why there is none; both by their path in the archive.
+    """
+
+    archive: Archive
+    file: File
+    files: Mapping[str, File]
+    fmus: Mapping[str, FmuDescription | UnreadableFmu]
+    _interfaces: dict[Element, Interface] = field(default_factory=dict, repr=False)
+    _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
+
+    @property
+    def root(self) -> ssd.SystemStructureDescription:
+        assert self.file.document is not None
+        return self.file.document.structure
+
+    @property
+    def version(self) -> str:
+        return self.file.version
+
+    def roots(self) -> Iterator[ssc.TopLevel]:
+        """The trees of the structure: its own, then those of the valid files that it refers to."""
+        yield self.root
+        for file in self.files.values():
+            if file.valid and file.document is not None:
+                yield file.document.root_as(file.expected)
+
+    def documents(self) -> Iterator[ssc.TopLevel]:
+        """The roots, and the documents written inline in them: each has units and enumerations of its own."""
+        for root in self.roots():
+            yield from every(root, *DOCUMENT_ROOTS)
+
+    def bindings_and_mappings(self) -> Iterator[ssd.ParameterBinding | ssd.ParameterMapping]:
+        for binding in every(self.root, ssd.ParameterBinding):
+            yield binding
+            if binding.parameter_mapping is not None:
+                yield binding.parameter_mapping
+
+    def units(self, root: Element) -> Mapping[str, Unit]:
+        """The units that a document defines."""
+        if root not in self._units:
+            self._units[root] = document_units(root) if isinstance(root, WITH_UNITS) else {}
+        return self._units[root]
+
+    def line_of(self, element: Element) -> int:
+        """The line of an element of the SSD."""
+        return 0 if self.file.document is None else self.file.document.line_of(element)
+
+    def interface(self, system: ssd.System) -> Interface:
+        if system not in self._interfaces:
+            self._interfaces[system] = _interface(system)
+        return self._interfaces[system]
+
+    def reference(self, element: Element, uri: str) -> Reference:
+        """What a URI of an element of the SSD refers to."""
+        return resolve(uri, self.file.name)
+
+    def fmu_of(self, element: Element | None) -> FmuDescription | None:
+        """The model description of a component; None if it is not an FMU, or cannot be read."""
+        if not isinstance(element, ssd.Component) or not is_fmu(element):
+            return None
+        reference = resolve(element.source or "", self.file.name)
+        description = self.fmus.get(reference.entry) if reference.reach is Reach.INSIDE else None
+        return description if isinstance(description, FmuDescription) else None
+
+    def parameter_set_of(self, binding: ssd.ParameterBinding) -> ssv.ParameterSet | None:
+        """The values of a binding, inline or in a file; None if they are not there or not an SSV."""
+        if binding.type != PARAMETER_SET_TYPE:
+            return None
+        if binding.source is None:
+            return binding.parameter_set
+        return self._root_of(binding.source, ssv.ParameterSet)
+
+    def mapping_of(self, mapping: ssd.ParameterMapping) -> ssm.ParameterMapping | None:
+        """A mapping, inline or in a file; None if it is not there or not an SSM."""
+        if mapping.type != PARAMETER_MAPPING_TYPE:
+            return None
+        return mapping.inline if mapping.source is None else self._root_of(mapping.source, ssm.ParameterMapping)
+
+    def dictionary_of(self, dictionary: ssd.SignalDictionary) -> ssb.SignalDictionary | None:
+        """A dictionary, inline or in a file; None if it is not there or not an SSB."""
+        if dictionary.type != SIGNAL_DICTIONARY_TYPE:
+            return None
+        if dictionary.source is None:
+            return dictionary.inline
+        return self._root_of(dictionary.source, ssb.SignalDictionary)
+
+    def _root_of(self, uri: str, kind: type[R]) -> R | None:
+        reference = resolve(uri, self.file.name)
+        file = self.files.get(reference.entry) if reference.reach is Reach.INSIDE else None
+        if file is None or not file.valid or file.document is None:
+            return None
+        return file.document.root if isinstance(file.document.root, kind) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Package:
+    """An archive with the structures in it that are checked, and all files that these refer to.
+
+    `complete`: these are all structures at its root.
+    """
+
+    archive: Archive
+    files: tuple[File, ...]
+    structures: tuple[Structure, ...]
+    complete: bool
+
+
+def is_fmu(component: ssd.Component) -> bool:
+    """Whether a component says that it is an FMU (media types ignore case and have parameters)."""
+    return media_type(component.type) == FMU_TYPE
+
+
+def is_structure(component: ssd.Component) -> bool:
+    """Whether a component says that it is a system of its own."""
+    return media_type(component.type) in STRUCTURE_TYPES
+
+
+def media_type(text: str) -> str:
+    return text.partition(";")[0].strip().lower()
+
+
+def _interface(system: ssd.System) -> Interface:
+    elements: dict[str, ssd.SystemElement] = {}
+    connectors: dict[tuple[str, str], ssd.Connector] = {}
+    for connector in system.connectors:
+        connectors.setdefault(("", connector.name), connector)
+    for element in system.elements:
+        if element.name not in elements:
+            elements[element.name] = element
+            for connector in element.connectors:
+                connectors.setdefault((element.name, connector.name), connector)
+    return Interface(elements, connectors)

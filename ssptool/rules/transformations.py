@@ -1,0 +1,163 @@
+"""Transformations of connections and mapping entries (SSP 2.0 §4.5.2)."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from ssptool.documents import ssc, ssv
+from ssptool.documents.converters import boolean, integer
+from ssptool.network.types import INTEGER_RANGES, canonical, is_float, is_integer
+from ssptool.rules.bindings import uses
+from ssptool.rules.catalogue import ERROR, MUST, TEXT, Finding, near, rule
+from ssptool.rules.links import Carried, carried, enumeration_items, links
+from ssptool.rules.subjects import Structure
+from ssptool.rules.trees import container, every
+
+SECTION = "SSP 2.0 §4.5.2"
+
+
+@dataclass(frozen=True, slots=True)
+class Transformed:
+    """A transformation between what is known of its two sides, each with a name for messages."""
+
+    transformation: ssc.Transformation
+    sides: tuple[tuple[str, Carried], tuple[str, Carried]]
+
+    @property
+    def source(self) -> Carried:
+        return self.sides[0][1]
+
+    @property
+    def destination(self) -> Carried:
+        return self.sides[1][1]
+
+
+@rule("TRF-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.1")
+def linear_of_reals(structure: Structure) -> Iterator[Finding]:
+    """A linear transformation is applied between floating-point types.
+
+    Fix: use the transformation for the type, or convert in a component.
+    """
+    yield from _unsuitable(structure, ssc.LinearTransformation, is_float, "a floating-point type")
+
+
+@rule("TRF-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.2")
+def boolean_mapping(structure: Structure) -> Iterator[Finding]:
+    """A Boolean mapping is applied between Booleans.
+
+    Fix: use the transformation for the type.
+    """
+    yield from _unsuitable(structure, ssc.BooleanMappingTransformation, lambda name: name == "Boolean", "Boolean")
+
+
+@rule("TRF-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.3")
+def integer_mapping(structure: Structure) -> Iterator[Finding]:
+    """An integer mapping is applied between integer types and enumerations.
+
+    Fix: use the transformation for the type.
+    """
+    kind = ssc.IntegerMappingTransformation
+    yield from _unsuitable(structure, kind, _is_discrete, "an integer type or an enumeration")
+
+
+@rule("TRF-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.4")
+def enumeration_mapping(structure: Structure) -> Iterator[Finding]:
+    """An enumeration mapping is applied between enumerations.
+
+    Fix: use the transformation for the type.
+    """
+    kind = ssc.EnumerationMappingTransformation
+    yield from _unsuitable(structure, kind, lambda name: name == "Enumeration", "an enumeration")
+
+
+@rule("TRF-005", severity=ERROR, basis=MUST, source=SECTION)
+def distinct_sources(transformation: ssc.Transformation, structure: Structure) -> Iterator[Finding]:
+    """No two entries of a mapping have the same source value.
+
+    Values are compared, not their spelling: `1` and `true`, `01` and `1` are the same.
+
+    Fix: delete one of the entries.
+    """
+    read = _READ.get(type(transformation))
+    first: dict[object, ssc.MapEntry] = {}
+    for entry in every(transformation, ssc.MapEntry) if read else ():
+        value = read(entry.source) if read else None
+        if first.setdefault(value, entry) is not entry:
+            yield Finding(entry, f"the source '{entry.source}' has two entries", "delete one of them", "source")
+
+
+@rule("TRF-007", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3", versions=["2.0"])
+def targets_in_range(structure: Structure) -> Iterator[Finding]:
+    """The targets of an integer mapping are in the range of the destination's type.
+
+    Fix: correct the target, or the type.
+    """
+    for use in _transformed(structure):
+        limits = INTEGER_RANGES.get(use.destination.type or "")
+        if limits and isinstance(use.transformation, ssc.IntegerMappingTransformation):
+            for entry in use.transformation.entries:
+                if not limits[0] <= integer.read(entry.target) <= limits[1]:
+                    message = f"{entry.target} is not in the range of {use.destination.type}"
+                    yield Finding(entry, message, f"from {limits[0]} to {limits[1]}", "target")
+
+
+@rule("TRF-009", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
+def existing_items(structure: Structure) -> Iterator[Finding]:
+    """What a mapping names of an enumeration are items of it, or values of items.
+
+    Fix: correct the name.
+    """
+    for use in _transformed(structure):
+        for attribute, side in (("source", use.source), ("target", use.destination)):
+            if side.type == "Enumeration" and side.items:
+                yield from _strangers(use.transformation, attribute, side.items)
+
+
+_READ: dict[type[ssc.Transformation], Callable[[str], object]] = {
+    ssc.BooleanMappingTransformation: boolean.read,
+    ssc.IntegerMappingTransformation: integer.read,
+    ssc.EnumerationMappingTransformation: str,
+}
+
+
+def _strangers(transformation: ssc.Transformation, attribute: str, items: Mapping[str, int]) -> Iterator[Finding]:
+    for entry in every(transformation, ssc.MapEntry):
+        text = entry.get(attribute, "")
+        by_number = isinstance(transformation, ssc.IntegerMappingTransformation)
+        if by_number and integer.read(text) not in items.values():
+            yield Finding(entry, f"the enumeration has no item of value {text}", "", attribute)
+        elif isinstance(transformation, ssc.EnumerationMappingTransformation) and text not in items:
+            yield Finding(entry, f"the enumeration has no item '{text}'", near(text, items), attribute)
+
+
+def _transformed(structure: Structure) -> Iterator[Transformed]:
+    """The transformations of connections, then those of mapping entries."""
+    for system in structure.root.systems():
+        for link in links(system, structure):
+            if link.flow is not None and link.connection.transformation is not None:
+                sides = tuple((str(end), carried(end, structure)) for end in link.flow)
+                yield Transformed(link.connection.transformation, (sides[0], sides[1]))
+    for use in uses(structure):
+        if use.entry is not None and use.entry.transformation is not None:
+            for target in use.targets:
+                source = (f"the parameter '{use.parameter.name}'", _parameter(use.parameter))
+                yield Transformed(use.entry.transformation, (source, (str(target), target.carried)))
+
+
+def _is_discrete(name: str) -> bool:
+    return is_integer(name) or name == "Enumeration"
+
+
+def _unsuitable(
+    structure: Structure, kind: type[ssc.Transformation], fits: Callable[[str], bool], wanted: str
+) -> Iterator[Finding]:
+    for use in _transformed(structure):
+        if isinstance(use.transformation, kind):
+            for name, side in use.sides:
+                if side.type is not None and not fits(side.type):
+                    yield Finding(use.transformation, f"{name} is {side.type}, not {wanted}")
+
+
+def _parameter(parameter: ssv.Parameter) -> Carried:
+    name = parameter.type.name if isinstance(parameter.type, ssv.Enumeration) else None
+    items = None if name is None else enumeration_items(container(parameter), name)
+    return Carried(None if parameter.type_name is None else canonical(parameter.type_name), None, items)

@@ -1,0 +1,127 @@
+"""Units (SSP 2.0 §4.4.2, §5.3.2)."""
+
+import math
+from collections.abc import Iterator
+
+from ssptool.documents import ssc, ssd
+from ssptool.fmu.units import Unit
+from ssptool.network.units import convertible
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
+from ssptool.rules.links import carried, links
+from ssptool.rules.subjects import WITH_UNITS, Structure
+from ssptool.rules.trees import own
+
+SECTION = "SSP 2.0 §4.4.2"
+
+
+@rule("UNIT-001", severity=ERROR, basis=MUST, source=SECTION)
+def distinct_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
+    """The units of a document have different names.
+
+    Types refer to them by name.
+
+    Fix: delete one of them, or rename it if it differs.
+    """
+    seen: set[str] = set()
+    for unit in getattr(root, "units", ()):
+        if unit.name in seen:
+            yield Finding(unit, f"there are two units '{unit.name}'", "", "name")
+        seen.add(unit.name)
+
+
+@rule("UNIT-002", severity=ERROR, basis=MUST, source=SECTION + ", §4.5.1, §6.2")
+def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
+    """A unit that a type names is defined in the same document.
+
+    Each document stands for itself: a parameter set does not see the units of the system structure. Without the
+    definition nobody can convert values.
+
+    Fix: add it to the `Units` of the document, or correct the name.
+    """
+    known = structure.units(root)
+    for use in own(root):
+        unit = getattr(use, "unit", None)
+        if use.get("unit") is not None and isinstance(unit, str) and unit not in known:
+            advice = near(unit, known) or "define it in the Units of this document"
+            yield Finding(use, f"the unit '{unit}' is not defined in this document", advice, "unit")
+
+
+@rule("UNIT-004", severity=ERROR, basis=DERIVED, source=SECTION)
+def usable_factors(base: ssc.BaseUnit, structure: Structure) -> Iterator[Finding]:
+    """The factor of a unit is finite and not zero, its offset is finite.
+
+    A value v is `factor * v + offset` in base units; otherwise there is no way back.
+
+    Fix: correct the number.
+    """
+    if base.factor == 0 or not math.isfinite(base.factor):
+        yield Finding(base, f"the factor is {base.factor:g}", "it is finite and not zero", "factor")
+    if not math.isfinite(base.offset):
+        yield Finding(base, f"the offset is {base.offset:g}", "it is finite", "offset")
+
+
+@rule("UNIT-006", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 3.0 §2.4.4")
+def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The units of the two ends of a connection measure the same quantity.
+
+    A value in metres means nothing in seconds: the exponents of the base units have to agree. The unit of an end is
+    the one that its connector states, else that of the FMU's variable.
+
+    Fix: connect what belongs together, correct a unit, or set `suppressUnitConversion` if you mean it.
+    """
+    for link in links(system, structure):
+        start, end = carried(link.start, structure).unit, carried(link.end, structure).unit
+        if start and end and not link.connection.suppress_unit_conversion and not convertible(start, end):
+            message = f"{link.start} is in '{start.name}' ({_base(start)}), {link.end} in '{end.name}' ({_base(end)})"
+            yield Finding(link.connection, message, "these units cannot be converted; connect other connectors")
+
+
+@rule("UNIT-008", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.1; FMI 3.0")
+def units_at_both_ends(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """If one end of a connection has a unit, so has the other.
+
+    Else the value is passed on as it is, whatever the other side takes it for.
+
+    Fix: state the unit at both ends.
+    """
+    for link in links(system, structure):
+        for end, other in ((link.start, link.end), (link.end, link.start)):
+            unit = carried(end, structure).unit
+            bare = carried(other, structure)
+            stated = other.connector.unit is not None or bare.unit is not None
+            if link.flow is not None and unit is not None and bare.floating and not stated:
+                yield Finding(link.connection, f"{end} is in '{unit.name}', {other} has no unit")
+
+
+@rule("UNIT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4")
+def same_units_by_name(structure: Structure) -> Iterator[Finding]:
+    """A unit name means the same in all documents of a system.
+
+    Each document defines its own units, and conversions go by the definitions; a name with two meanings misleads
+    people, and tools that compare names.
+
+    Fix: correct the definition that is wrong, or rename it.
+    """
+    known: dict[str, tuple[str, Unit]] = {}
+    for root in structure.documents():
+        if not isinstance(root, WITH_UNITS):
+            continue
+        file = root.position.file
+        for name, unit in structure.units(root).items():
+            element = next(one for one in root.units if one.name == name)
+            other_file, other = known.setdefault(name, (file, unit))
+            if unit != other:
+                yield Finding(
+                    element, f"'{name}' is {_base(unit)} here, but {_base(other)} in {other_file}", "", "name"
+                )
+
+
+def _base(unit: Unit) -> str:
+    """The definition in short: `0.001·m`, `kg·m·s^-2`."""
+    if unit.exponents is None:
+        return "undefined"
+    powers = zip(unit.exponents._fields, unit.exponents, strict=True)
+    parts = [name if power == 1 else f"{name}^{power}" for name, power in powers if power]
+    factor = [] if unit.factor == 1 and parts else [f"{unit.factor:g}"]
+    offset = f" {unit.offset:+g}" if unit.offset else ""
+    return "·".join([*factor, *parts]) + offset

@@ -1,0 +1,288 @@
+"""Files, versions and schemas (SSP 2.0 §2.2, §5.1, §6.1, §7.1, §8.1)."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import lru_cache
+
+from ssptool.documents import ssc, ssd, ssv
+from ssptool.documents.element import Element
+from ssptool.documents.namespaces import NSMAP
+from ssptool.documents.schema import Part, SchemaFinding, schema_findings
+from ssptool.rules.catalogue import (
+    DERIVED,
+    ERROR,
+    INFO,
+    MUST,
+    POLICY,
+    SHOULD,
+    TEXT,
+    WARNING,
+    XSD,
+    Finding,
+    rule,
+)
+from ssptool.rules.subjects import File, Structure, Unreadable
+
+VERSIONS = ("1.0", "2.0")
+_ENDINGS = {"ParameterSet": ".ssv", "ParameterMapping": ".ssm", "SignalDictionary": ".ssb"}
+
+
+@rule("XML-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8")
+def well_formed(file: Unreadable) -> Iterator[Finding]:
+    """A document is well-formed XML 1.0.
+
+    Without that there is no document: no tool can read past the first syntax error.
+
+    Fix: correct the syntax at the line given; a tag may be unclosed, or a `<` or `&` not written as `&lt;`, `&amp;`.
+    """
+    yield from file.reported("XML-001")
+
+
+@rule("XML-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8")
+def utf8(file: Unreadable) -> Iterator[Finding]:
+    """A document is encoded as UTF-8, and declares no other encoding.
+
+    A tool that supports only what the standard demands cannot read any other encoding.
+
+    Fix: save the file as UTF-8, and write `encoding="UTF-8"` in its first line or leave that out.
+    """
+    yield from file.reported("XML-002")
+
+
+@rule("XML-011", severity=ERROR, basis=POLICY, source="ssptool: entities of a DTD are a way to attack a reader")
+def no_dtd(file: Unreadable) -> Iterator[Finding]:
+    """A document has no document type declaration.
+
+    Entities defined there can expand to gigabytes or read other files; SSP has no use for them.
+
+    Fix: delete `<!DOCTYPE …>`, and write out what its entities stand for.
+    """
+    yield from file.reported("XML-011")
+
+
+@rule("XML-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7, §8")
+def right_root(file: File) -> Iterator[Finding]:
+    """The root element of a document is that of its format.
+
+    What refers to a file says what it should be: a system structure, parameter set, mapping or signal dictionary.
+
+    Fix: refer to the right file, or correct its root element.
+    """
+    root = _root(file)
+    if _local(root) != _local_name(file.expected.qualified_name):
+        wanted = _local_name(file.expected.qualified_name)
+        yield Finding(root, f"the root element is '{_local(root)}', where a '{wanted}' is expected")
+
+
+@rule("VER-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1")
+def known_version(file: File) -> Iterator[Finding]:
+    """The attribute `version` of the root element is exactly 1.0 or 2.0.
+
+    The namespaces are the same in all versions, so this attribute alone tells which rules apply; a patch number or a
+    suffix is not part of it, although the schema of SSP 1.0 lets some pass.
+
+    Fix: write `version="1.0"` or `version="2.0"`.
+    """
+    root = _root(file)
+    if _is_expected(file) and file.version not in VERSIONS:
+        found = f"'{file.version}'" if "version" in root.attrib else "missing"
+        advice = 'write version="1.0", or version="2.0" if the file uses features of 2.0'
+        yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version")
+
+
+@rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8")
+def schema_valid(file: File) -> Iterator[Finding]:
+    """A document is valid against the XML Schema of the version that it declares.
+
+    The schema fixes which elements and attributes there are, in which order, and what values they take.
+
+    Fix: as the message says; the schemas are in the folder `schemas`.
+    """
+    yield from _violations(file, "XML-004")
+
+
+@rule("XML-005", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3, §5.3.3")
+def inline_schema_valid(file: File) -> Iterator[Finding]:
+    """A parameter set, mapping or dictionary that is written inline is valid against its own XML Schema.
+
+    It is a document within the document, with a version of its own. The schema of the system structure does not look
+    into it, so that errors there go unnoticed by most tools.
+
+    Fix: as the message says; the root of inline content needs all its attributes, `version` included.
+    """
+    yield from _violations(file, "XML-005")
+
+
+@rule("XML-006", severity=ERROR, basis=XSD, source="SSP 2.0, SystemStructureDescription11.xsd", versions=["2.0"])
+def metadata_beside_inline(file: File) -> Iterator[Finding]:
+    """`MetaData` and `Signature` of a parameter mapping or signal dictionary follow its inline content, and are valid.
+
+    The usual XML Schema of SSP 2.0 admits anything at this place; only its XML Schema 1.1 variant says what is meant.
+
+    Fix: put them behind the inline content, `MetaData` before `Signature`, with the attributes they need.
+    """
+    yield from _violations(file, "XML-006")
+
+
+@rule("XML-008", severity=ERROR, basis=TEXT, source="SSP 2.0 §4 to §8")
+def right_namespaces(file: File) -> Iterator[Finding]:
+    """Elements are in the namespaces of SSP.
+
+    The prefix is free, the namespace is what counts: `Real` of a connector is in that of the common elements (ssc),
+    not in that of the system structure. Drafts of the standard had other namespaces.
+
+    Fix: correct the prefix or the `xmlns` declaration; README and catalogue list the five namespaces.
+    """
+    root = _root(file)
+    if _local(root) == _local_name(file.expected.qualified_name) and not _is_expected(file):
+        found = root.tag.rpartition("}")[0].lstrip("{") or "no namespace"
+        wanted = file.expected.qualified_name.rpartition("}")[0].lstrip("{")
+        yield Finding(root, f"'{_local(root)}' is in {found}", f"the namespace of SSP 1.0 and 2.0 is {wanted}")
+    yield from _violations(file, "XML-008")
+
+
+@rule("VER-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", versions=["1.0"])
+def no_newer_features(file: File) -> Iterator[Finding]:
+    """A file that declares version 1.0 uses nothing that came with 2.0.
+
+    A tool for 1.0 would refuse the file, or lose what it does not know.
+
+    Fix: write `version="2.0"`, or do without the feature.
+    """
+    yield from _violations(file, "VER-002")
+
+
+@rule("ID-001", severity=ERROR, basis=XSD, source="SSP 2.0 §4.1")
+def valid_ids(file: File) -> Iterator[Finding]:
+    """An `id` is an XML name, and no other element of the file has it.
+
+    References such as `#some-id` would lead to several elements, or nowhere.
+
+    Fix: choose another id; it starts with a letter or `_` and contains no blanks or colons.
+    """
+    yield from _violations(file, "ID-001")
+
+
+@rule("SSD-ELEM-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
+def named_elements(file: File) -> Iterator[Finding]:
+    """The name of a system, component or signal dictionary reference is not empty.
+
+    Connections and parameters address elements by name; an empty name means the enclosing system there.
+
+    Fix: give the element a name that is unique in its system.
+    """
+    yield from _violations(file, "SSD-ELEM-001")
+
+
+@rule("ID-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.1")
+def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
+    """Ids are unique in the whole file, content of other formats and versions that is written inline included.
+
+    Fix: choose another id for one of the elements.
+    """
+    first: dict[str, Element] = {}
+    for element in structure.root.iter("*"):
+        if isinstance(element, ssc.Base) and element.id is not None:
+            other = first.setdefault(element.id, element)
+            if other is not element:
+                yield Finding(element, f"the id '{element.id}' is that of {other.address} too", "", "id")
+
+
+@rule("VER-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1, §2.2.1", versions=["1.0"])
+def inline_version(inline: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
+    """Content written inline in a 1.0 system structure does not declare 2.0.
+
+    Tools for 1.0 would have to understand 2.0 to read the file, although it says otherwise.
+
+    Fix: declare 2.0 for the whole file, or use a file of its own for the content.
+    """
+    if inline.getparent() is not None and inline.version == "2.0":
+        yield Finding(inline, f"inline content of version 2.0 in a file of version {structure.version}", "", "version")
+
+
+@rule("XML-007", severity=INFO, basis=SHOULD, source="SSP 2.0 §6, §7, §8")
+def usual_ending(file: File) -> Iterator[Finding]:
+    """Parameter sets, mappings and signal dictionaries have the endings .ssv, .ssm and .ssb.
+
+    People and tools recognize them by that; what they are is decided by the media type of the reference.
+
+    Fix: rename the file, and the references to it.
+    """
+    ending = _ENDINGS.get(_local_name(file.expected.qualified_name))
+    if ending and _is_expected(file) and not file.name.lower().endswith(ending):
+        yield Finding(_root(file), f"the file is a {_local(_root(file))}, usually named *{ending}")
+
+
+@rule("XML-012", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.1, §6.1; the schema admits an empty name")
+def named_documents(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
+    """The name of a system structure or parameter set is not blank.
+
+    Users choose variants by that name.
+
+    Fix: name it for what it describes.
+    """
+    if isinstance(root, ssd.SystemStructureDescription | ssv.ParameterSet) and not root.name.strip():
+        yield Finding(root, "the name is blank", "", "name")
+
+
+def _root(file: File) -> Element:
+    assert file.document is not None  # a file without a tree is a subject of the rules over `Unreadable`
+    return file.document.root
+
+
+def _is_expected(file: File) -> bool:
+    return isinstance(_root(file), file.expected)
+
+
+def _local(element: Element) -> str:
+    return _local_name(element.tag)
+
+
+def _local_name(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _violations(file: File, code: str) -> Iterator[Finding]:
+    """What the schema found and is said under this code."""
+    if file.violations and _is_expected(file):
+        for violation in _by_code(file).get(code, ()):
+            advice = 'write version="2.0"' if code == "VER-002" else ""
+            yield Finding(violation.element, violation.message, advice, violation.attribute)
+
+
+@lru_cache(maxsize=4)
+def _by_code(file: File) -> dict[str, list[SchemaFinding]]:
+    """The violations of the schema, each under the most telling code."""
+    newer = set()
+    if file.version == "1.0":
+        still = {(other.element, other.attribute) for other in schema_findings(_root(file), "2.0")}
+        newer = {(one.element, one.attribute) for one in file.violations} - still
+    found = defaultdict(list)
+    for violation in file.violations:
+        feature_of_2 = violation.part is Part.DOCUMENT and (violation.element, violation.attribute) in newer
+        found["VER-002" if feature_of_2 else _code(violation)].append(violation)
+    return found
+
+
+def _code(violation: SchemaFinding) -> str:
+    element, attribute = violation.element, violation.attribute
+    if not attribute and _in_wrong_namespace(element):
+        return "XML-008"
+    if attribute == "id":
+        return "ID-001"
+    if attribute == "name" and not element.get("name") and isinstance(element, ssd.SystemElement):
+        return "SSD-ELEM-001"
+    return {Part.INLINE: "XML-005", Part.INLINE_METADATA: "XML-006"}.get(violation.part, "XML-004")
+
+
+def _in_wrong_namespace(element: Element) -> bool:
+    """Whether SSP has no such element, but one of this name in another of its namespaces."""
+    known = {kind.qualified_name for kind in _kinds(Element)}
+    others = {f"{{{uri}}}{_local(element)}" for uri in NSMAP.values()}
+    return element.tag not in known and bool(known & others)
+
+
+def _kinds(kind: type[Element]) -> Iterator[type[Element]]:
+    for narrower in kind.__subclasses__():
+        yield narrower
+        yield from _kinds(narrower)
