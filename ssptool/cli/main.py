@@ -3,9 +3,11 @@
 import os
 import sys
 import traceback
+from typing import Annotated
 
 import typer
 
+import ssptool
 from ssptool.cli.console import complain
 from ssptool.cli.graph import graph_command
 from ssptool.cli.info import info_command
@@ -28,22 +30,31 @@ app.command("run")(run_command)
 app.command("info")(info_command)
 
 
-@app.callback()
-def common(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True),
-    debug: bool = typer.Option(False, "--debug", help="Show Python's traceback when something goes wrong."),
-) -> None:
-    if version:
-        import ssptool
-
+def _show_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"ssptool {ssptool.__version__}")
         raise typer.Exit
-    if debug:
+
+
+def _debug(wanted: bool) -> None:
+    if wanted:
         os.environ["SSPTOOL_DEBUG"] = "1"
 
 
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show Python's traceback when something goes wrong.", callback=_debug)
+    ] = False,
+) -> None:
+    """Options that stand before the command."""
+
+
 def main() -> None:
-    """Run the command; whatever goes wrong reaches the user as a sentence, and the caller as an exit status."""
+    """Run the command. Whatever goes wrong reaches the user as a sentence, and the caller as an exit status."""
     try:
         app()
     except KeyboardInterrupt:

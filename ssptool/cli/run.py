@@ -44,7 +44,10 @@ def run_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="FILE.csv", help="Where to write the results; else NAME.csv of the system."
+            "--output",
+            "-o",
+            metavar="FILE.csv",
+            help="Where to write the results; else the system's file name with .csv, here.",
         ),
     ] = None,
     plot: Annotated[
@@ -65,7 +68,7 @@ def run_command(
             parameters=parameters or [],
             overrides=parse_overrides(set),
             settings=settings,
-            output=output,
+            output=output or Path(system.resolve().stem).with_suffix(".csv"),
             progress=progress,
         )
     typer.echo(result_text(result))

@@ -1,7 +1,7 @@
 """Signals over time, one panel per unit."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def check_plot_name(path: Path) -> None:
-    """Raise ValueError if the ending of `path` names no picture format: better before a long run than after it."""
+    """Raise ValueError if the ending of `path` names no picture format: better before a long run than after."""
     if path.suffix.lower() not in FORMATS:
         raise ValueError(
             f"{path}: a plot is written as {', '.join(FORMATS)}, not as {path.suffix or 'a file without ending'}"
@@ -77,8 +77,17 @@ def _figure(panels: int) -> Any:
     return Figure(figsize=(9.0, 1.2 + 1.9 * panels), dpi=120, layout="constrained")
 
 
-def _draw_panel(axis: Any, t: NDArray[np.float64], curves: Sequence[Curve], unit: str) -> None:
+def _merged(curves: Sequence[Curve]) -> Iterator[Curve]:
+    """Curves with the same values as one with all their labels: a wire's two ends would hide each other."""
+    by_values: dict[bytes, list[Curve]] = {}
     for curve in curves:
+        by_values.setdefault(curve.values.tobytes(), []).append(curve)
+    for same in by_values.values():
+        yield replace(same[0], label=" = ".join(curve.label for curve in same))
+
+
+def _draw_panel(axis: Any, t: NDArray[np.float64], curves: Sequence[Curve], unit: str) -> None:
+    for curve in _merged(curves):
         axis.plot(t, curve.values, label=curve.label, linewidth=1.3)
     axis.set_ylabel(f"[{unit}]" if unit else "[-]")
     axis.grid(visible=True, alpha=0.3)

@@ -75,7 +75,10 @@ def test_convergence_order_of_coupling(settings, order, variant):
 
     steps = [0.01, 0.005]
     errors = [
-        error_of(ssptool.simulate(SYSTEM, variant=variant, settings=replace(settings, step_size=h, stop_time=2.0)), DualMass())
+        error_of(
+            ssptool.simulate(SYSTEM, variant=variant, settings=replace(settings, step_size=h, stop_time=2.0)),
+            DualMass(),
+        )
         for h in steps
     ]
     assert np.log2(errors[0] / errors[1]) == approx(order, abs=0.15)

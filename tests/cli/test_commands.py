@@ -1,0 +1,212 @@
+"""The commands as a user meets them: what they print, what they write, how they exit."""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from ssptool.cli.main import main
+
+SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+
+
+@pytest.fixture
+def ssptool(monkeypatch, capsys, tmp_path):
+    """Run the command in an empty folder; gives (exit status, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        printed = capsys.readouterr()
+        return int(ending.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def broken(tmp_path) -> Path:
+    """A copy of the system with an unknown connector in its first connection."""
+    copy = Path(shutil.copytree(SYSTEM, tmp_path / "broken"))
+    structure = copy / "SystemStructure.ssd"
+    text = structure.read_text(encoding="utf-8")
+    structure.write_text(text.replace('startConnector="x1"', 'startConnector="y1"', 1), encoding="utf-8")
+    return copy
+
+
+def test_run_writes_results_with_time_first_and_full_names(ssptool, tmp_path):
+    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--output", tmp_path / "r.csv")
+    assert status == 0
+    with (tmp_path / "r.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    names = {f"System{number}.{name}" for number in (1, 2) for name in ("F", "x1", "v1", "a1")}
+    assert rows[0][0] == "time"
+    assert set(rows[0][1:]) == names
+    assert len(rows) == 12
+    for word in ("initialization", "algebraic loop", "newton", "residual", "steps", "real time", "r.csv"):
+        assert word in out.lower()
+
+
+def test_run_without_flags_names_the_results_after_the_system(ssptool, tmp_path):
+    status, out, _ = ssptool("run", SYSTEM)
+    assert status == 0
+    assert (tmp_path / "dual_mass_oscillator.csv").exists()
+    assert "dual_mass_oscillator.csv" in out
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_run_draws_a_plot(ssptool, tmp_path, ending):
+    plot = tmp_path / f"plot.{ending}"
+    status, _, _ = ssptool("run", SYSTEM, "--stop-time", 0.1, "--plot", plot)
+    assert status == 0
+    start = plot.read_bytes()[:8]
+    assert start == b"\x89PNG\r\n\x1a\n" if ending == "png" else b"<?xml" in start
+
+
+def test_run_refuses_a_picture_format_that_it_cannot_write_before_running(ssptool, tmp_path):
+    status, _, err = ssptool("run", SYSTEM, "--plot", "plot.bmp")
+    assert (status, list(tmp_path.glob("*.csv"))) == (2, [])
+    assert ".png" in err
+
+
+FLAGS = [
+    ["--master", "jacobi", "--input", "hold"],
+    ["--master", "jacobi", "--input", "extrapolate", "--input-order", 2],
+    ["--master", "gauss-seidel", "--step-size", 1e-4],
+    *(["--master", "iterated", "--acceleration", name] for name in ("none", "constant", "aitken", "anderson")),
+    ["--master", "iterated", "--tolerance", 1e-10, "--input-order", 2],
+    ["--init", "newton"],
+    ["--init", "fixed-point"],
+    ["--set", "System1.m1=2", "--set", "System2.c3=0"],
+    ["--parameters", SYSTEM / "resources" / "heavy_flange.ssv"],
+    ["--variant", "DualMassOscillatorFMI3"],
+    ["--variant", "Mixed.ssd"],
+]
+
+
+@pytest.mark.parametrize("flags", FLAGS, ids=lambda flags: " ".join(Path(str(flag)).name for flag in flags))
+def test_run_takes_every_flag(ssptool, flags):
+    status, out, err = ssptool("run", SYSTEM, "--stop-time", 0.05, *flags)
+    assert (status, err) == (0, "")
+    assert "completed" in out
+
+
+WRONG_USE = [
+    (["--step-size", -1], "step"),
+    (["--step-size", 0.3, "--stop-time", 1], "step"),
+    (["--stop-time", -1], "stop"),
+    (["--set", "System1.m1"], "NAME=VALUE"),
+    (["--set", "System1.m1=heavy"], "heavy"),
+    (["--set", "System1.mm1=2"], "System1.m1"),
+    (["--parameters", "missing.ssv"], "missing.ssv"),
+    (["--variant", "Nothing"], "DualMassOscillator"),
+    (["--master", "jacobi", "--input", "interpolate"], "iterated"),
+    (["--master", "no-such"], "jacobi"),
+    (["--output", "no/such/folder/r.csv"], "no/such/folder"),
+]
+
+
+@pytest.mark.parametrize(("flags", "hint"), WRONG_USE, ids=lambda value: value if isinstance(value, str) else None)
+def test_wrong_use_is_explained(ssptool, flags, hint):
+    status, out, err = ssptool("run", SYSTEM, *flags)
+    assert status in (1, 2)
+    assert hint in out + err
+    assert "Traceback" not in out + err
+    assert "internal error" not in err
+
+
+@pytest.mark.parametrize("command", ["validate", "graph", "plan", "run", "info"])
+def test_a_missing_file_is_wrong_usage(ssptool, command):
+    status, _, err = ssptool(command, "nowhere.ssp")
+    assert status == 2
+    assert "nowhere.ssp" in err
+
+
+@pytest.mark.parametrize("command", ["graph", "plan", "run"])
+def test_a_system_with_errors_is_refused_with_the_report(ssptool, broken, command, tmp_path):
+    status, out, err = ssptool(command, broken)
+    assert status == 1
+    assert "SSD-CONN-002" in out + err
+    assert "SystemStructure.ssd:" in out + err
+    assert list(tmp_path.glob("*.csv")) == []
+
+
+def test_run_refuses_a_system_with_errors_before_loading_any_binary(ssptool, broken, monkeypatch):
+    monkeypatch.setattr("ctypes.CDLL.__init__", lambda *_: pytest.fail("a binary was loaded"))
+    assert ssptool("run", broken)[0] == 1
+
+
+def test_validate_finds_nothing_above_info_in_the_example(ssptool):
+    status, out, _ = ssptool("validate", SYSTEM, "--format", "json")
+    severities = [finding["severity"] for finding in json.loads(out)["diagnostics"]]
+    assert status == 0
+    assert not {"error", "warning"} & set(severities)
+
+
+def test_validate_reports_in_text_and_json(ssptool, broken):
+    status, text, _ = ssptool("validate", broken)
+    assert status == 1
+    assert "SSD-CONN-002" in text
+    assert "SystemStructure.ssd:" in text
+    status, out, _ = ssptool("validate", broken, "--format", "json")
+    finding = next(one for one in json.loads(out)["diagnostics"] if one["code"] == "SSD-CONN-002")
+    assert status == 1
+    assert 'startConnector="y1"' in (broken / "SystemStructure.ssd").read_text().splitlines()[finding["line"] - 1]
+
+
+def test_graph_text_shows_cycle_loop_and_order(ssptool):
+    status, out, _ = ssptool("graph", SYSTEM)
+    assert status == 0
+    for part in (
+        "System1 ⇄ System2",
+        "algebraic loop {System1.a1, System2.F}",
+        "System2.F depends on System2.a1",
+        "System1.a1 depends on System1.F",
+        "System1.x1 → System2.x1",
+        "Evaluation order",
+    ):
+        assert part in out
+
+
+def test_graph_json_dot_and_svg_are_well_formed(ssptool):
+    content = json.loads(ssptool("graph", SYSTEM, "--format", "json")[1])
+    assert content["cycles"][0]["algebraicLoops"][0]["outputs"] == ["System1.a1", "System2.F"]
+    dot = ssptool("graph", SYSTEM, "--format", "dot")[1]
+    assert dot.startswith("digraph")
+    assert dot.count("{") == dot.count("}")
+    svg = etree.fromstring(ssptool("graph", SYSTEM, "--format", "svg")[1].encode())
+    texts = {node.text for node in svg.iter("{http://www.w3.org/2000/svg}text")}
+    assert {"System1", "System2", "a1", "F"} <= texts
+
+
+def test_graph_without_loop_says_why(ssptool):
+    out = ssptool("graph", SYSTEM, "--variant", "DualMassOscillatorNoFlange")[1]
+    assert "no algebraic loop" in out
+    assert "System2.F does not depend on System2.a1" in out
+
+
+def test_plan_names_choices_and_calls(ssptool):
+    status, out, _ = ssptool("plan", SYSTEM)
+    assert status == 0
+    for part in ("master", "default experiment", "System1.fmu", "m1 = 1.0", "solve the algebraic loop", "macro steps"):
+        assert part in out
+
+
+def test_info_lists_components_and_variants(ssptool):
+    status, out, _ = ssptool("info", SYSTEM)
+    assert status == 0
+    for part in ("System1", "FMI 2.0", "CoSimulation", "DualMassOscillatorFMI3", "0 s … 10 s"):
+        assert part in out
+    assert json.loads(ssptool("info", SYSTEM, "--format", "json")[1])["wires"] == 4
+
+
+def test_the_installed_command_runs():
+    command = Path(sys.executable).parent / "ssptool"
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("ssptool ")
