@@ -1,0 +1,325 @@
+"""Binaries: refused before anything is loaded, loaded, instantiated, and read and written in all types."""
+
+import math
+import os
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import fmpy
+import numpy as np
+import pytest
+
+from ssptool.engine.kernel.interface import FUNCTIONS
+from ssptool.fmu.binary import (
+    FmiError,
+    MissingBinary,
+    UnloadableBinary,
+    UnsupportedFmu,
+    load,
+)
+from ssptool.fmu.description import UnreadableFmu, read_description
+from tests.fmu.typed_fmu import PLATFORM, build_library, build_shared, write_fmu
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    return build_library(tmp_path_factory.mktemp("typed"))
+
+
+@pytest.fixture(params=[2, 3], ids=["fmi2", "fmi3"])
+def version(request):
+    return request.param
+
+
+@pytest.fixture
+def fmu(tmp_path, library, version):
+    return write_fmu(tmp_path / "typed.fmu", version, library)
+
+
+@pytest.fixture
+def fmi3_fmu(tmp_path, library):
+    return write_fmu(tmp_path / "typed3.fmu", 3, library)
+
+
+@pytest.fixture
+def binary(fmu):
+    with load(fmu, read_description(fmu)) as binary:
+        yield binary
+
+
+@pytest.fixture
+def instance(binary):
+    return binary.instantiate("A.B")
+
+
+# -- values ----------------------------------------------------------------------------------------------------
+
+FMI2_VALUES = {
+    "Real0": -1.5e300,
+    "Real1": 5e-324,
+    "Integer0": 2**31 - 1,
+    "Integer1": -(2**31),
+    "Boolean0": True,
+    "String0": "Größe ½",
+    "Enumeration0": 2,
+}
+FMI3_VALUES = {
+    "Float64_0": math.pi,
+    "Float32_0": float(np.float32(0.1)),
+    **{f"Int{bits}_0": -(2 ** (bits - 1)) for bits in (8, 16, 32, 64)},
+    **{f"UInt{bits}_0": 2**bits - 1 for bits in (8, 16, 32, 64)},
+    "Boolean_0": True,
+    "String_0": "Größe ½",
+    "Binary_0": b"\x00\xff\x00",
+    "Enumeration_0": 2,
+}
+VALUES = {2: FMI2_VALUES, 3: {name.replace("_", ""): value for name, value in FMI3_VALUES.items()}}
+
+
+def test_every_type_keeps_its_extreme_values(instance, version):
+    """Largest integers of 64 bits and strings would not survive a trip through double."""
+    values = VALUES[version]
+    instance.set(values)
+    read = instance.get(values)
+    assert read == values
+    assert {name: type(value) for name, value in read.items()} == {n: type(v) for n, v in values.items()}
+    assert list(read) == list(values)
+
+
+def test_instances_of_one_binary_are_independent(binary):
+    first, second = binary.instantiate("first"), binary.instantiate("second")
+    first.set({"Integer0": 1})
+    second.set({"Integer0": 2})
+    assert (first.get(["Integer0"]), second.get(["Integer0"])) == ({"Integer0": 1}, {"Integer0": 2})
+    assert first.component != second.component
+    first.free()
+    assert second.get(["Integer0"]) == {"Integer0": 2}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("Integer0", 1.0), ("Integer0", True), ("Boolean0", 1), ("String0", b"x"), ("start", "1.0"), ("start", True)],
+)
+def test_a_value_of_another_type_is_refused(instance, name, value):
+    with pytest.raises(TypeError, match=name):
+        instance.set({name: value})
+
+
+@pytest.mark.parametrize("value", [2**31, -(2**31) - 1])
+def test_an_integer_out_of_range_is_refused_instead_of_wrapped(instance, value):
+    with pytest.raises(OverflowError, match=f"Integer0 = {value}"):
+        instance.set({"Integer0": value})
+
+
+def test_a_variable_that_does_not_exist_is_named(instance):
+    with pytest.raises(KeyError, match=r"A\.B.*nonsense"):
+        instance.get(["nonsense"])
+
+
+@pytest.mark.parametrize("name", ["array", "clock"])
+def test_what_is_not_supported_is_refused_by_name(fmi3_fmu, name):
+    with load(fmi3_fmu, read_description(fmi3_fmu)) as binary, pytest.raises(TypeError, match=name):
+        binary.instantiate("A").get([name])
+
+
+# -- life ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("stop", "tolerance"), [(10.0, 1e-6), (None, None)])
+def test_the_experiment_reaches_the_fmu(instance, stop, tolerance):
+    instance.enter_initialization(1.5, stop, tolerance)
+    told = instance.get(["start", "stop_defined", "tolerance_defined", "stop", "tolerance"])
+    assert (told["start"], told["stop_defined"], told["tolerance_defined"]) == (1.5, stop is not None, stop is not None)
+    if stop is not None:
+        assert (told["stop"], told["tolerance"]) == (stop, tolerance)
+
+
+def test_the_callback_and_its_environment_reach_an_fmi3_fmu(fmi3_fmu):
+    with load(fmi3_fmu, read_description(fmi3_fmu)) as binary:
+        instance = binary.instantiate(
+            "A", environment=0xABC0, intermediate_update=0xDEF0, required_inputs=["Float640", "Int80"]
+        )
+        told = instance.get(["environment", "callback", "required"])
+        assert told == {"environment": 0xABC0, "callback": 0xDEF0, "required": 102}  # references 1 and 2
+        plain = binary.instantiate("B").get(["environment", "callback", "required"])
+        assert plain == {"environment": 0, "callback": 0, "required": 0}
+
+
+def test_the_function_table_has_what_a_kernel_needs(instance, version):
+    addresses = [instance.functions[name] for name in FUNCTIONS[version]]
+    assert all(addresses)
+    assert len(set(addresses)) == len(addresses)
+
+
+def test_the_unpacked_files_are_private_and_removed(fmu):
+    description = read_description(fmu)
+    first, second = load(fmu, description), load(fmu, description)
+    assert first.folder != second.folder
+    assert (first.folder / "resources/data.txt").read_text() == "data"
+    first.instantiate("A")
+    for binary in (first, second):
+        binary.close()
+        binary.close()
+        assert not binary.folder.exists()
+
+
+def test_an_unpacked_folder_is_used_as_it_is(fmu, tmp_path):
+    folder = tmp_path / "unpacked"
+    fmpy.extract(fmu, folder)
+    with load(folder, read_description(folder)) as binary:
+        binary.instantiate("A").set({"Integer0": 1})
+    assert (folder / "modelDescription.xml").exists()
+
+
+def test_closing_frees_the_instances(fmu):
+    with load(fmu, read_description(fmu)) as binary:
+        instance = binary.instantiate("A")
+    assert instance.messages[-1].endswith("freed")
+    with pytest.raises(ValueError, match="A: the instance was freed"):
+        instance.get(["Integer0"])
+
+
+def test_an_instance_terminates_and_frees_itself_once(binary):
+    with binary.instantiate("A") as instance:
+        instance.enter_initialization(0.0, None, None)
+        instance.exit_initialization()
+    instance.terminate()
+    instance.free()
+    assert [message for message in instance.messages if "freed" in message] == ["ok: freed"]
+
+
+# -- bad news --------------------------------------------------------------------------------------------------
+
+
+def test_a_failing_function_is_reported_with_what_the_fmu_said(instance, version):
+    with pytest.raises(FmiError) as caught:
+        instance.set({"Integer0": 13})
+    error = caught.value
+    assert (error.instance, error.status) == ("A.B", 3)
+    assert error.function == ("fmi2SetInteger" if version == 2 else "fmi3SetInt32")
+    said = "Int32 does not like 13 (0.50)" if version == 2 else "Int32 does not like it"
+    assert error.messages == (f"error (logStatus): {said}",)
+    assert said in str(error)
+    assert "returned error" in str(error)
+
+
+def test_messages_belong_to_the_instance_that_sent_them(binary):
+    first, second = binary.instantiate("first"), binary.instantiate("second")
+    second.set({"Integer0": 15})
+    assert first.messages == ()
+    assert len(second.messages) == 1
+
+
+def test_a_warning_is_no_error(instance):
+    instance.set({"Integer0": 15})
+    assert instance.messages[0].startswith("warning")
+
+
+def test_after_fatal_nothing_is_called_any_more(instance):
+    """FMI forbids even to free the instance then."""
+    with pytest.raises(FmiError, match="fatal"):
+        instance.set({"Integer0": 14})
+    instance.free()
+    assert not any("freed" in message for message in instance.messages)
+
+
+def test_a_failing_termination_does_not_hide_the_error_before(binary):
+    with pytest.raises(ZeroDivisionError), binary.instantiate("A") as instance:
+        instance.enter_initialization(0.0, None, None)
+        instance.exit_initialization()
+        instance.set({"terminated_with": 13})
+        raise ZeroDivisionError
+    assert instance.messages[-1] == "ok: freed"
+
+
+def test_a_failing_termination_is_reported(binary):
+    with pytest.raises(FmiError, match="Terminate"), binary.instantiate("A") as instance:
+        instance.enter_initialization(0.0, None, None)
+        instance.exit_initialization()
+        instance.set({"terminated_with": 13})
+    assert instance.messages[-1] == "ok: freed"
+
+
+def test_a_refused_instantiation_is_reported(fmu):
+    with load(fmu, replace(read_description(fmu), token="{other}")) as binary, pytest.raises(FmiError) as caught:
+        binary.instantiate("A")
+    assert caught.value.function.startswith("fmi")
+    assert "wrong" in caught.value.messages[0]
+
+
+def test_a_missing_binary_is_reported_with_what_there_is(tmp_path, library, version):
+    fmu = write_fmu(tmp_path / "other.fmu", version, library, platform="other-platform")
+    before = set(Path(os.environ.get("TMPDIR", "/tmp")).glob("ssptool-*"))
+    with pytest.raises(MissingBinary) as caught:
+        load(fmu, read_description(fmu))
+    assert caught.value.present == ("other-platform",)
+    assert caught.value.wanted == f"binaries/{PLATFORM[version]}/typed{fmpy.sharedLibraryExtension}"
+    assert "other-platform" in str(caught.value)
+    assert set(Path(os.environ.get("TMPDIR", "/tmp")).glob("ssptool-*")) <= before
+
+
+def test_an_fmu_without_binaries_says_so(tmp_path, version):
+    fmu = write_fmu(tmp_path / "none.fmu", version, None)
+    with pytest.raises(MissingBinary, match="no binaries at all"):
+        load(fmu, read_description(fmu))
+
+
+def test_a_library_under_another_name_is_missing_too(fmu, version):
+    description = read_description(fmu)
+    renamed = replace(description, co_simulation=replace(description.co_simulation, model_identifier="other"))
+    with pytest.raises(MissingBinary) as caught:
+        load(fmu, renamed)
+    assert caught.value.present == (PLATFORM[version],)
+
+
+def test_other_kinds_of_fmus_are_refused_by_name(fmu):
+    description = read_description(fmu)
+    with pytest.raises(UnsupportedFmu, match=r"FMI 1\.0"):
+        load(fmu, replace(description, fmi_version="1.0"))
+    without = replace(description, co_simulation=None)
+    with pytest.raises(UnsupportedFmu, match="offers model exchange, but no co-simulation"):
+        load(fmu, replace(without, model_exchange=description.co_simulation))
+    with pytest.raises(UnsupportedFmu, match="offers scheduled execution, but"):
+        load(fmu, replace(without, scheduled_execution=True))
+
+
+def test_only_one_instance_where_the_fmu_allows_only_one(fmu):
+    description = read_description(fmu)
+    once = replace(description, co_simulation=replace(description.co_simulation, once_per_process=True))
+    with load(fmu, once) as binary:
+        binary.instantiate("first")
+        with pytest.raises(UnsupportedFmu, match="canBeInstantiatedOnlyOncePerProcess"):
+            binary.instantiate("second")
+
+
+def test_a_broken_library_is_reported_and_the_working_directory_stays(tmp_path, version):
+    fmu = write_fmu(tmp_path / "broken.fmu", version, b"this is no library")
+    here = Path.cwd()
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match="broken"):
+        binary.instantiate("A")
+    assert Path.cwd() == here
+
+
+def test_a_library_without_the_functions_of_fmi_is_reported(tmp_path, version):
+    source = tmp_path / "empty.c"
+    source.write_text("int nothing;")
+    compiled = build_shared(tmp_path / "empty.so", source)
+    fmu = write_fmu(tmp_path / "other.fmu", version, compiled)
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match=f"fmi{version}"):
+        binary.instantiate("A")
+
+
+def test_an_archive_that_leads_out_of_its_folder_is_refused(fmu):
+    with zipfile.ZipFile(fmu, "a") as archive:
+        archive.writestr("/escape.txt", "x")
+    with pytest.raises(UnreadableFmu, match="Illegal path"):
+        load(fmu, read_description(fmu))
+
+
+def test_a_truncated_archive_is_reported(fmu, tmp_path):
+    description = read_description(fmu)
+    broken = tmp_path / "truncated.fmu"
+    broken.write_bytes(fmu.read_bytes()[:500])
+    with pytest.raises(UnreadableFmu, match="truncated"):
+        load(broken, description)
