@@ -126,7 +126,7 @@ class Archive:
         return uri.resolve(document_name, reference)
 
     def save(self, path: Path | str | None = None) -> None:
-        """Write everything, edits included, to an `.ssp`, a folder (no suffix) or, a lone `.ssd`, to an `.ssd`.
+        """Write everything, edits included, to an `.ssp` or a folder (no suffix); of a lone `.ssd` that file alone.
 
         A file appears complete or not at all. Entries that were not edited keep their bytes and their order; equal
         archives give equal files. Without `path`, or onto itself, a folder gets the edited documents only.
@@ -136,18 +136,22 @@ class Archive:
         FileExistsError
             `path` is another folder that is not empty.
         ValueError
-            An archive is to become a lone `.ssd`.
+            An archive is to become a lone `.ssd`, or the reverse.
         """
         target = Path(path) if path is not None else self.path
-        if target.suffix.lower() == ".ssd":
+        if self._is_lone or target.suffix.lower() == ".ssd":
             self._save_lone(target)
         elif target.is_dir() or not target.suffix:
             self._save_folder(target)
         else:
             self._save_zip(target)
 
+    @property
+    def _is_lone(self) -> bool:
+        return isinstance(self._entries, FolderEntries) and self._entries.lone is not None
+
     def _variant_names(self) -> list[str]:
-        if self.default != DEFAULT_STRUCTURE:
+        if self._is_lone:
             return [self.default]
         at_root = (name for name in self.names() if "/" not in name and name.lower().endswith(".ssd"))
         return sorted(at_root, key=lambda name: (name != self.default, name))
@@ -175,8 +179,10 @@ class Archive:
         return self.read(name) if document is None else document.to_bytes()
 
     def _save_lone(self, target: Path) -> None:
-        if self.path.suffix.lower() != ".ssd":
+        if not self._is_lone:
             raise ValueError(f"{self.path} has more than one file and cannot be saved as {target.name}")
+        if target.suffix.lower() != ".ssd":
+            raise ValueError(f"{self.path} is a lone file, and may need others: open the folder to save that")
         with _replacing(target) as file:
             file.write(self._content(self.default))
 

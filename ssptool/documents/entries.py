@@ -7,6 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -55,13 +56,13 @@ class FolderEntries:
 
     def __init__(self, base: Path, lone: str | None = None) -> None:
         self._base = base
-        self._lone = lone
+        self.lone = lone
 
     def names(self) -> tuple[str, ...]:
-        if self._lone is None:
+        if self.lone is None:
             return tuple(sorted(self._below(self._base)))
         below = (name for folder in STANDARD_FOLDERS for name in self._below(self._base / folder))
-        return (self._lone, *sorted(below))
+        return (self.lone, *sorted(below))
 
     def has(self, name: str) -> bool:
         return unsafe(name) is None and (self._base / name).is_file()
@@ -93,11 +94,11 @@ class ZipEntries:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as problem:
             raise InvalidDocument(_unreadable(path.name, str(problem))) from None
-        self._infos = {info.filename: info for info in self._zip.infolist() if not info.is_dir()}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
         if problems := tuple(_problems(path.name, self._zip.infolist(), limits)):
             self._zip.close()
             raise InvalidDocument(*problems)
+        self._infos = {info.filename: info for info in self._zip.infolist() if not info.is_dir()}
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._infos)
@@ -144,6 +145,9 @@ def _problems(file: str, infos: list[zipfile.ZipInfo], limits: Limits) -> Iterat
     for name, count in Counter(info.filename for info in infos).items():
         if count > 1:
             yield error("PKG-021", Position(name), f"{count} entries have this name", "keep one of them")
+    names = {info.orig_filename for info in infos}
+    for name in sorted(names.intersection(chain.from_iterable(map(_parents, names)))):
+        yield error("PKG-021", Position(name), "this is the name of a file and of a folder", "rename one of them")
     for info in infos:
         # zipfile cuts names at a zero byte and knows no other encryption than that of flag bit 0.
         name = info.orig_filename
@@ -161,6 +165,12 @@ def _problems(file: str, infos: list[zipfile.ZipInfo], limits: Limits) -> Iterat
         elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             message = f"compressed by method {info.compress_type}; SSP allows 0 (stored) and 8 (deflated)"
             yield error("PKG-002", Position(name), message, "pack again with plain zip compression")
+
+
+def _parents(name: str) -> Iterator[str]:
+    """The folders in which an entry stands, without the slash that marks the entry of a folder itself."""
+    parts = name.rstrip("/").split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
 
 
 def _exceeded(file: str, infos: list[zipfile.ZipInfo], limits: Limits) -> Iterator[Diagnostic]:
