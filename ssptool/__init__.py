@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ssptool.api import REPORT_RENDERERS as REPORT_RENDERERS
     from ssptool.api import InvalidSystem as InvalidSystem
     from ssptool.api import Settings as Settings
+    from ssptool.api import call_sequence as call_sequence
     from ssptool.api import check_plot_name as check_plot_name
     from ssptool.api import flatten as flatten
     from ssptool.api import graph as graph
@@ -32,6 +33,7 @@ __all__ = [
     "REPORT_RENDERERS",
     "InvalidSystem",
     "Settings",
+    "call_sequence",
     "check_plot_name",
     "flatten",
     "graph",

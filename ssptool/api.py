@@ -17,6 +17,7 @@ from ssptool.draw.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.draw.inventory import INVENTORY_RENDERERS as INVENTORY_RENDERERS
 from ssptool.draw.plot import Curve, plot_signals
 from ssptool.draw.plot import check_plot_name as check_plot_name
+from ssptool.engine.call_sequence import call_sequence as call_sequence
 from ssptool.engine.plan import Plan, make_plan
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import Result, run
@@ -26,10 +27,11 @@ from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, take_inventory
 from ssptool.network.network import Network
 from ssptool.network.system_graph import SystemGraph, analyze
-from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
+from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.report import Report
 from ssptool.rules.runner import check, check_path
 
+REPORT_RENDERERS = RENDERERS
 NO_OVERRIDES: Mapping[str, str] = {}
 
 
@@ -37,7 +39,9 @@ class InvalidSystem(Exception):
     """The system has errors, so it is not run; `report` says which."""
 
     def __init__(self, report: Report) -> None:
-        super().__init__(REPORT_RENDERERS["text"](report))
+        count = len(report.errors)
+        what = f"{count} errors" if count > 1 else "an error"
+        super().__init__(f"{report.subject} has {what} and is not run\n\n{RENDERERS['text'](report)}")
         self.report = report
 
 

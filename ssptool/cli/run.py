@@ -74,5 +74,5 @@ def run_command(
     typer.echo(result_text(result))
     if plot is not None:
         ssptool.plot(result.trace, plot, title=result.name)
-        typer.echo(f"plot      {plot}")
+        typer.echo(f"{'plot':<16}{plot}")
     raise typer.Exit(0 if result.ok else 1)

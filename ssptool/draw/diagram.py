@@ -54,7 +54,7 @@ def draw(columns: Sequence[Sequence[Box]], lines: Sequence[Line], marked_inner: 
     height = bottom + LANE * (len(backward) + 1) + MARGIN
     root = etree.Element(
         "svg",
-        nsmap={None: SVG},
+        nsmap={None: SVG},  # type: ignore[dict-item]  # lxml takes None for the default namespace
         viewBox=f"0 0 {right:g} {height:g}",
         width=f"{right:g}",
         height=f"{height:g}",

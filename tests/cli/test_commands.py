@@ -194,7 +194,15 @@ def test_graph_without_loop_says_why(ssptool):
 def test_plan_names_choices_and_calls(ssptool):
     status, out, _ = ssptool("plan", SYSTEM)
     assert status == 0
-    for part in ("master", "default experiment", "System1.fmu", "m1 = 1.0", "solve the algebraic loop", "macro steps"):
+    for part in (
+        "master",
+        "default experiment",
+        "System1.fmu",
+        "m1 = 1.0",
+        "enter initialization mode",
+        "solve the algebraic loop",
+        "macro steps",
+    ):
         assert part in out
 
 

@@ -31,7 +31,7 @@ def row_residual(trace, m1: float = 1.0, k1: float = 10.0, c1: float = 0.2) -> f
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_run_without_settings_is_right_from_start_to_end(variant):
-    """1e-6 m over 10 s at 1e-3 s is what second-order coupling gives; initial values and rows are exact to round-off."""
+    """1e-6 m over 10 s at 1e-3 s is what second-order coupling gives; start and rows are exact to round-off."""
     result = ssptool.simulate(SYSTEM, variant=variant)
     trace = result.trace
     assert result.ok
