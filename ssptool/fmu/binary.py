@@ -131,9 +131,13 @@ class FmuInstance(ABC):
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
 
+    def note(self, status: int) -> None:
+        """A kernel got this status from a call of its own; after fatal nothing is called any more."""
+        self._fatal = self._fatal or status == FATAL
+
     def terminate(self) -> None:
         """Leave step mode; does nothing before initialization has ended, or the second time."""
-        if self._initialized and not self._freed:
+        if self._initialized and not self._freed and not self._fatal:
             self._initialized = False
             with self._checked():
                 self._slave.terminate()

@@ -224,6 +224,15 @@ def test_after_fatal_nothing_is_called_any_more(instance):
     assert not any("freed" in message for message in instance.messages)
 
 
+def test_after_fatal_from_a_kernel_nothing_is_called_any_more(binary):
+    with binary.instantiate("A") as instance:
+        instance.enter_initialization(0.0, None, None)
+        instance.exit_initialization()
+        instance.set({"terminated_with": 13})
+        instance.note(4)
+    assert instance.messages == ()
+
+
 def test_a_failing_termination_does_not_hide_the_error_before(binary):
     with pytest.raises(ZeroDivisionError), binary.instantiate("A") as instance:
         instance.enter_initialization(0.0, None, None)
