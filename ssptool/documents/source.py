@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import cast
 from weakref import ref
-from xml.sax.saxutils import escape
 
 from lxml import etree
 
@@ -26,6 +25,7 @@ from ssptool.documents.tags import (
     declaration,
     edited_tag,
     element_name,
+    escaped,
     find_tags,
     quoted,
     tag_name,
@@ -181,7 +181,7 @@ class _Writing:
         return self._text(node.tail)
 
     def _text(self, text: str | None) -> bytes:
-        return escape(text or "", {"\r": "&#13;"}).replace("\n", self._line_end).encode()
+        return escaped(text or "").replace("\n", self._line_end).encode()
 
 
 def _top(root: etree._Element) -> Iterator[etree._Element]:

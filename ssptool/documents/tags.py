@@ -4,7 +4,6 @@ import re
 from array import array
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from xml.sax.saxutils import escape
 
 from lxml import etree
 
@@ -17,7 +16,13 @@ _TOKEN = re.compile(rb"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?:[^>"']|"[^
 _NO_NODE = re.compile(rb"<!\[CDATA\[|<\?xml\s")
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')""")
 _NAME = re.compile(rb"<[^\s/>]+")
-_REFERENCES = {"\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+# A parser would turn white space in attributes to spaces, and lone carriage returns to line breaks.
+_IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_IN_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+_IN_QUOTES = {
+    '"': str.maketrans({**_IN_ATTRIBUTE, '"': "&quot;"}),
+    "'": str.maketrans({**_IN_ATTRIBUTE, "'": "&apos;"}),
+}
 
 
 def _offsets() -> "array[int]":
@@ -138,8 +143,12 @@ def element_name(node: etree._Element, scope: Scope) -> str:
 
 def quoted(value: str, quote: str = '"') -> bytes:
     """The value of an attribute as it stands in a tag."""
-    references = {quote: "&quot;" if quote == '"' else "&apos;", **_REFERENCES}
-    return f"{quote}{escape(value, references).replace('&gt;', '>')}{quote}".encode()
+    return f"{quote}{value.translate(_IN_QUOTES[quote])}{quote}".encode()
+
+
+def escaped(text: str) -> str:
+    """Character data as it stands between tags."""
+    return text.translate(_IN_TEXT)
 
 
 def _parted(name: str) -> tuple[str, str]:
