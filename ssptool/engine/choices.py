@@ -121,7 +121,7 @@ def _whole_steps(length: float, step: float) -> int:
         nearest = length / max(steps, 1)
         raise ValueError(
             f"the interval of {length:.12g} s is not a whole number of steps of {step:.12g} s ({exact:.6g} steps); "
-            f"the nearest step size that fits is {nearest:.12g} s"
+            f"the nearest step size that fits is {nearest!r} s"
         )
     return steps
 

@@ -56,7 +56,7 @@ class Evaluation:
         self.rescues.iterations += report.solution.iterations
         if not report.ok:
             return report.failure()
-        loop.refresh()
+        loop.refresh(report.solution.x)
         return None
 
 

@@ -10,6 +10,7 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
+from ssptool.engine.loops.solution import Solution
 from ssptool.engine.settings import InitName
 from ssptool.fmu.binary import FmiError
 
@@ -125,14 +126,15 @@ class _Initialization:
 
     def _solve_for_sweeps(self, number: int) -> None:
         loop = RunningLoop(self.assembly, self.plan.loops[number])
-        self._solve(loop, InitName.AUTO)
-        self.sweep_loops[number] = loop.for_sweeps()
+        solution = self._solve(loop, InitName.AUTO)
+        self.sweep_loops[number] = loop.for_sweeps(solution.x)
 
-    def _solve(self, loop: RunningLoop, how: InitName) -> None:
+    def _solve(self, loop: RunningLoop, how: InitName) -> Solution:
         report = loop.solve(how, self.plan.interval.start)
         self.reports.append(report)
         if not report.ok:
             raise _Stopped(report.failure())
+        return report.solution
 
     def _first_point(self) -> None:
         """Outputs after initialization mode, loops included, so that the first row is consistent in

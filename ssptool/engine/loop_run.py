@@ -126,35 +126,38 @@ class RunningLoop:
         differences = FiniteDifferences(pattern)
         return [Products(self.product), differences] if self.planned.directional else [differences]
 
-    def refresh(self) -> None:
-        """Give the kernel a new chord, from the Jacobian at the present point, which must solve the loop."""
-        jacobian = self._jacobian()
-        if jacobian is not None:
-            system = jacobian - np.eye(len(self._torn))
-            if np.linalg.matrix_rank(system) == len(self._torn):
-                self._kernel.set_chord(self.index, np.ascontiguousarray(np.linalg.inv(system)))
+    def refresh(self, x: Floats) -> None:
+        """Give the kernel a new chord, from the Jacobian at the solution x."""
+        self._set_chord(self._jacobian(x))
 
-    def for_sweeps(self) -> "RunningLoop":
-        """The loop with a chord for this point, and a tolerance that rounding allows.
+    def for_sweeps(self, x: Floats) -> "RunningLoop":
+        """The loop with the chord of its solution x, and a tolerance that rounding allows.
 
         A gain of γ turns the rounding of x into a residual of γ ε x, which no iteration can remove.
         """
-        jacobian, nominal = self._jacobian(), self._domain.nominal
+        jacobian, nominal = self._jacobian(x), self._domain.nominal
+        rows = np.sum(np.abs(jacobian) * nominal / nominal[:, None], axis=1)
+        rounding = 4 * float(np.finfo(float).eps) * float(np.max(rows, initial=0.0))
         loop = self
-        if jacobian is not None:
-            rows = np.sum(np.abs(jacobian) * nominal / nominal[:, None], axis=1)
-            rounding = 4 * float(np.finfo(float).eps) * float(np.max(rows, initial=0.0))
-            if rounding > self.planned.calls.rtol:
-                calls = replace(self.planned.calls, rtol=rounding)
-                loop = RunningLoop(self._assembly, replace(self.planned, calls=calls))
-        loop.refresh()
+        if rounding > self.planned.calls.rtol:
+            calls = replace(self.planned.calls, rtol=rounding)
+            loop = RunningLoop(self._assembly, replace(self.planned, calls=calls))
+        loop._set_chord(jacobian)
         return loop
 
-    def _jacobian(self) -> Floats | None:
-        x = np.array(self._kernel.values[self._torn])
+    def _set_chord(self, jacobian: Floats) -> None:
+        system = jacobian - np.eye(len(jacobian))
+        if np.all(np.isfinite(system)) and np.linalg.matrix_rank(system) == len(system):
+            self._kernel.set_chord(self.index, np.ascontiguousarray(np.linalg.inv(system)))
+
+    def _jacobian(self, x: Floats) -> Floats:
+        """At x, where the components are left. Not at the torn slots' values: those are g(x), farther off
+        than x.
+        """
+        matrix = np.full((len(x), len(x)), np.nan)
         for source in self._jacobians():
             matrix = source.at(self, x, self(x), self._domain)
-            self(x)  # differences have left the components beside the solution
+            self(x)
             if np.all(np.isfinite(matrix)):
-                return matrix
-        return None
+                break
+        return matrix

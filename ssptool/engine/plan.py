@@ -326,8 +326,10 @@ class _Schedules:
         return tuple(groups)
 
     def _inside(self, block: Block) -> bool:
-        """Not the system's own inputs and outputs, which no component sets or computes."""
-        return bool(block.signals[0].component)
+        """Signals of components that have slots; the system's own inputs and outputs are neither set nor
+        computed.
+        """
+        return bool(block.signals[0].component) and block.signals[0] in self.table.slots
 
     def _group_order(self, cycles: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
         flow: nx.DiGraph[str] = nx.DiGraph()

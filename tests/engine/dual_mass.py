@@ -1,10 +1,7 @@
-"""The dual-mass oscillator built by hand from its FMUs, and its exact solution."""
+"""The dual-mass oscillator built by hand from its FMUs."""
 
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-from scipy.linalg import expm
 
 from ssptool.documents.diagnostics import Position
 from ssptool.engine.plan import make_plan
@@ -72,40 +69,3 @@ def oscillator(sources=None, **values):
 
 def simulate(net, *, native=None, output=None, **settings):
     return run(make_plan(net, Settings(**settings)), Folder(), native=native, output=output)
-
-
-@dataclass(frozen=True)
-class Exact:
-    """x' = A x with x = (x1, v1, x2, v2); m1 a1 = F − k1 x1 − c1 v1, F = spring 2 − m_c a1."""
-
-    m1: float = 1.0
-    k1: float = 10.0
-    c1: float = 0.2
-    m2: float = 1.0
-    k2: float = 10.0
-    c2: float = 0.5
-    k3: float = 20.0
-    c3: float = 0.3
-    m_c: float = 0.0
-
-    def states(self, t):
-        """(len(t), 4) at equidistant t."""
-        step = expm(self._matrix() * (t[1] - t[0]))
-        x = np.empty((len(t), 4))
-        x[0] = 0.0, 0.0, 0.5, 0.0
-        for k in range(1, len(t)):
-            x[k] = step @ x[k - 1]
-        return x
-
-    def _matrix(self):
-        spring2 = np.array([-self.k2, -self.c2, self.k2, self.c2])
-        # (m1 + m_c) a1 = spring2 − k1 x1 − c1 v1: the flange moves with mass 1.
-        a1 = (spring2 + np.array([-self.k1, -self.c1, 0, 0])) / (self.m1 + self.m_c)
-        a2 = (-spring2 + np.array([0, 0, -self.k3, -self.c3])) / self.m2
-        return np.array([[0, 1, 0, 0], a1, [0, 0, 0, 1], a2])
-
-    def signals(self, t):
-        x = self.states(t)
-        a1 = x @ self._matrix()[1]
-        force = self.m1 * a1 + self.k1 * x[:, 0] + self.c1 * x[:, 1]
-        return {"System1.x1": x[:, 0], "System1.v1": x[:, 1], "System1.a1": a1, "System2.F": force}

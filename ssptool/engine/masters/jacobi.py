@@ -12,7 +12,8 @@ from ssptool.engine.masters.master import Coupled, Participants, Program, Stretc
 class Jacobi:
     """Every instance steps with what all inputs were at the start of the step, held or extrapolated.
 
-    Held inputs give order 1, inputs extrapolated with order k give order k + 1.
+    Held inputs give order 1, extrapolated ones order 2: also with parabolas, because the first step, which
+    has no past, holds its inputs, and that error remains. Afterwards parabolas are the better ones.
 
     References
     ----------

@@ -1,0 +1,316 @@
+"""Plans: what is chosen, what is refused, and what a run will do. No binary is loaded here."""
+
+from dataclasses import replace
+
+import pytest
+from pytest import approx
+
+from ssptool.engine.call_sequence import call_sequence
+from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.plan import make_plan
+from ssptool.engine.settings import Settings
+from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool.network.dependencies import Stage
+from ssptool.network.network import Experiment
+from ssptool.network.network import Unsupported as UnsupportedFeature
+from ssptool.network.signals import Signal, Wire
+from tests.engine.dual_mass import FMI3, NO_FLANGE, NOWHERE, network, oscillator
+
+
+def with_interface(net, component, **flags):
+    """The network with other capabilities of one FMU."""
+    one = net.components[component]
+    fmu = replace(one.description, co_simulation=replace(one.description.co_simulation, **flags))
+    return replace(net, components=net.components | {component: replace(one, description=fmu)})
+
+
+def with_port(net, component, variable, **changes):
+    one = net.components[component]
+    ports = tuple(replace(p, **changes) if p.signal.variable == variable else p for p in one.ports)
+    return replace(net, components=net.components | {component: replace(one, ports=ports)})
+
+
+def choice(plan, setting):
+    return next((one.value, one.reason) for one in plan.choices if one.setting == setting)
+
+
+# -- masters and inputs --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sources", [None, FMI3, NO_FLANGE])
+def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(sources):
+    plan = make_plan(oscillator(sources), Settings())
+    assert isinstance(plan.master, Iterated) and isinstance(plan.master.inputs, Interpolate)
+    assert "System1, System2 feed each other" in choice(plan, "master")[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "inputs", "reason"),
+    [
+        ({"saves_state": False}, Extrapolate(), "System2 cannot save its state"),
+        ({"input_derivatives": False}, Extrapolate(), "inputs of System2 can only be held"),
+        ({"saves_state": False, "input_derivatives": False}, Extrapolate(), "System2 cannot save its state"),
+    ],
+)
+def test_what_an_fmu_lacks_decides_the_master_and_is_the_reason(flags, inputs, reason):
+    plan = make_plan(with_interface(oscillator(), "System2", **flags), Settings())
+    assert plan.master == Jacobi(inputs)
+    assert reason in choice(plan, "master")[1]
+    if "input_derivatives" in flags:
+        assert "System2: canInterpolateInputs is not set" in choice(plan, "input")[1]
+
+
+def test_inputs_are_held_if_no_fmu_can_do_better():
+    net = oscillator()
+    for name in net.components:
+        net = with_interface(net, name, input_derivatives=False)
+    plan = make_plan(net, Settings())
+    assert plan.master == Jacobi(Hold())
+
+
+def test_a_system_without_cycle_is_not_iterated():
+    plan = make_plan(network({"System1": "System1.fmu"}, []), Settings())
+    assert isinstance(plan.master, Jacobi)
+    assert choice(plan, "master")[1] == "no components feed each other"
+
+
+@pytest.mark.parametrize(
+    ("settings", "master"),
+    [
+        (Settings(master="jacobi"), Jacobi(Extrapolate())),
+        (Settings(master="jacobi", input="hold"), Jacobi(Hold())),
+        (Settings(master="jacobi", input_order=2), Jacobi(Extrapolate(2))),
+        (Settings(input="extrapolate"), Jacobi(Extrapolate())),
+        (Settings(master="gauss-seidel"), GaussSeidel(Interpolate())),
+        (Settings(master="gauss-seidel", input="hold"), GaussSeidel(Hold())),
+        (Settings(master="iterated", input="hold"), Iterated(Hold())),
+        (Settings(input_order=2), Iterated(Interpolate(2))),
+    ],
+)
+def test_what_is_asked_for_is_taken(settings, master):
+    assert make_plan(oscillator(), settings).master == master
+
+
+def test_iteration_settings_reach_the_master():
+    plan = make_plan(oscillator(), Settings(acceleration="anderson", tolerance=1e-5, max_iterations=7))
+    assert plan.master.acceleration.name == "Anderson"
+    assert (plan.master.convergence.rtol, plan.master.max_iterations) == (1e-5, 7)
+
+
+def test_what_an_fmu_lacks_for_the_master_asked_for_is_refused_with_an_alternative():
+    net = with_interface(oscillator(), "System2", saves_state=False)
+    with pytest.raises(UnsupportedByFmu) as caught:
+        make_plan(net, Settings(master="iterated"))
+    assert caught.value.component == "System2"
+    assert "saves and restores its state" in str(caught.value)
+    assert "master jacobi with extrapolated inputs" in str(caught.value)
+
+
+@pytest.mark.parametrize("flags", [{"input_derivatives": False}])
+@pytest.mark.parametrize("settings", [Settings(master="jacobi", input="extrapolate"), Settings(input="interpolate")])
+def test_inputs_that_an_fmu_cannot_follow_are_refused(flags, settings):
+    with pytest.raises(UnsupportedByFmu, match=r"component System1: input \w+ needs an FMU that follows inputs"):
+        make_plan(with_interface(oscillator(), "System1", **flags), settings)
+
+
+def test_an_fmi3_fmu_follows_only_inputs_that_it_takes_inside_a_step():
+    net = with_interface(oscillator(FMI3), "System1", intermediate_update=False)
+    assert "System1: providesIntermediateUpdate is not set" in choice(make_plan(net, Settings()), "input")[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        (Settings(master="jacobi", input="interpolate"), "use master iterated"),
+        (Settings(master="iterated", input="extrapolate"), "use input interpolate"),
+        (Settings(master="jacobi", acceleration="aitken"), "use master iterated"),
+    ],
+)
+def test_settings_that_exclude_each_other_are_refused_with_advice(settings, advice):
+    with pytest.raises(UnsupportedCombination, match=advice):
+        make_plan(oscillator(), settings)
+
+
+@pytest.mark.parametrize("wrong", [{"input_order": 3}, {"max_iterations": 0}, {"tolerance": -1.0}])
+def test_numbers_out_of_range_are_refused(wrong):
+    with pytest.raises(ValueError, match="must"):
+        make_plan(oscillator(), Settings(**wrong))
+
+
+def test_an_unknown_name_is_refused_with_those_known():
+    with pytest.raises(ValueError, match="master must be one of auto, jacobi, gauss-seidel, iterated; found 'jakobi'"):
+        Settings(master="jakobi")
+
+
+# -- times ---------------------------------------------------------------------------------------------------
+
+
+def test_the_smallest_recommended_step_size_is_taken():
+    net = oscillator()
+    one = net.components["System2"]
+    finer = replace(one, description=replace(one.description, step_size=5e-4))
+    plan = make_plan(replace(net, components=net.components | {"System2": finer}), Settings())
+    assert (plan.interval.step, plan.interval.steps) == (5e-4, 20000)
+    assert choice(plan, "step_size") == ("0.0005 s", "recommended by the FMU of System2")
+
+
+def test_a_recommended_step_size_is_made_to_fit():
+    plan = make_plan(oscillator(), Settings(stop_time=0.0105))
+    assert plan.interval.steps == 11
+    assert plan.interval.stop == approx(0.0105, rel=1e-15)
+    assert "made to fit the interval" in choice(plan, "step_size")[1]
+
+
+def test_without_any_recommendation_there_are_a_thousand_steps():
+    net = oscillator()
+    parts = {
+        name: replace(one, description=replace(one.description, step_size=None)) for name, one in net.components.items()
+    }
+    assert make_plan(replace(net, components=parts), Settings()).interval.steps == 1000
+
+
+def test_a_step_size_that_does_not_divide_the_interval_is_refused_with_one_that_does():
+    with pytest.raises(ValueError, match=r"10 s is not a whole number of steps of 0\.003 s") as caught:
+        make_plan(oscillator(), Settings(step_size=0.003))
+    fitting = float(str(caught.value).removesuffix(" s").rsplit(" ", 1)[1])
+    assert make_plan(oscillator(), Settings(step_size=fitting)).interval.steps == 3333
+
+
+@pytest.mark.parametrize("step", [0.1, 1e-3, 1 / 3, 1e-6])
+def test_step_sizes_that_fit_but_for_rounding_are_taken(step):
+    plan = make_plan(oscillator(), Settings(step_size=step))
+    assert plan.interval.stop == approx(10, rel=1e-15)
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_step_size_that_is_not_positive_is_refused(step):
+    with pytest.raises(ValueError, match="step size"):
+        make_plan(oscillator(), Settings(step_size=step))
+
+
+def test_a_stop_time_before_the_start_is_refused():
+    with pytest.raises(ValueError, match="must not be before the start time, found 0 s … -1 s"):
+        make_plan(oscillator(), Settings(stop_time=-1.0))
+
+
+def test_a_missing_stop_time_is_refused_with_advice():
+    with pytest.raises(ValueError, match=r"no stop time.*--stop-time"):
+        make_plan(replace(oscillator(), experiment=Experiment(None, None)), Settings())
+
+
+# -- schedules -----------------------------------------------------------------------------------------------
+
+
+def test_the_algebraic_loop_is_planned_for_both_stages_with_its_jacobian():
+    plan = make_plan(oscillator(), Settings())
+    assert [loop.stage for loop in plan.loops] == [Stage.INITIALIZATION, Stage.COMMUNICATION]
+    for loop in plan.loops:
+        assert len(loop.torn) == 1
+        assert loop.directional
+        assert {str(s) for s in loop.signals} == {"System1.F", "System1.a1", "System2.a1", "System2.F"}
+
+
+def test_a_loop_with_an_fmu_without_directional_derivatives_takes_finite_differences():
+    plan = make_plan(with_interface(oscillator(), "System1", directional_derivatives=False), Settings())
+    assert not any(loop.directional for loop in plan.loops)
+
+
+def test_without_flange_there_is_no_loop():
+    plan = make_plan(oscillator(NO_FLANGE), Settings())
+    assert plan.loops == ()
+    assert choice(plan, "init") == ("one pass", "no algebraic loop at the start")
+
+
+def test_groups_come_in_the_order_of_the_signal_flow():
+    """System2 is declared first, but System1 drives it."""
+    net = network({"B": "System2.fmu", "A": "System1.fmu"}, [("A.x1", "B.x1"), ("A.v1", "B.v1"), ("A.a1", "B.a1")])
+    plan = make_plan(net, Settings())
+    assert [plan.instances[group.instances[0]].name for group in plan.groups] == ["A", "B"]
+    assert all(group.unknowns == () for group in plan.groups)
+
+
+def test_start_values_of_connected_inputs_are_guesses_of_their_sources():
+    plan = make_plan(oscillator(System1__F=7.0), Settings())
+    assert {str(plan.signals[slot]): value for slot, value in plan.guesses.items()} == {"System2.F": 7.0}
+
+
+def test_the_call_sequence_names_every_phase_and_component():
+    text = "\n".join(call_sequence(make_plan(oscillator(System2__m_c=2.0), Settings())))
+    for phrase in (
+        "System2: m_c = 2.0",
+        "enter initialization mode at t = 0 s",
+        "solve the algebraic loop for System1.a1 (Jacobian: directional derivatives)",
+        "10000 macro steps of 0.001 s, master iterated",
+        "save states of System1, System2",
+        "terminate and free",
+    ):
+        assert phrase in text
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_equal_networks_give_equal_plans(master):
+    one, other = (make_plan(oscillator(), Settings(master=master)) for _ in range(2))
+    assert (one.signals, one.groups, one.loops, one.initialization, one.choices) == (
+        other.signals,
+        other.groups,
+        other.loops,
+        other.initialization,
+        other.choices,
+    )
+
+
+# -- refused by name -----------------------------------------------------------------------------------------
+
+
+def test_wires_of_other_types_are_refused():
+    net = with_port(oscillator(), "System1", "F", type="Int32")
+    with pytest.raises(Unsupported, match=r"System2\.F → System1\.F: System1\.F is of type Int32"):
+        make_plan(net, Settings())
+
+
+def test_connected_parameters_are_refused():
+    net = with_port(oscillator(), "System1", "F", kind="parameter")
+    with pytest.raises(Unsupported, match=r"System1\.F is of kind parameter"):
+        make_plan(net, Settings())
+
+
+def test_model_exchange_is_refused():
+    net = oscillator()
+    one = net.components["System1"]
+    for other in (
+        replace(one, implementation="ModelExchange"),
+        replace(one, description=replace(one.description, co_simulation=None)),
+        replace(one, description=replace(one.description, fmi_version="1.0")),
+    ):
+        with pytest.raises(Unsupported, match=r"component System1: .*not supported"):
+            make_plan(replace(net, components=net.components | {"System1": other}), Settings())
+
+
+def test_what_the_network_lists_as_unsupported_is_refused():
+    net = replace(oscillator(), unsupported=(UnsupportedFeature(NOWHERE, "a signal dictionary"),))
+    with pytest.raises(Unsupported, match="hand-made:1: a signal dictionary"):
+        make_plan(net, Settings())
+
+
+def test_a_system_without_components_is_refused():
+    with pytest.raises(Unsupported, match="has no components"):
+        make_plan(network({}, []), Settings())
+
+
+def test_ports_that_are_not_exchanged_are_noted():
+    net = with_port(network({"System1": "System1.fmu"}, []), "System1", "x1", type="Boolean")
+    assert any("System1.x1" in note for note in make_plan(net, Settings()).notes)
+
+
+def test_a_conversion_leads_a_guess_back_to_its_source():
+    net = oscillator(System1__F=7.0)
+    from_f = Signal("System2", "F")
+    wires = tuple(
+        Wire(w.source, w.destination, replace(w.conversion, factor=2.0, offset=1.0)) if w.source == from_f else w
+        for w in net.wires
+    )
+    plan = make_plan(replace(net, wires=wires), Settings())
+    assert list(plan.guesses.values()) == [3.0]
