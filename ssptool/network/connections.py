@@ -86,6 +86,9 @@ def direct(start: End, end: End, version: str = "2.0") -> tuple[End, End] | None
 
 
 def _allows(source: End, destination: End, version: str) -> bool:
+    if Kind.UNSPECIFIED not in (source.kind, destination.kind):
+        since = _SINCE.get(((source.owner, source.kind), (destination.owner, destination.kind)))
+        return since is not None and since <= version
     return any(
         since <= version
         for ((source_owner, source_kind), (owner, kind)), since in _SINCE.items()

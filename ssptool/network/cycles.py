@@ -4,7 +4,7 @@ A component cycle decides how a master algorithm couples; an algebraic loop has 
 not imply the second: an output that does not depend on an input lets the loop be evaluated in sequence.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import networkx as nx
@@ -72,11 +72,9 @@ class ComponentCycle:
     broken_by: tuple[Independence, ...]
 
 
-def algebraic_loops(graph: "nx.DiGraph[Signal]") -> tuple[AlgebraicLoop, ...]:
-    """The loops of a dependency graph in evaluation order."""
-    return tuple(
-        AlgebraicLoop(block, tuple(_dependences(graph, block))) for block in evaluation_order(graph) if block.is_loop
-    )
+def algebraic_loops(graph: "nx.DiGraph[Signal]", order: Iterable[Block]) -> tuple[AlgebraicLoop, ...]:
+    """The loops of a dependency graph, of which `order` is the evaluation order."""
+    return tuple(AlgebraicLoop(block, tuple(_dependences(graph, block))) for block in order if block.is_loop)
 
 
 def _dependences(graph: "nx.DiGraph[Signal]", block: Block) -> Iterator[Dependence]:
@@ -106,7 +104,12 @@ def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
 def explain_cycles(network: Network, stage: Stage) -> tuple[ComponentCycle, ...]:
     """Every component cycle with its algebraic loops, or with the declared independences that prevent one."""
     graph = dependency_graph(network, stage)
-    loops = algebraic_loops(graph)
+    return cycles_in(network, graph, evaluation_order(graph))
+
+
+def cycles_in(network: Network, graph: "nx.DiGraph[Signal]", order: Iterable[Block]) -> tuple[ComponentCycle, ...]:
+    """`explain_cycles` where the dependency graph and its evaluation order are at hand."""
+    loops = algebraic_loops(graph, order)
     cycles = []
     for components in component_cycles(network):
         members = set(components)

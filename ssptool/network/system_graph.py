@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ssptool.network.blocks import Block, evaluation_order
-from ssptool.network.cycles import ComponentCycle, Dependence, explain_cycles
+from ssptool.network.cycles import ComponentCycle, Dependence, cycles_in
 from ssptool.network.dependencies import Stage, dependency_graph
 from ssptool.network.network import Network
 
@@ -30,4 +30,5 @@ def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph
         for source, destination, data in graph.edges(data=True)
         if data["kind"] == "feedthrough"
     )
-    return SystemGraph(network, stage, explain_cycles(network, stage), feedthrough, evaluation_order(graph))
+    order = evaluation_order(graph)
+    return SystemGraph(network, stage, cycles_in(network, graph, order), feedthrough, order)

@@ -140,27 +140,23 @@ class _Contraction:
 def _irredundant(loop: "nx.DiGraph[Signal]", candidates: list[Signal], ranks: set[int]) -> set[int]:
     """Put back, last name first, what the others already cut."""
     kept = set(ranks)
-    cut = loop.subgraph(set(loop) - {candidates[rank] for rank in ranks}).copy()
+    removed = {candidates[rank] for rank in ranks}
     for rank in sorted(ranks, reverse=True):
-        signal = candidates[rank]
-        edges = [edge for edge in (*loop.in_edges(signal), *loop.out_edges(signal)) if set(edge) <= {*cut, signal}]
-        # The signal closes a cycle if and only if one of its successors leads back to it.
-        after = {destination for source, destination in edges if source == signal}
-        before = {source for source, destination in edges if destination == signal}
-        if signal in after or before & _reachable(cut, after):
-            continue
-        kept.remove(rank)
-        cut.add_node(signal)
-        cut.add_edges_from(edges)
+        if not _closes_cycle(loop, candidates[rank], removed):
+            kept.remove(rank)
+            removed.remove(candidates[rank])
     return kept
 
 
-def _reachable(graph: "nx.DiGraph[Signal]", sources: set[Signal]) -> set[Signal]:
-    reached = set(sources)
-    frontier = list(sources)
+def _closes_cycle(loop: "nx.DiGraph[Signal]", signal: Signal, removed: set[Signal]) -> bool:
+    """Whether a way leads from a removed signal back to it past all others that are removed."""
+    reached: set[Signal] = set()
+    frontier = [signal]
     while frontier:
-        for destination in graph.successors(frontier.pop()):
-            if destination not in reached:
+        for destination in loop.successors(frontier.pop()):
+            if destination == signal:
+                return True
+            if destination not in removed and destination not in reached:
                 reached.add(destination)
                 frontier.append(destination)
-    return reached
+    return False

@@ -1,9 +1,12 @@
 """What a transformation does to one value (SSP 2.0 §4.5.2)."""
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from ssptool.documents import ssc
 from ssptool.fmu.description import Value
+
+V = TypeVar("V", bool, int, str)
 
 
 def transformed(value: Value, transformation: ssc.Transformation, items: Mapping[str, int]) -> tuple[Value, str]:
@@ -27,8 +30,8 @@ def transformed(value: Value, transformation: ssc.Transformation, items: Mapping
             raise NotImplementedError(f"the transformation {transformation.tag}")
 
 
-def _mapped(value: Value, table: Mapping[Value, Value], kind: type) -> tuple[Value, str]:
+def _mapped(value: Value, table: dict[V, V], kind: type[V]) -> tuple[Value, str]:
     # Python takes True for 1 and 1.0 for 1; SSP does not.
     if type(value) is kind and value in table:
         return table[value], f"{value} → {table[value]}"
-    return value, f"{value} is not in the mapping"
+    return value, f"{value!r} is not in the mapping"

@@ -16,7 +16,8 @@ STAGES = list(Stage)
 
 
 def loops(system, stage=Stage.COMMUNICATION):
-    return algebraic_loops(dependency_graph(system, stage))
+    graph = dependency_graph(system, stage)
+    return algebraic_loops(graph, evaluation_order(graph))
 
 
 def names(signals):
