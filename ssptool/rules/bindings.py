@@ -10,6 +10,7 @@ from functools import lru_cache
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.fmu.description import FmuDescription, Variable
+from ssptool.network.terminals import settable
 from ssptool.rules.links import Carried, by_variable, carried_by
 from ssptool.rules.subjects import Structure, is_fmu
 
@@ -56,7 +57,7 @@ def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
     """The names that an element can be given values for, without those of elements inside it."""
     description = structure.fmu_of(element)
     if description is not None:
-        return list(description.variables)
+        return [name for name, variable in description.variables.items() if settable(variable)]
     return [connector.name for connector in element.connectors]
 
 

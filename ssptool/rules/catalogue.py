@@ -88,6 +88,7 @@ RULES: dict[str, Rule] = {}
 """All rules by code; complete once `ssptool.rules.chapters` is imported."""
 
 VERSIONS = ("1.0", "2.0")
+_LIKENESS = 0.5  # a slip in a name of two letters still leaves half of it
 
 
 def rule(
@@ -131,7 +132,7 @@ def rules_over(kind: type) -> tuple[Rule, ...]:
 
 def near(name: str, known: Collection[str]) -> str:
     """Advice for a name that is not known: the nearest known ones, or else all of them if they are few."""
-    matches = get_close_matches(name, sorted(known), n=3)
+    matches = get_close_matches(name, sorted(known), n=3, cutoff=_LIKENESS)
     if matches:
         return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
     if 0 < len(known) <= 12:

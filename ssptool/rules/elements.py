@@ -86,7 +86,9 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
 
     Fix: state the type: `application/x-ssp-definition` for an SSD, `application/x-ssp-package` for an SSP.
     """
-    reference = structure.reference(component, component.source or "")
+    if not component.source:
+        return
+    reference = structure.reference(component, component.source)
     ending = reference.entry.rpartition(".")[2].lower()
     if is_fmu(component) and ending in ("ssd", "ssp"):
         kind = "definition" if ending == "ssd" else "package"

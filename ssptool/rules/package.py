@@ -172,7 +172,8 @@ def no_orphans(package: Package) -> Iterator[Finding]:
 
     Fix: delete it, or refer to it.
     """
-    if not package.complete or not all(structure.file.valid for structure in package.structures):
+    alone = package.archive.path.suffix.lower() == ".ssd"  # other variants may be beside it
+    if alone or not package.complete or not all(structure.file.valid for structure in package.structures):
         return
     used = set(_referenced(package))
     for name in package.archive.names():

@@ -71,7 +71,9 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
     """
     for link in links(system, structure):
         start, end = carried(link.start, structure).unit, carried(link.end, structure).unit
-        if start and end and not link.connection.suppress_unit_conversion and not convertible(start, end):
+        if link.flow is None or link.connection.suppress_unit_conversion:
+            continue
+        if start is not None and end is not None and not convertible(start, end):
             message = f"{link.start} is in '{start.name}' ({_base(start)}), {link.end} in '{end.name}' ({_base(end)})"
             yield Finding(link.connection, message, "these units cannot be converted; connect other connectors")
 

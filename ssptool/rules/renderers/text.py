@@ -48,7 +48,7 @@ def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None) -> Text:
     if excerpt is not None:
         text.append_text(_excerpt(excerpt, diagnostic.position.line, style))
     if diagnostic.advice:
-        text.append(f"    Fix: {diagnostic.advice}\n", "green")
+        text.append(f"    Hint: {diagnostic.advice}\n", "green")
     return text
 
 

@@ -1,0 +1,41 @@
+"""Packages built at test time: documents of the corpus, with FMUs that are a model description and nothing else."""
+
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+
+
+def add_fmus(folder: Path) -> None:
+    """Put those FMUs into a package that its documents mention; `Broken.fmu` is none."""
+    mentioned = "".join(path.read_text(errors="replace") for path in folder.rglob("*.ssd")).lower()
+    for description in (HERE / "fmus").glob("*.xml"):
+        # Without the first letter, which some cases write in upper case or percent-encoded.
+        if f"{description.stem[1:]}.fmu" in mentioned:
+            (folder / "resources").mkdir(exist_ok=True)
+            with zipfile.ZipFile(folder / "resources" / f"{description.stem}.fmu", "w") as fmu:
+                fmu.write(description, "modelDescription.xml")
+    if "broken.fmu" in mentioned:
+        (folder / "resources").mkdir(exist_ok=True)
+        (folder / "resources" / "Broken.fmu").write_text("this is no zip archive")
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Callable[[Path], Path]:
+    """Makes a package of a case of the corpus: one SSD, or a folder of files."""
+
+    def make(case: Path) -> Path:
+        folder = tmp_path / "package"
+        if case.is_dir():
+            shutil.copytree(case, folder)
+        else:
+            folder.mkdir()
+            shutil.copy(case, folder / "SystemStructure.ssd")
+        add_fmus(folder)
+        return folder
+
+    return make
