@@ -21,6 +21,10 @@ FMU = "application/x-fmu-sharedlibrary"
 SYSTEM_STRUCTURE = "application/x-ssp-definition"
 
 
+MOST_PLACES = 1_000_000
+"""Systems and components at most: references from system to system can multiply without end."""
+
+
 def dotted(path: Path) -> str:
     """The full name of a place."""
     return ".".join(path)
@@ -98,6 +102,9 @@ class _Gardener:
             path = (*place.path, element.name)
             if path in self._names:
                 continue  # Names are unique in a system (SSD-ELEM-002).
+            if len(self._names) == MOST_PLACES:
+                self.tree.refuse(element.position, f"more than {MOST_PLACES} systems and components")
+                return
             self._names.add(path)
             if isinstance(element, ssd.System):
                 self.system(SystemPlace(path, element, place.scope), around | {element})

@@ -66,18 +66,16 @@ class Wiring:
 
     def flows_from(self, key: Key) -> Iterator[Flow]:
         """Every flow from a terminal to where it ends: at a component, or at the root system."""
-        yield from self._follow(self.terminals[key], key, ())
-
-    def _follow(self, source: Terminal, key: Key, path: tuple[Segment, ...]) -> Iterator[Flow]:
-        for segment in self._leaving.get(key, ()):
-            if any(segment is earlier for earlier in path):
-                continue  # Connections in a circle through boundaries only carry no value.
-            way = (*path, segment)
-            destination = self.terminals[segment.destination]
+        source = self.terminals[key]
+        # A terminal has one driver, so the ways from an undriven one form a tree: none is visited twice.
+        waiting: list[tuple[Segment, ...]] = [(segment,) for segment in self._leaving.get(key, ())]
+        while waiting:
+            way = waiting.pop()
+            destination = self.terminals[way[-1].destination]
             if destination.variable is not None or not destination.key.path:
                 yield self._flow(source, destination, way)
-            else:
-                yield from self._follow(source, segment.destination, way)
+            elif destination.key != key:
+                waiting.extend((*way, segment) for segment in self._leaving.get(destination.key, ()))
 
     def _flow(self, source: Terminal, destination: Terminal, path: tuple[Segment, ...]) -> Flow:
         variables = (source.variable, destination.variable)

@@ -299,6 +299,35 @@ def test_a_system_that_contains_itself_ends(tmp_path):
     assert flat(package(tmp_path, inside, {})).components == {}
 
 
+def test_systems_that_multiply_by_reference_are_refused(tmp_path, monkeypatch):
+    """Ten systems, each of which refers to the next twice: 2¹⁰ places."""
+    monkeypatch.setattr("ssptool.network.tree.MOST_PLACES", 100)
+    twice = "".join(
+        f'<ssd:System id="s{i}" name="s{i}"><ssd:Elements>'
+        f'<ssd:Component name="A" type="application/x-ssp-definition" source="#s{i + 1}"/>'
+        f'<ssd:Component name="B" type="application/x-ssp-definition" source="#s{i + 1}"/></ssd:Elements></ssd:System>'
+        for i in range(10)
+    )
+    result = network(tmp_path, ssd(f"<ssd:Elements>{twice}</ssd:Elements>"))
+    assert set(refused(result)) == {"more than 100 systems and components"}
+
+
+def test_a_long_chain_of_systems_that_only_pass_on_is_one_wire(tmp_path):
+    """Each doubles the value: 2¹⁵⁰⁰ is too much for a float, so each halves it again."""
+    number = 1500
+    linear = '||<ssc:LinearTransformation factor="2"/>'
+    parts = [
+        system(f"S{i}", "input u Real, output y Real", [component("C", "plain")], [f"u -> y{linear}"])
+        for i in range(number)
+    ]
+    parts += [component("A", "plain", "output y"), component("B", "plain", "input u")]
+    half = '||<ssc:LinearTransformation factor="0.5"/>'
+    flows = [f"A.y -> S0.u{half}", f"S{number - 1}.y -> B.u"]
+    flows += [f"S{i}.y -> S{i + 1}.u{half}" for i in range(number - 1)]
+    (wire,) = network(tmp_path, ssd(content("", parts, flows))).wires
+    assert (wire.conversion.factor, len(wire.origin)) == (1.0, 2 * number + 1)
+
+
 def test_the_experiment_is_that_of_the_document_or_open(tmp_path):
     text = ssd("")
     experiment = network(tmp_path / "silent", text).experiment
