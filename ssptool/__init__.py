@@ -2,7 +2,7 @@
 
 The layers, each importing only those to its left:
 
-    documents ← fmu ← network ← rules, exchange, draw ← engine ← study ← api ← cli, web
+    documents ← fmu ← network ← rules, exchange, draw, edit ← engine ← study ← api ← cli, web
 
 The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
-LEVELS = [["documents"], ["fmu"], ["network"], ["rules", "exchange", "draw"], ["engine"], ["study"], ["api"], ["cli", "web"]]
+LEVELS = [["documents"], ["fmu"], ["network"], ["rules", "exchange", "draw", "edit"], ["engine"], ["study"], ["api"], ["cli", "web"]]
 
 
 def own_imports(path: Path) -> Iterator[tuple[int, str]]:
