@@ -1,7 +1,6 @@
 """Apply the catalogue: run each rule over its subjects, and stamp what it finds with code, severity and place."""
 
 from collections.abc import Iterable, Iterator
-from functools import cache
 from typing import Any
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
@@ -24,6 +23,7 @@ class Run:
         self._strict = strict
         self._ignored = frozenset(ignore)
         self._files: dict[str, File] = {}
+        self._rules: dict[type, tuple[Rule, ...]] = {}
 
     def package(self, package: Package) -> set[Diagnostic]:
         self._files = {file.name: file for file in package.files}
@@ -51,8 +51,11 @@ class Run:
         for root in structure.roots():
             version = root.get("version", "")
             for element in root.iter("*"):
-                if rules := _rules_over_elements(type(element)):
-                    yield from self._apply(rules, version, element, structure)
+                kind = type(element)
+                if kind not in self._rules:
+                    self._rules[kind] = rules_over(kind)
+                if self._rules[kind]:
+                    yield from self._apply(self._rules[kind], version, element, structure)
 
     def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
         for rule in rules:
@@ -79,11 +82,6 @@ class Run:
         line = file.document.line_of(place) if file is not None and file.document is not None else position.line
         address = f"{position.address.rstrip('/')}/@{attribute}" if attribute else position.address
         return Position(position.file, line, address)
-
-
-@cache
-def _rules_over_elements(kind: type) -> tuple[Rule, ...]:
-    return rules_over(kind)
 
 
 def _weight(severity: Severity) -> int:

@@ -1,0 +1,168 @@
+"""The mechanism: how findings are stamped, sorted, kept apart from faults of ours, and shown."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from ssptool.documents import ssd
+from ssptool.documents.archive import UnknownVariant
+from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Finding, near, rule
+from ssptool.rules.excerpt import excerpt
+from ssptool.rules.renderers import RENDERERS
+from ssptool.rules.renderers.text import render_text
+from ssptool.rules.report import Report, Skipped
+from ssptool.rules.runner import check_path
+from ssptool.rules.subjects import Structure
+
+HERE = Path(__file__).parent
+TWO_OUTPUTS = HERE / "SSD-CONN-004" / "fail-two-outputs.ssd"
+PLACE = Position("SystemStructure.ssd", 7, "/System/Elements/Component[@name='A']/@source")
+LINE = '      <ssd:Component name="A" source="A.fmu"/>'
+
+
+@pytest.fixture
+def failing_rule() -> Iterator[str]:
+    """A rule of ours that has a fault."""
+
+    def fails(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+        """A page. Fix: none."""
+        yield Finding(component, str(1 // 0))
+
+    rule("TEST-001", severity=ERROR, basis=MUST, source="nowhere")(fails)
+    yield "TEST-001"
+    del RULES["TEST-001"]
+
+
+def test_a_rule_that_fails_is_reported_and_takes_no_other_along(failing_rule: str, package: Callable[[Path], Path]):
+    report = check_path(package(TWO_OUTPUTS))
+    codes = {found.code for found in report.diagnostics}
+    assert {"INTERNAL", "SSD-CONN-004"} <= codes
+    told = next(found for found in report.diagnostics if found.code == "INTERNAL")
+    assert failing_rule in told.message
+    assert "ZeroDivisionError" in told.message
+
+
+def test_a_rule_that_fails_raises_if_asked_to(failing_rule: str, package: Callable[[Path], Path]):
+    with pytest.raises(ZeroDivisionError):
+        check_path(package(TWO_OUTPUTS), strict=True)
+
+
+def test_a_code_is_given_once():
+    with pytest.raises(ValueError, match="SSD-CONN-004"):
+        rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="nowhere")(RULES["SSD-CONN-004"].find)
+
+
+def test_ignored_codes_are_not_applied(package: Callable[[Path], Path]):
+    assert check_path(package(TWO_OUTPUTS), strict=True, ignore=["SSD-CONN-004"]).ok
+
+
+@pytest.mark.parametrize(("name", "severity"), [("fail-empty", ERROR), ("fail-empty-1.0", WARNING)])
+def test_the_severity_may_depend_on_the_version(name: str, severity: Severity, package: Callable[[Path], Path]):
+    report = check_path(package(HERE / "SSD-COMP-002" / f"{name}.ssd"), strict=True)
+    assert [one.severity for one in report.diagnostics if one.code == "SSD-COMP-002"] == [severity]
+
+
+def test_a_parameter_meant_for_an_element_is_an_error(package: Callable[[Path], Path]):
+    misspelt = check_path(package(HERE / "SSD-PAR-023" / "fail-misspelt.ssd"), strict=True)
+    assert [one.severity for one in misspelt.diagnostics if one.code == "SSD-PAR-023"] == [ERROR]
+    assert "'steps'" in misspelt.errors[0].advice
+
+
+def test_a_parameter_meant_for_nothing_here_is_an_information(package: Callable[[Path], Path]):
+    stray = check_path(package(HERE / "SSD-PAR-023" / "fail-matches-nothing.ssd"), strict=True)
+    assert [one.severity for one in stray.diagnostics if one.code == "SSD-PAR-023"] == [INFO]
+
+
+def test_reports_of_equal_packages_are_equal(package: Callable[[Path], Path]):
+    folder = package(TWO_OUTPUTS)
+    assert check_path(folder) == check_path(folder)
+
+
+def test_what_is_not_there_raises(tmp_path: Path, package: Callable[[Path], Path]):
+    with pytest.raises(FileNotFoundError):
+        check_path(tmp_path / "none.ssp")
+    with pytest.raises(UnknownVariant, match="Case"):
+        check_path(package(TWO_OUTPUTS), "Kase")
+
+
+@pytest.mark.parametrize(
+    ("address", "marked"),
+    [
+        ("/System/Elements/Component[@name='A']/@source", 'source="A.fmu"'),
+        ("/System/Elements/Component[@name='A']", '<ssd:Component name="A" source="A.fmu"/>'),
+        ("/System/Elements/Component[@name='B']", LINE.strip()),
+        ("/System/Elements/Component[@name='A']/@type", '<ssd:Component name="A" source="A.fmu"/>'),
+        ("", LINE.strip()),
+    ],
+)
+def test_the_excerpt_marks_the_attribute_or_else_the_element(address: str, marked: str):
+    shown = excerpt(LINE, Position("a.ssd", 1, address))
+    assert shown.text[shown.start : shown.end] == marked
+
+
+def test_the_excerpt_tells_elements_of_one_line_apart():
+    line = '<ssd:Connector name="x" kind="input"/><ssd:Connector name="y" kind="input"/>'
+    shown = excerpt(line, Position("a.ssd", 1, "/System/Connectors/Connector[@name='y']/@kind"))
+    assert (shown.start, shown.text[shown.start : shown.end]) == (line.rindex("kind"), 'kind="input"')
+
+
+def report() -> Report:
+    wrong = Diagnostic("URI-002", Severity.ERROR, PLACE, "there is no file 'A.fmu'", "did you mean 'B.fmu'?")
+    aside = Diagnostic("PKG-022", Severity.INFO, Position("resources/B.fmu"), "no system structure refers to this file")
+    skipped = (Skipped("resources/v.ssv", "it is not valid"),)
+    return Report("dmo.ssp", (wrong, aside), ("SystemStructure.ssd",), skipped, {PLACE: excerpt(LINE, PLACE)})
+
+
+def test_text_shows_the_place_the_line_what_is_marked_and_a_summary():
+    assert render_text(report(), colour=False).split("\n") == [
+        "error URI-002 SystemStructure.ssd:7",
+        "    there is no file 'A.fmu'",
+        '     7 | <ssd:Component name="A" source="A.fmu"/>',
+        "       |                         ~~~~~~~~~~~~~~",
+        "    Hint: did you mean 'B.fmu'?",
+        "",
+        "info PKG-022 resources/B.fmu",
+        "    no system structure refers to this file",
+        "",
+        "skipped resources/v.ssv: it is not valid",
+        "1 error, 1 info in SystemStructure.ssd, resources/B.fmu",
+    ]
+
+
+def test_colours_are_for_terminals_only():
+    assert "\x1b[" in render_text(report(), colour=True)
+    assert "\x1b[" not in render_text(report(), colour=False)
+
+
+def test_a_message_with_brackets_is_shown_as_it_is():
+    odd = Diagnostic("FMU-002", Severity.ERROR, Position("a.ssd", 1), "no variable '[bold]vec[1]'")
+    assert "'[bold]vec[1]'" in render_text(Report("a.ssd", (odd,)), colour=True)
+
+
+def test_a_clean_report_says_so():
+    assert (
+        render_text(Report("dmo.ssp", (), ("SystemStructure.ssd",)), colour=False)
+        == "no findings in SystemStructure.ssd"
+    )
+
+
+def test_json_holds_everything_with_sorted_keys():
+    text = RENDERERS["json"](report())
+    content = json.loads(text)
+    assert text == json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
+    assert content["ok"] is False
+    assert content["counts"] == {"error": 1, "warning": 0, "info": 1}
+    assert content["skipped"] == [{"file": "resources/v.ssv", "reason": "it is not valid"}]
+    first, second = content["diagnostics"]
+    assert (first["code"], first["severity"], first["file"], first["line"]) == ("URI-002", "error", PLACE.file, 7)
+    assert first["rule"] == RULES["URI-002"].title
+    assert second["line"] is None
+
+
+def test_a_misspelt_name_gets_the_nearest_and_another_all_if_they_are_few():
+    assert near("m7", ["m1", "time"]) == "did you mean 'm1'?"
+    assert near("zzz", ["b", "a"]) == "there are 'a', 'b'"
+    assert near("zzz", [str(number) for number in range(99)]) == ""
