@@ -100,7 +100,7 @@ class Parameterization:
         UnknownName
             There is no such variable.
         InvalidValue
-            The text is no value of its type, or the variable takes none.
+            The text is no value of its type, it is outside of the FMU's min and max, or the variable takes none.
         """
         for name, text in overrides.items():
             targets = self._targets.named(name, ())
@@ -110,6 +110,7 @@ class Parameterization:
                 if not target.settable:
                     raise InvalidValue(name, text, "no value at all: its FMU calculates this variable")
                 value = from_text(name, text, target.type, target.items)
+                _require_within(target.bounds, name, value)
                 step = ProvenanceStep(StepKind.OVERRIDE, COMMAND_LINE, name, value, f"{name}={text}")
                 self._winners[target] = (value, _name(target.unit), (step,))
 
@@ -287,6 +288,12 @@ def _suited(given: Given, target: Target, entry: ssm.MappingEntry | None) -> Win
         given = given.after(StepKind.TRANSFORMATION, transformation.position, detail, value=value)
     value = convert(str(target), given.value, target.type, target.items)
     return value, _name(target.unit), given.chain
+
+
+def _require_within(bounds: tuple[float, float], name: str, value: Value) -> None:
+    lowest, highest = bounds
+    if isinstance(value, int | float) and not lowest <= value <= highest:
+        raise InvalidValue(name, value, f"a number from {lowest:g} to {highest:g}, as its FMU says")
 
 
 def _name(unit: Unit | None) -> str | None:

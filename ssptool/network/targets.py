@@ -7,6 +7,7 @@ may be that of several targets, which are then all set (rule SSD-PAR-012).
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import inf
 from typing import TypeAlias
 
 from ssptool.documents.diagnostics import Position
@@ -53,6 +54,10 @@ class VariableTarget:
         return self.variable.relative_quantity
 
     @property
+    def bounds(self) -> tuple[float, float]:
+        return self.variable.minimum, self.variable.maximum
+
+    @property
     def settable(self) -> bool:
         return settable(self.variable)
 
@@ -67,6 +72,7 @@ class SystemTarget:
     unit: Unit | None
     position: Position
     relative: bool = False
+    bounds: tuple[float, float] = (-inf, inf)
     settable: bool = True
 
     def __hash__(self) -> int:
