@@ -1,22 +1,30 @@
 """The archive: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike."""
 
-import os
-import tempfile
 import zipfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import Self
 
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.entries import Entries, FolderEntries, Limits, ZipEntries
+from ssptool.documents.overlay import Content, Overlay
+from ssptool.documents.replacement import Replacement, replacing
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
 
 DEFAULT_STRUCTURE = "SystemStructure.ssd"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can state, for entries that come from a folder
+
+
+@dataclass(frozen=True, slots=True)
+class EntryEdit:
+    """One entry that differs from what is on disk: whether it was there before, and whether it is there now."""
+
+    name: str
+    existed: bool
+    exists: bool
 
 
 class UnknownVariant(LookupError):
@@ -38,6 +46,7 @@ class Archive:
         self.path = path
         self.default = default
         self._entries = entries
+        self._now = Overlay(entries, path)
         self._documents: dict[str, Document] = {}
 
     @classmethod
@@ -66,6 +75,25 @@ class Archive:
             raise _no_default(archive)
         return archive
 
+    @classmethod
+    def create(cls, path: Path | str, structure: bytes) -> Self:
+        """A new archive with this default structure; nothing is on disk before `save`.
+
+        Raises
+        ------
+        FileExistsError
+            There is something at `path` (an empty folder is fine).
+        """
+        path = Path(path)
+        if path.exists() and not (path.is_dir() and not any(path.iterdir())):
+            raise FileExistsError(f"{path} exists: choose another name, or remove it first")
+        lone = path.name if path.suffix.lower() == ".ssd" else None
+        # A folder that is not there has no entries, so this serves a zip as well.
+        entries = FolderEntries(path.parent if lone else path, lone=lone)
+        archive = cls(path, entries, default=lone or DEFAULT_STRUCTURE)
+        archive.put(archive.default, structure)
+        return archive
+
     def __enter__(self) -> Self:
         return self
 
@@ -79,22 +107,57 @@ class Archive:
 
     def close(self) -> None:
         """Remove the unpacked files; documents that were read stay usable."""
-        self._entries.close()
+        self._now.close()
 
     def names(self) -> tuple[str, ...]:
         """All entries but folders: in the order of the zip, or sorted."""
-        return self._entries.names()
+        return self._now.names()
 
     def has(self, name: str) -> bool:
-        return self._entries.has(name)
+        return self._now.has(name)
 
     def read(self, name: str) -> bytes:
-        """The bytes of an entry as they are on disk. Raises MissingEntry, or InvalidDocument if it is damaged."""
-        return self._entries.read(name)
+        """The bytes of an entry, without edits of a tree. Raises MissingEntry, or InvalidDocument if it is damaged."""
+        return self._now.read(name)
 
     def local_path(self, name: str) -> Path:
         """A file with the bytes of an entry, unpacked if need be; not to be written to. Raises as `read`."""
-        return self._entries.local_path(name)
+        return self._now.local_path(name)
+
+    def put(self, name: str, content: Content) -> None:
+        """Add an entry, or replace one; `content` is bytes, or a file to be copied. On disk at `save`.
+
+        Raises
+        ------
+        ValueError
+            The name is no safe relative path.
+        """
+        if reason := uri.unsafe(name):
+            raise ValueError(f"{name!r} cannot be the name of an entry: it {reason}")
+        self._now.put(name, content)
+        self._documents.pop(name, None)
+
+    def remove(self, name: str) -> None:
+        """Take an entry away; on disk at `save`. Raises MissingEntry."""
+        self._now.remove(name)
+        self._documents.pop(name, None)
+
+    def edits(self) -> tuple["EntryEdit", ...]:
+        """What `save` would change, by name: documents that were edited, entries added, replaced and removed."""
+        edited = {name for name, document in self._documents.items() if document.changed}
+        names = sorted(edited | set(self._now.added) | self._now.removed)
+        return tuple(EntryEdit(name, self._entries.has(name), self._now.has(name)) for name in names)
+
+    def before(self, name: str) -> bytes:
+        """The bytes of an entry as they are on disk; none of one that is new."""
+        return self._entries.read(name) if self._entries.has(name) else b""
+
+    def content(self, name: str) -> bytes:
+        """The bytes of an entry with all edits, as `save` writes them; none of one that was removed."""
+        if not self.has(name):
+            return b""
+        document = self._documents.get(name)
+        return self.read(name) if document is None else document.to_bytes()
 
     def document(self, name: str) -> Document:
         """The document of this name, always the same object. Raises as `read`, or InvalidDocument if it is no XML."""
@@ -129,7 +192,8 @@ class Archive:
         """Write everything, edits included, to an `.ssp` or a folder (no suffix); of a lone `.ssd` that file alone.
 
         A file appears complete or not at all. Entries that were not edited keep their bytes and their order; equal
-        archives give equal files. Without `path`, or onto itself, a folder gets the edited documents only.
+        archives give equal files. Without `path`, or onto itself, a folder or a lone `.ssd` gets the edits only, and
+        gets all of them or none.
 
         Raises
         ------
@@ -174,41 +238,52 @@ class Archive:
         except InvalidDocument:
             return ""
 
-    def _content(self, name: str) -> bytes:
-        document = self._documents.get(name)
-        return self.read(name) if document is None else document.to_bytes()
-
     def _save_lone(self, target: Path) -> None:
         if not self._is_lone:
             raise ValueError(f"{self.path} has more than one file and cannot be saved as {target.name}")
         if target.suffix.lower() != ".ssd":
             raise ValueError(f"{self.path} is a lone file, and may need others: open the folder to save that")
-        with _replacing(target) as file:
-            file.write(self._content(self.default))
+        if target == self.path or (target.exists() and self.path.exists() and target.samefile(self.path)):
+            self._save_edits(target.parent)
+            return
+        with replacing(target) as file:
+            file.write(self.content(self.default))
 
     def _save_folder(self, target: Path) -> None:
-        in_place = target.exists() and self.path.is_dir() and target.samefile(self.path)
-        if not in_place and target.exists() and any(target.iterdir()):
+        if target.exists() and self.path.is_dir() and target.samefile(self.path):
+            self._save_edits(target)
+            return
+        if target.exists() and any(target.iterdir()):
             raise FileExistsError(f"{target} is not empty: choose another folder, or empty it first")
-        for name in self.names():
-            if in_place and not (name in self._documents and self._documents[name].changed):
-                continue
-            file_path = target / name
-            file_path.parent.mkdir(parents=True, exist_ok=True)
-            with _replacing(file_path) as file:
-                file.write(self._content(name))
+        with Replacement() as files:
+            for name in self.names():
+                files.write(target / name, self._stored(name))
+
+    def _save_edits(self, folder: Path) -> None:
+        # Structures come last: what they refer to is there before them.
+        edits = sorted(self.edits(), key=lambda edit: edit.name.lower().endswith(".ssd"))
+        with Replacement() as files:
+            for edit in edits:
+                if edit.exists:
+                    files.write(folder / edit.name, self._stored(edit.name))
+                else:
+                    files.delete(folder / edit.name)
+
+    def _stored(self, name: str) -> Content:
+        """What a file is to hold; large files are not read into memory."""
+        return self.content(name) if name in self._documents else self._now.local_path(name)
 
     def _save_zip(self, target: Path) -> None:
-        with _replacing(target) as file, zipfile.ZipFile(file, "w", allowZip64=False) as packed:
+        with replacing(target) as file, zipfile.ZipFile(file, "w", allowZip64=False) as packed:
             for name in self.names():
                 info = zipfile.ZipInfo(name, _EARLIEST)
                 info.compress_type = zipfile.ZIP_DEFLATED
-                if isinstance(self._entries, ZipEntries):
+                if isinstance(self._entries, ZipEntries) and self._entries.has(name):
                     before = self._entries.info(name)
                     info.date_time, info.compress_type = before.date_time, before.compress_type
                 info.create_system = 3  # Unix, on every platform, for the permissions and for equal files
                 info.external_attr = 0o100644 << 16
-                packed.writestr(info, self._content(name))
+                packed.writestr(info, self.content(name))
 
 
 def _no_default(archive: Archive) -> InvalidDocument:
@@ -222,26 +297,3 @@ def _no_default(archive: Archive) -> InvalidDocument:
         advice = "choose an .ssp file, the folder of an unpacked one, or an .ssd file"
     message = f"{archive.path} has no {DEFAULT_STRUCTURE}"
     return InvalidDocument(error("PKG-009", Position(archive.path.name), message, advice))
-
-
-@contextmanager
-def _replacing(target: Path) -> Iterator[IO[bytes]]:
-    """A file to write that takes the place of `target` when all of it is on disk, and vanishes if anything fails."""
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,71 @@
+"""Edits of an archive's entries that are not on disk yet: files added or replaced, and files taken away."""
+
+import tempfile
+from pathlib import Path
+from typing import TypeAlias
+
+from ssptool.documents.entries import Entries, MissingEntry
+
+Content: TypeAlias = bytes | Path
+"""What a file is to hold: these bytes, or those of a file elsewhere (an FMU may be large)."""
+
+
+class Overlay:
+    """The entries of an archive as they will be: those `below`, without the removed ones, and the added ones."""
+
+    def __init__(self, below: Entries, path: Path) -> None:
+        self._below = below
+        self._path = path
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self.added: dict[str, Content] = {}
+        self.removed: set[str] = set()
+
+    def put(self, name: str, content: Content) -> None:
+        self.added[name] = content
+        self.removed.discard(name)
+
+    def remove(self, name: str) -> None:
+        """Raises MissingEntry."""
+        if not self.has(name):
+            raise MissingEntry(name, self._path)
+        self.added.pop(name, None)
+        if self._below.has(name):
+            self.removed.add(name)
+
+    def names(self) -> tuple[str, ...]:
+        below = [name for name in self._below.names() if name not in self.removed]
+        known = set(below)
+        return (*below, *(name for name in self.added if name not in known))
+
+    def has(self, name: str) -> bool:
+        return name in self.added or (name not in self.removed and self._below.has(name))
+
+    def read(self, name: str) -> bytes:
+        content = self.added.get(name)
+        if content is not None:
+            return content if isinstance(content, bytes) else content.read_bytes()
+        self._require(name)
+        return self._below.read(name)
+
+    def local_path(self, name: str) -> Path:
+        content = self.added.get(name)
+        if content is None:
+            self._require(name)
+            return self._below.local_path(name)
+        if isinstance(content, Path):
+            return content
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="ssptool-", ignore_cleanup_errors=True)
+        path = Path(self._folder.name, *name.split("/"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def close(self) -> None:
+        self._below.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _require(self, name: str) -> None:
+        if name in self.removed:
+            raise MissingEntry(name, self._path)
