@@ -191,8 +191,7 @@ def _interface(raw: Any, node: etree._Element | None) -> Interface | None:
         saves_state=raw.canGetAndSetFMUstate,
         serializes_state=raw.canSerializeFMUstate,
         # FMI 3.0 renamed the flag in the plural, which FMPy does not copy.
-        directional_derivatives=raw.providesDirectionalDerivative
-        or _flag(node, "providesDirectionalDerivatives"),
+        directional_derivatives=raw.providesDirectionalDerivative or _flag(node, "providesDirectionalDerivatives"),
         variable_step=getattr(raw, "canHandleVariableCommunicationStepSize", False),
         input_derivatives=getattr(raw, "canInterpolateInputs", False),
         output_derivative_order=getattr(raw, "maxOutputDerivativeOrder", 0),
@@ -223,8 +222,7 @@ def _variable(raw: Any, node: etree._Element | None) -> Variable:
         nominal=abs(_number(raw, node, "nominal", 1.0)) or 1.0,
         minimum=_number(raw, node, "min", -_INFINITY),
         maximum=_number(raw, node, "max", _INFINITY),
-        relative_quantity=_flag(_typed(node), "relativeQuantity")
-        or bool(declared and declared.relativeQuantity),
+        relative_quantity=_flag(_typed(node), "relativeQuantity") or bool(declared and declared.relativeQuantity),
         shape=raw.shape or (),
         items=MappingProxyType({} if declared is None else {i.name: int(i.value) for i in declared.items}),
         description=raw.description or "",

@@ -30,13 +30,9 @@ def model_description_xml(path: Path) -> etree._Element:
     try:
         root = etree.fromstring(_bytes(path), parser)
     except etree.XMLSyntaxError as error:
-        raise UnusableXml(
-            f"{MODEL_DESCRIPTION}, line {error.lineno}: {error.msg.partition(', line ')[0]}"
-        ) from error
+        raise UnusableXml(f"{MODEL_DESCRIPTION}, line {error.lineno}: {error.msg.partition(', line ')[0]}") from error
     if root.getroottree().docinfo.internalDTD is not None:
-        raise UnusableXml(
-            f"{MODEL_DESCRIPTION} has a document type declaration, which FMI does not provide for"
-        )
+        raise UnusableXml(f"{MODEL_DESCRIPTION} has a document type declaration, which FMI does not provide for")
     version = root.get("fmiVersion")
     if version is None:
         raise UnusableXml(f"{MODEL_DESCRIPTION} has no attribute fmiVersion at its root <{root.tag}>")
@@ -81,8 +77,7 @@ def in_memory_fmu(root: etree._Element) -> BytesIO:
         for index in (node.get("index", ""), *node.get("dependencies", "").split()):
             if not index.isdecimal() or int(index) < 1:
                 raise UnusableXml(
-                    f"{MODEL_DESCRIPTION}, line {node.sourceline}: "
-                    f'"{index}" is no variable index; they count from 1'
+                    f'{MODEL_DESCRIPTION}, line {node.sourceline}: "{index}" is no variable index; they count from 1'
                 )
     file = BytesIO()
     with ZipFile(file, "w") as archive:
