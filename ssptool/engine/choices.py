@@ -22,6 +22,9 @@ DEFAULT_STEPS = 1000
 COUPLING_TOLERANCE = 1e-8
 COUPLING_ITERATIONS = 30
 
+NAMED = 5
+"""Components that a reason names before it counts the others."""
+
 ACCELERATIONS: Mapping[AccelerationName, Acceleration] = {
     AccelerationName.NONE: FixedPoint(),
     AccelerationName.CONSTANT: FixedPoint(relaxation=0.5),
@@ -144,9 +147,9 @@ class Situation:
 
     def obstacles(self) -> str:
         """Why some inputs can only be held; empty if none."""
-        return "; ".join(
-            f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles
-        )
+        held = [f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles]
+        more = [f"and {len(held) - NAMED} more"] if len(held) > NAMED else []
+        return "; ".join(held[:NAMED] + more)
 
 
 def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tuple[Choice, ...]]:
@@ -186,7 +189,8 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
         return MasterName.JACOBI, "no components feed each other"
     if settings.input is InputName.EXTRAPOLATE:
         return MasterName.JACOBI, "goes with extrapolated inputs"
-    cycle = ", ".join(situation.cyclic)
+    names = situation.cyclic
+    cycle = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
     for name in situation.cyclic:
         if not situation.capabilities[name].saves_state:
             return MasterName.JACOBI, f"{cycle} feed each other, but {name} cannot save its state"

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
-from ssptool.engine.ending import Failure
-from ssptool.engine.kernel.interface import Call, Code, SolveLoop
+from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.kernel.interface import Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
-from ssptool.engine.masters.master import Coupled, Set
+from ssptool.engine.masters.master import Coupled, Instances
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
 
@@ -33,12 +33,13 @@ class Evaluation:
     rescues: Rescues = field(default_factory=Rescues)
 
     def __call__(self, sweep: int, time: float) -> Failure | None:
+        outcome = self.assembly.kernel.evaluate(sweep)
+        return None if outcome.ok else self._rescue(sweep, time, outcome)
+
+    def _rescue(self, sweep: int, time: float, outcome: Outcome) -> Failure | None:
         by_index = {loop.index: loop for loop in self.loops}
         # Each loop of the sweep may need help once; one that needs it twice at one point is not solvable.
-        for _ in range(len(self.loops) + 1):
-            outcome = self.assembly.kernel.evaluate(sweep)
-            if outcome.ok:
-                return None
+        for _ in self.loops:
             if outcome.code is not Code.LOOP:
                 break
             try:
@@ -46,9 +47,19 @@ class Evaluation:
                     return failure
             except ComponentFailed as error:
                 return self.assembly.explain(error.outcome, time)
+            outcome = self.assembly.kernel.evaluate(sweep)
         if outcome.code is Code.LOOP:
-            return by_index[outcome.loop].solve(InitName.AUTO, time).failure()
-        return self.assembly.explain(outcome, time)
+            return self._given_up(by_index[outcome.loop], time)
+        return None if outcome.ok else self.assembly.explain(outcome, time)
+
+    def _given_up(self, loop: RunningLoop, time: float) -> Failure:
+        names = ", ".join(map(str, loop.planned.signals))
+        return Failure(
+            Ending.LOOP,
+            f"the algebraic loop {{{names}}} has a solution, but sweeps through the system do not stay at it",
+            "look for signals that jump, and try a smaller step size",
+            time,
+        )
 
     def _solve(self, loop: RunningLoop, time: float) -> Failure | None:
         report = loop.solve(InitName.AUTO, time)
@@ -81,7 +92,7 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
     )
 
 
-def _group(assembly: Assembly, group: PlannedGroup, loops: dict[int, RunningLoop]) -> Set:
+def _group(assembly: Assembly, group: PlannedGroup, loops: dict[int, RunningLoop]) -> Instances:
     sweep = assembly.kernel.sweep(_registered(group.sweep, loops))
     members = tuple(
         _set(assembly, (instance,), sweep, interpolates=able)
@@ -97,13 +108,13 @@ def _set(
     instances: tuple[int, ...],
     sweep: int,
     *,
-    members: tuple[Set, ...] = (),
+    members: tuple[Instances, ...] = (),
     unknowns: tuple[int, ...] = (),
     interpolates: bool = False,
-) -> Set:
+) -> Instances:
     plan, kernel = assembly.plan, assembly.kernel
     following = [i for i in instances if _follows(plan, i)]
-    return Set(
+    return Instances(
         group=kernel.group(instances),
         following=kernel.group(following),
         held=kernel.group([i for i in instances if not _follows(plan, i)]),

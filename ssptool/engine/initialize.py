@@ -102,13 +102,19 @@ class _Initialization:
             instance.enter_initialization(interval.start, interval.stop, None)
 
     def _guess(self) -> None:
-        """What the FMUs start from, then what the system gives its own inputs, then guesses for loops."""
+        """Present values of inputs and of torn outputs; over them what the system says of its inputs and
+        loops.
+
+        Other outputs are not asked for: before its inputs are set, an FMU may not be able to compute them.
+        """
         values = self.kernel.values
+        torn = {slot for loop in self.plan.loops for slot in loop.calls.torn} - set(self.plan.guesses)
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
-            names = [signal.variable for signal in (*planned.inputs, *planned.outputs)]
+            slots = [*planned.input_slots, *(slot for slot in planned.output_slots if slot in torn)]
+            names = [self.plan.signals[slot].variable for slot in slots]
             found = instance.get(names)
-            values[[*planned.input_slots, *planned.output_slots]] = [found[name] for name in names]
-        values[~np.isfinite(values)] = 0.0  # an output of a loop may not be computable before its inputs are
+            values[slots] = [found[name] for name in names]
+        values[~np.isfinite(values)] = 0.0
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
             values[slot] = value
 

@@ -206,6 +206,9 @@ class _Table:
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.sources = {wire.destination: wire for wire in network.wires}
         self.nominal = tuple(self._nominal(signal) for signal in self.signals)
+        self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
+        for signal, given in network.assignments.items():
+            self.starts[signal.component][signal.variable] = given.value
 
     def _nominal(self, signal: Signal) -> float:
         component = self.network.components.get(signal.component)
@@ -225,14 +228,10 @@ class _Table:
             outputs=outputs,
             input_slots=tuple(self.slots[signal] for signal in inputs),
             output_slots=tuple(self.slots[signal] for signal in outputs),
-            starts=MappingProxyType(self._starts(name)),
+            starts=MappingProxyType(self.starts[name]),
             wired=wired,
             capabilities=capabilities(component, wired),
         )
-
-    def _starts(self, name: str) -> dict[str, Value]:
-        assignments = self.network.assignments.items()
-        return {signal.variable: given.value for signal, given in assignments if signal.component == name}
 
     def wires(self) -> tuple[PlannedWire, ...]:
         return tuple(
@@ -348,13 +347,13 @@ class _Schedules:
         return [members[number] for number in nx.lexicographical_topological_sort(parts, key=first.__getitem__)]
 
     def _group(self, names: tuple[str, ...], calls: tuple[Call | SolveLoop, ...], stepped: set[str]) -> PlannedGroup:
-        sources, slots = self.table.sources, self.table.slots
+        sources, slots, inside = self.table.sources, self.table.slots, set(names)
         unknowns: list[int] = []
         interpolates: list[bool] = []
         for name in names:
             one = self.instances[self.index[name]]
             feeding = {signal: sources[signal].source.component for signal in one.inputs if signal in sources}
-            unknowns += [slots[signal] for signal, source in feeding.items() if source in names]
+            unknowns += [slots[signal] for signal, source in feeding.items() if source in inside]
             interpolates.append(all(source == "" or source in stepped for source in feeding.values()))
             stepped.add(name)
         return PlannedGroup(tuple(map(self.index.__getitem__, names)), calls, tuple(unknowns), tuple(interpolates))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ssptool.engine.unsupported import Unsupported
+from ssptool.fmu.description import Causality
 from ssptool.network.network import Component, Network, Port
 
 FLOAT = "Float64"
@@ -23,6 +24,7 @@ def _problems(network: Network) -> Iterator[Unsupported]:
     for component in network.components.values():
         yield from _component(component)
     yield from _wires(network)
+    yield from _assignments(network)
 
 
 def _component(component: Component) -> Iterator[Unsupported]:
@@ -43,6 +45,20 @@ def _port(component: Component, port: Port) -> Iterator[Unsupported]:
         )
     elif variable is not None and variable.shape and port.kind in _EXCHANGED:
         yield Unsupported(f"connector {port.signal}", "arrays are not supported yet", "use scalar connectors")
+
+
+def _assignments(network: Network) -> Iterator[Unsupported]:
+    for signal in network.assignments:
+        component = network.components.get(signal.component)
+        variable = component.description.variables.get(signal.variable) if component else None
+        if component is not None and variable is None:
+            yield Unsupported(f"value of {signal}", "the FMU has no such variable", "validate the system, it says more")
+        elif variable is not None and variable.causality is Causality.STRUCTURAL_PARAMETER:
+            yield Unsupported(
+                f"value of {signal}", "structural parameters are not supported yet", "leave it as the FMU has it"
+            )
+        elif variable is not None and variable.shape:
+            yield Unsupported(f"value of {signal}", "arrays are not supported yet", "leave it as the FMU has it")
 
 
 def _wires(network: Network) -> Iterator[Unsupported]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Floats, Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Participants, Program, Set, Stretch, set_inputs
+from ssptool.engine.masters.master import Coupled, Instances, Participants, Program, Stretch, set_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class GaussSeidel:
             lines += [f"exchange into {one}", *one.moves(self._coupling(one.interpolates[0]).name), f"step {one}"]
         return (*lines, "evaluate")
 
-    def _step(self, one: Set) -> Iterator[Instruction]:
+    def _step(self, one: Instances) -> Iterator[Instruction]:
         yield Instruction(Op.EXCHANGE, one.group)
         yield from set_inputs(one, self._coupling(one.interpolates).instruction(one.following))
         yield Instruction(Op.ADVANCE, one.group)

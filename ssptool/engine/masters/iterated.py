@@ -12,7 +12,7 @@ from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.masters.inputs import Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Participants, Set, Stretch
+from ssptool.engine.masters.master import Coupled, Instances, Participants, Stretch
 
 PREDICTION_ORDER = 2
 """Of the first guess: one more than needed for order, since a better guess saves iterations and costs
@@ -87,13 +87,17 @@ class Iterated:
 class _Group:
     """One group of instances, with what its steps need at hand."""
 
-    def __init__(self, master: Iterated, system: Coupled, group: Set) -> None:
+    def __init__(self, master: Iterated, system: Coupled, group: Instances) -> None:
         self.master = master
         self.system = system
         self.kernel = system.kernel
         self.group = group
         self.unknowns = np.asarray(group.unknowns, dtype=np.intp)
         self.nominal = np.asarray(group.nominal, dtype=float)
+        # Views, fetched once: asking the kernel for them costs more than reading them.
+        self.values = self.kernel.values
+        self.input_value = self.kernel.input_value
+        self.input_rates = self.kernel.input_rates
 
     def step(self, point: int) -> int | Failure:
         """One macro step from this communication point; the number of iterations that it took."""
@@ -106,10 +110,12 @@ class _Group:
 
     def _iterate(self, t: float, end: float) -> int | Failure:
         """Until what goes into the inputs at the end of the step is what comes out for them."""
-        master, slots, values, nominal = self.master, self.unknowns, self.kernel.values, self.nominal
+        master, slots, values, nominal = self.master, self.unknowns, self.values, self.nominal
         if failure := self._checked(self.kernel.save, t):
             return failure
         x = found = self._predict()
+        # x moves little while it is iterated, so that what is allowed is that at its first guess.
+        allowed = master.convergence.allowed(x, nominal)
         propose = master.acceleration.proposal()
         self.kernel.exchange(self.group.group)
         for iteration in range(1, master.max_iterations + 1):
@@ -118,7 +124,7 @@ class _Group:
                 return failure
             self.kernel.exchange(self.group.group)
             found = values[slots]
-            if master.convergence.reached(found - x, x, nominal):
+            if (np.abs(found - x) <= allowed).all():
                 return iteration
             if iteration < master.max_iterations:
                 x = nominal * propose(x / nominal, found / nominal)
@@ -128,10 +134,10 @@ class _Group:
 
     def _predict(self) -> Floats:
         """Where the polynomial through the accepted points leads."""
-        kernel, h = self.kernel, self.system.step
-        kernel.extrapolate(self.group.group, PREDICTION_ORDER)
-        value, (first, second) = kernel.input_value[self.unknowns], kernel.input_rates[:, self.unknowns]
-        return np.asarray(value + h * first + h * h / 2 * second)
+        h, slots = self.system.step, self.unknowns
+        self.kernel.extrapolate(self.group.group, PREDICTION_ORDER)
+        first, second = self.input_rates[0][slots], self.input_rates[1][slots]
+        return np.asarray(self.input_value[slots] + h * first + h * h / 2 * second)
 
     def _advance(self, t: float, end: float) -> Failure | None:
         kernel, group, h = self.kernel, self.group, self.system.step

@@ -12,7 +12,7 @@ from ssptool.engine.kernel.interface import Code, Floats, Instruction, Kernel, O
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
+class Instances:
     """Instances that are stepped together, as registered with the kernel.
 
     Attributes
@@ -35,7 +35,7 @@ class Set:
     following: int
     held: int
     sweep: int
-    members: tuple["Set", ...] = ()
+    members: tuple["Instances", ...] = ()
     unknowns: Slots = ()
     nominal: Sequence[float] = ()
     interpolates: bool = False
@@ -63,8 +63,8 @@ class Coupled:
     start: float
     step: float
     recorded: NDArray[np.intp]
-    everything: Set
-    groups: tuple[Set, ...]
+    everything: Instances
+    groups: tuple[Instances, ...]
     evaluate: Callable[[int, float], Failure | None]
     explain: Callable[[Outcome, float], Failure]
 
@@ -96,7 +96,7 @@ class Participants:
     """A group by the names of its instances, in the order in which they step, for an outline of a macro step.
 
     `following` are those whose inputs follow the coupling, `held` those whose inputs can only be held (or
-    that have none); `iterated`: they feed each other. `interpolates` is that of `Set`, per name.
+    that have none); `iterated`: they feed each other. `interpolates` is that of `Instances`, per name.
     """
 
     names: tuple[str, ...]
@@ -179,6 +179,6 @@ class Program:
         return Stretch(done)
 
 
-def set_inputs(instances: Set, moving: Instruction) -> tuple[Instruction, ...]:
+def set_inputs(instances: Instances, moving: Instruction) -> tuple[Instruction, ...]:
     """`moving` for the instances that can follow, hold for the others."""
     return (Instruction(Op.HOLD, instances.held), moving)
