@@ -76,6 +76,7 @@ class Variable:
     intermediate_update: bool
     line: int
     starts: tuple[Value, ...] = ()
+    declared_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +231,7 @@ def _variable(raw: Any, node: etree._Element | None) -> Variable:
         intermediate_update=_flag(node, "intermediateUpdate"),
         line=_line(node),
         starts=starts,
+        declared_type=None if declared is None else declared.name,
     )
 
 
