@@ -6,13 +6,15 @@ variables may contain dots (SSP 2.0 §5.2.3).
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from ssptool.documents import ssd, ssm, ssv
+from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, Variable
 from ssptool.network.terminals import settable
 from ssptool.rules.links import Carried, by_variable, carried_by
+from ssptool.rules.memory import remembered
 from ssptool.rules.subjects import Structure, is_fmu
+from ssptool.rules.trees import around, every
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,9 @@ class Use:
     """False where the name leads into an element whose variables are not known."""
 
 
-@lru_cache(maxsize=2)
 def uses(structure: Structure) -> tuple[Use, ...]:
     """Every parameter that a binding of the structure gives to some name."""
-    return tuple(_uses(structure))
+    return _uses(structure.root, structure)
 
 
 def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
@@ -61,13 +62,15 @@ def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
     return [connector.name for connector in element.connectors]
 
 
-def _uses(structure: Structure) -> Iterator[Use]:
-    for owner in structure.root.iter("*"):
-        if isinstance(owner, ssd.SystemElement):
-            for binding in owner.parameter_bindings:
-                parameters = structure.parameter_set_of(binding)
-                if parameters is not None:
-                    yield from _of_binding(owner, binding, parameters, structure)
+@remembered
+def _uses(root: Element, structure: Structure) -> tuple[Use, ...]:
+    found: list[Use] = []
+    for binding in every(root, ssd.ParameterBinding):
+        owner = next(around(binding, ssd.SystemElement))
+        parameters = structure.parameter_set_of(binding)
+        if parameters is not None:
+            found += _of_binding(owner, binding, parameters, structure)
+    return tuple(found)
 
 
 def _of_binding(

@@ -9,7 +9,7 @@ from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.connections import direct
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
-from ssptool.rules.links import Carried, Link, LinkEnd, carried, links
+from ssptool.rules.links import Carried, Link, LinkEnd, links
 from ssptool.rules.subjects import Interface, Structure
 
 SECTION = "SSP 2.0 §5.3.2"
@@ -122,7 +122,7 @@ def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Findi
     """
     for link in links(system, structure):
         if link.flow is not None:
-            source, destination = (carried(end, structure) for end in link.flow)
+            source, destination = (end.carried for end in link.flow)
             if source.type is not None and destination.type is not None:
                 yield from _compared_types(link, source, destination)
 
@@ -238,7 +238,7 @@ def _compared_types(link: Link, source: Carried, destination: Carried) -> Iterat
         yield from _compared_items(link, source, destination)
         return
     judged = verdict(source.type, destination.type)
-    if between is Relation.ENUMERATION and isinstance(link.connection.transformation, ssc.IntegerMappingTransformation):
+    if between is Relation.ENUMERATION and isinstance(link.transformation, ssc.IntegerMappingTransformation):
         return
     if judged is not Verdict.OK:
         message = f"{_source(link)} is {source.type}, {_destination(link)} is {destination.type}: {between}"
@@ -254,7 +254,7 @@ _SEVERITIES = {Verdict.INFO: Severity.INFO, Verdict.WARNING: Severity.WARNING, V
 
 def _compared_items(link: Link, source: Carried, destination: Carried) -> Iterator[Finding]:
     """Of two enumerations: every item of the source means the same in the destination, unless they are mapped."""
-    if link.connection.transformation is None and source.items and destination.items:
+    if link.transformation is None and source.items and destination.items:
         lost = [item for item, value in source.items.items() if destination.items.get(item) != value]
         if lost:
             names = ", ".join(f"'{item}'" for item in lost[:3])

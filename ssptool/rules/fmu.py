@@ -10,6 +10,7 @@ from ssptool.network.types import canonical
 from ssptool.network.units import convertible, named
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, XSD, Finding, near, rule
 from ssptool.rules.links import carried_by
+from ssptool.rules.memory import remembered
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure, is_fmu
 
@@ -23,6 +24,8 @@ class Pair:
     connector: ssd.Connector
     variable: Variable
     fmu: FmuDescription
+    stated_type: str | None
+    stated_unit: str | None
 
 
 @rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5")
@@ -49,8 +52,10 @@ def known_variables(component: ssd.Component, structure: Structure) -> Iterator[
     description = structure.fmu_of(component)
     if description is not None:
         for connector in component.connectors:
+            if connector.name in description.variables:
+                continue
             grouped = connector.type_name == "Binary" and description.fmi_major < 3
-            if connector.name not in description.variables and not grouped and not _group(connector, description):
+            if not grouped and not _group(connector, description):
                 message = f"the FMU of '{component.name}' has no variable '{connector.name}'"
                 yield Finding(connector, message, near(connector.name, description.variables), "name")
 
@@ -97,7 +102,7 @@ def same_types(component: ssd.Component, structure: Structure) -> Iterator[Findi
     Fix: state the type of the variable, or none.
     """
     for pair in _pairs(component, structure):
-        stated = pair.connector.type_name
+        stated = pair.stated_type
         grouped = stated == "Binary" and pair.fmu.fmi_major < 3
         if stated is not None and canonical(stated) != pair.variable.type and not grouped:
             message = f"the connector is {stated}, the variable '{pair.variable.name}' is {pair.variable.type}"
@@ -108,18 +113,20 @@ def same_types(component: ssd.Component, structure: Structure) -> Iterator[Findi
 def same_quantities(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The unit that a connector states measures what the variable's unit measures.
 
-    The same name for two definitions is reported as well: values would be converted where nobody expects it.
+    Otherwise there is no conversion between the FMU and what is connected to it: an error. A warning only, where the
+    FMU does not define its unit, and where one name has two definitions, by which values are converted unexpectedly.
 
     Fix: correct the unit, or its definition.
     """
     for pair in _pairs(component, structure):
-        stated = structure.units(structure.root).get(pair.connector.unit or "")
+        stated = structure.units(structure.root).get(pair.stated_unit or "")
         own = named(pair.fmu.units, pair.variable.unit)
         if stated is None or own is None:
             continue
         if not convertible(stated, own):
             message = f"the connector is in '{stated.name}', the variable in '{own.name}'"
-            yield Finding(pair.connector, message, "these units cannot be converted")
+            severity = WARNING if own.exponents is None else ERROR
+            yield Finding(pair.connector, message, "these units cannot be converted", severity=severity)
         elif stated.name == own.name and own.exponents is not None and stated != own:
             yield Finding(pair.connector, f"the FMU defines the unit '{own.name}' in another way")
 
@@ -146,9 +153,11 @@ def same_items(component: ssd.Component, structure: Structure) -> Iterator[Findi
     Fix: copy the items from the model description.
     """
     for pair in _pairs(component, structure):
-        stated = carried_by(pair.connector, component, structure).items
         own = pair.variable.items
-        if pair.connector.type_name == "Enumeration" and stated is not None and own and dict(stated) != dict(own):
+        if pair.stated_type != "Enumeration" or not own:
+            continue
+        stated = carried_by(pair.connector, component, structure).items
+        if stated is not None and dict(stated) != dict(own):
             items = ", ".join(f"{name}={value}" for name, value in own.items())
             yield Finding(pair.connector, f"the FMU's items are {items}")
 
@@ -180,19 +189,25 @@ def fmi3_in_ssp1(component: ssd.Component, structure: Structure) -> Iterator[Fin
         yield Finding(component, message, 'write version="2.0"', "source")
 
 
-def _pairs(component: ssd.Component, structure: Structure) -> Iterator[Pair]:
+@remembered
+def _pairs(component: ssd.Component, structure: Structure) -> tuple[Pair, ...]:
     """The connectors that name a variable of the component's FMU."""
     description = structure.fmu_of(component)
-    if description is not None:
-        for connector in component.connectors:
-            variable = description.variables.get(connector.name)
-            if variable is not None:
-                yield Pair(connector, variable, description)
+    if description is None:
+        return ()
+    pairs = []
+    for connector in component.connectors:
+        variable = description.variables.get(connector.name)
+        if variable is not None:
+            stated = connector.type
+            name, unit = (None, None) if stated is None else (stated.type_name, getattr(stated, "unit", None))
+            pairs.append(Pair(connector, variable, description, name, unit))
+    return tuple(pairs)
 
 
 def _group(connector: ssd.Connector, description: FmuDescription) -> list[str]:
     """The variables of a structured name, if the connector is not itself a variable."""
-    if connector.name in description.variables or connector.type_name == "Binary" or not connector.name:
+    if connector.name in description.variables or not connector.name or connector.type_name == "Binary":
         return []
     starts = (connector.name + "[", connector.name + ".")
     return [name for name in description.variables if name.startswith(starts)]

@@ -67,18 +67,15 @@ def visible_elements(box: ssd.ElementGeometry, structure: Structure) -> Iterator
 
 
 @rule("SSD-GEO-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1.1", versions=["2.0"])
-def inner_places(connector: ssd.Connector, structure: Structure) -> Iterator[Finding]:
+def inner_places(place: ssd.ConnectorGeometry, structure: Structure) -> Iterator[Finding]:
     """An inner place is stated for connectors of systems only, and with both coordinates.
 
     Components have no inside that could be drawn.
 
     Fix: remove `systemInnerX` and `systemInnerY`, or add the other one.
     """
-    place = connector.geometry
-    if place is None:
-        return
     given = [place.system_inner_x is not None, place.system_inner_y is not None]
-    if any(given) and not isinstance(_owner(connector), ssd.System):
+    if any(given) and not isinstance(_owner(place), ssd.System):
         yield Finding(place, "only connectors of systems have an inner place")
     elif any(given) and not all(given):
         yield Finding(place, "one of systemInnerX and systemInnerY is missing")
@@ -137,5 +134,5 @@ def _swapped(box: ssd.Box) -> Iterator[Finding]:
         yield Finding(box, f"({box.x1:g}, {box.y1:g}) is not to the lower left of ({box.x2:g}, {box.y2:g})")
 
 
-def _owner(connector: Element) -> Element | None:
-    return next(around(connector, ssd.SystemElement), None)
+def _owner(place: Element) -> Element | None:
+    return next(around(place, ssd.SystemElement), None)

@@ -1,6 +1,6 @@
 """Connections as rules see them: with both connectors, the direction of the flow, and what is known of its value."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ssptool.documents import ssc, ssd
@@ -10,30 +10,8 @@ from ssptool.fmu.units import Unit
 from ssptool.network.connections import End, direct
 from ssptool.network.types import canonical, is_float
 from ssptool.network.units import named
+from ssptool.rules.memory import remembered
 from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import container
-
-
-@dataclass(frozen=True, slots=True)
-class LinkEnd:
-    """A connector in its place; `owner` is the enclosing system itself where `end.element` is empty."""
-
-    owner: ssd.SystemElement
-    connector: ssd.Connector
-    end: End
-
-    def __str__(self) -> str:
-        return f"{self.end.element}.{self.end.connector}" if self.end.element else f"{self.end.connector} of the system"
-
-
-@dataclass(frozen=True, slots=True)
-class Link:
-    """A connection between two connectors that exist. `flow` is (source, destination); None if it is not legal."""
-
-    connection: ssd.Connection
-    start: LinkEnd
-    end: LinkEnd
-    flow: tuple[LinkEnd, LinkEnd] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +31,47 @@ class Carried:
         return self.type is not None and is_float(self.type)
 
 
-def links(system: ssd.System, structure: Structure) -> Iterator[Link]:
+@dataclass(frozen=True, slots=True)
+class LinkEnd:
+    """A connector in its place; `owner` is the enclosing system itself where `end.element` is empty."""
+
+    owner: ssd.SystemElement
+    connector: ssd.Connector
+    end: End
+    carried: Carried
+
+    def __str__(self) -> str:
+        return f"{self.end.element}.{self.end.connector}" if self.end.element else f"{self.end.connector} of the system"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A connection between two connectors that exist. `flow` is (source, destination); None if it is not legal."""
+
+    connection: ssd.Connection
+    start: LinkEnd
+    end: LinkEnd
+    flow: tuple[LinkEnd, LinkEnd] | None
+    transformation: ssc.Transformation | None
+
+
+@remembered
+def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
     """The connections of a system whose connectors are both declared."""
+    found = []
     for connection in system.connections:
-        start = _end(system, connection.start_element, connection.start_connector, structure)
-        end = _end(system, connection.end_element, connection.end_connector, structure)
+        start = _end((system, connection.start_element, connection.start_connector), structure)
+        end = _end((system, connection.end_element, connection.end_connector), structure)
         if start is not None and end is not None:
             directed = direct(start.end, end.end, structure.version)
             flow = None if directed is None else (start, end) if directed[0] is start.end else (end, start)
-            yield Link(connection, start, end, flow)
-
-
-def carried(end: LinkEnd, structure: Structure) -> Carried:
-    return carried_by(end.connector, end.owner, structure)
+            found.append(Link(connection, start, end, flow, connection.transformation))
+    return tuple(found)
 
 
 def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> Carried:
     """What is known of the value of a connector of a component, system or dictionary reference."""
-    stated = _stated(connector.type, structure)
+    stated = _stated(connector, structure)
     description = structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
     if description is None or variable is None:
@@ -90,10 +91,11 @@ def by_variable(description: FmuDescription, variable: Variable) -> Carried:
     return Carried(variable.type, named(description.units, variable.unit), items, variable.relative_quantity)
 
 
-def _stated(type: ssc.SignalType | None, structure: Structure) -> Carried:
+def _stated(connector: ssd.Connector, structure: Structure) -> Carried:
+    type = connector.type
     if type is None:
         return Carried()
-    root = container(type)
+    root = structure.root
     unit = getattr(type, "unit", None)
     # An undefined unit is the finding of another rule; nothing follows from it.
     return Carried(
@@ -111,10 +113,12 @@ def enumeration_items(root: Element, name: str) -> Mapping[str, int] | None:
     return None
 
 
-def _end(system: ssd.System, element: str, connector: str, structure: Structure) -> LinkEnd | None:
+@remembered
+def _end(place: tuple[ssd.System, str, str], structure: Structure) -> LinkEnd | None:
+    system, element, connector = place
     interface = structure.interface(system)
     owner = interface.elements.get(element) if element else system
     declared = interface.connectors.get((element, connector))
     if owner is None or declared is None:
         return None
-    return LinkEnd(owner, declared, End(element, connector, declared.kind))
+    return LinkEnd(owner, declared, End(element, connector, declared.kind), carried_by(declared, owner, structure))

@@ -5,7 +5,7 @@ from typing import Any
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.element import Element
-from ssptool.rules.catalogue import RULES, Finding, Rule, rules_over
+from ssptool.rules.catalogue import RULES, VERSIONS, Finding, Rule, rules_over
 from ssptool.rules.subjects import File, Package, Structure, Unreadable
 
 INTERNAL = "INTERNAL"
@@ -59,18 +59,18 @@ class Run:
 
     def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
         for rule in rules:
-            if rule.code in self._ignored or (version in ("1.0", "2.0") and version not in rule.severity):
+            if rule.code in self._ignored or (version in VERSIONS and version not in rule.severity):
                 continue
-            severity = rule.severity.get(version) or max(rule.severity.values(), key=_weight)
             try:
                 for finding in rule.find(subject, *context):
-                    yield self._stamped(rule, severity, finding)
+                    yield self._stamped(rule, version, finding)
             except Exception as problem:
                 if self._strict:
                     raise
                 yield _internal(rule, subject, problem)
 
-    def _stamped(self, rule: Rule, severity: Severity, finding: Finding) -> Diagnostic:
+    def _stamped(self, rule: Rule, version: str, finding: Finding) -> Diagnostic:
+        severity = rule.severity.get(version) or max(rule.severity.values(), key=_weight)
         place = self._position(finding.place, finding.attribute)
         return Diagnostic(rule.code, finding.severity or severity, place, finding.message, finding.advice)
 

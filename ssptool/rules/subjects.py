@@ -94,6 +94,7 @@ class Structure:
     files: Mapping[str, File]
     fmus: Mapping[str, FmuDescription | UnreadableFmu]
     _interfaces: dict[Element, Interface] = field(default_factory=dict, repr=False)
+    _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
     _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
 
     @property
@@ -144,11 +145,14 @@ class Structure:
 
     def fmu_of(self, element: Element | None) -> FmuDescription | None:
         """The model description of a component; None if it is not an FMU, or cannot be read."""
-        if not isinstance(element, ssd.Component) or not is_fmu(element):
+        if not isinstance(element, ssd.Component):
             return None
-        reference = resolve(element.source or "", self.file.name)
-        description = self.fmus.get(reference.entry) if reference.reach is Reach.INSIDE else None
-        return description if isinstance(description, FmuDescription) else None
+        if element not in self._components:
+            reference = resolve(element.source or "", self.file.name)
+            packed = is_fmu(element) and reference.reach is Reach.INSIDE
+            description = self.fmus.get(reference.entry) if packed else None
+            self._components[element] = description if isinstance(description, FmuDescription) else None
+        return self._components[element]
 
     def parameter_set_of(self, binding: ssd.ParameterBinding) -> ssv.ParameterSet | None:
         """The values of a binding, inline or in a file; None if they are not there or not an SSV."""

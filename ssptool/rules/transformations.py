@@ -8,7 +8,7 @@ from ssptool.documents.converters import boolean, integer
 from ssptool.network.types import INTEGER_RANGES, canonical, is_float, is_integer
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import ERROR, MUST, TEXT, Finding, near, rule
-from ssptool.rules.links import Carried, carried, enumeration_items, links
+from ssptool.rules.links import Carried, enumeration_items, links
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import container, every
 
@@ -133,9 +133,9 @@ def _transformed(structure: Structure) -> Iterator[Transformed]:
     """The transformations of connections, then those of mapping entries."""
     for system in structure.root.systems():
         for link in links(system, structure):
-            if link.flow is not None and link.connection.transformation is not None:
-                sides = tuple((str(end), carried(end, structure)) for end in link.flow)
-                yield Transformed(link.connection.transformation, (sides[0], sides[1]))
+            if link.flow is not None and link.transformation is not None:
+                source, destination = ((str(end), end.carried) for end in link.flow)
+                yield Transformed(link.transformation, (source, destination))
     for use in uses(structure):
         if use.entry is not None and use.entry.transformation is not None:
             for target in use.targets:

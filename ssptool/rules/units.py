@@ -7,7 +7,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.fmu.units import Unit
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
-from ssptool.rules.links import carried, links
+from ssptool.rules.links import links
 from ssptool.rules.subjects import WITH_UNITS, Structure
 from ssptool.rules.trees import own
 
@@ -70,7 +70,7 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
     Fix: connect what belongs together, correct a unit, or set `suppressUnitConversion` if you mean it.
     """
     for link in links(system, structure):
-        start, end = carried(link.start, structure).unit, carried(link.end, structure).unit
+        start, end = link.start.carried.unit, link.end.carried.unit
         if link.flow is None or link.connection.suppress_unit_conversion:
             continue
         if start is not None and end is not None and not convertible(start, end):
@@ -88,10 +88,10 @@ def units_at_both_ends(system: ssd.System, structure: Structure) -> Iterator[Fin
     """
     for link in links(system, structure):
         for end, other in ((link.start, link.end), (link.end, link.start)):
-            unit = carried(end, structure).unit
-            bare = carried(other, structure)
-            stated = other.connector.unit is not None or bare.unit is not None
-            if link.flow is not None and unit is not None and bare.floating and not stated:
+            unit, bare = end.carried.unit, other.carried
+            if link.flow is None or unit is None or bare.unit is not None or not bare.floating:
+                continue
+            if other.connector.unit is None:
                 yield Finding(link.connection, f"{end} is in '{unit.name}', {other} has no unit")
 
 
