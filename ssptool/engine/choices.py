@@ -263,7 +263,8 @@ def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple
 def _iterated(inputs: Inputs, settings: Settings) -> tuple[Iterated, tuple[Choice, ...]]:
     if not isinstance(inputs, (Hold, Interpolate)):
         raise AssertionError(f"iterated with {inputs.name}")
-    acceleration = settings.acceleration or AccelerationName.NONE
+    # Its first proposal is the plain one, so that steps which need no acceleration cost no more.
+    acceleration = settings.acceleration or AccelerationName.ANDERSON
     tolerance = settings.tolerance if settings.tolerance is not None else COUPLING_TOLERANCE
     limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
     if limit < 1:

@@ -12,7 +12,7 @@ from ssptool.engine.loops.chain import Chain
 from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.loops.jacobian import FiniteDifferences, Jacobian, Products
 from ssptool.engine.loops.newton import Newton
-from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution
+from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status
 from ssptool.engine.plan import PlannedLoop
 from ssptool.engine.settings import InitName
 from ssptool.network.dependencies import Stage
@@ -31,13 +31,18 @@ class ComponentFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LoopReport:
-    """How one algebraic loop was solved. `torn` are its unknowns, in the order of `solution.x`."""
+    """How one algebraic loop was solved.
+
+    `torn` are its unknowns, in the order of `solution.x`; `cause` says which component could not be
+    evaluated, if that ended it.
+    """
 
     stage: Stage
     time: float
     signals: tuple[Signal, ...]
     torn: tuple[Signal, ...]
     solution: Solution
+    cause: str = ""
 
     @property
     def ok(self) -> bool:
@@ -56,13 +61,14 @@ class LoopReport:
     def failure(self) -> Failure:
         """For a report that is not `ok`."""
         solution = self.solution
+        cause = f"{self.cause}; " if self.cause else ""
         points = ", ".join(
             f"{signal} = {value:.6g} (residual {self.residuals[signal]:.3g})" for signal, value in self.values.items()
         )
         return Failure(
             Ending.LOOP,
             f"the algebraic loop {{{', '.join(map(str, self.signals))}}} was not solved by {solution.solver}: "
-            f"{solution.status} after {solution.iterations} iterations; best point: {points}",
+            f"{solution.status} after {solution.iterations} iterations; {cause}best point: {points}",
             solution.status.advice,
             self.time,
         )
@@ -81,6 +87,7 @@ class RunningLoop:
         self._domain = Domain(np.array(planned.calls.nominal), np.array(planned.minimum), np.array(planned.maximum))
         self._convergence = Convergence(planned.calls.rtol, planned.calls.atol)
         self.index = self._kernel.loop(planned.calls)
+        self._rejected: Outcome | None = None  # what a component said last of a point that it cannot be at
 
     def __call__(self, x: Floats) -> Floats:
         outcome, value = self._kernel.residual(self.index, x)
@@ -93,6 +100,8 @@ class RunningLoop:
     def _usable(self, outcome: Outcome) -> bool:
         if outcome.code is Code.FMI and outcome.fmi_status != _DISCARD:
             raise ComponentFailed(outcome)
+        if not outcome.ok:
+            self._rejected = outcome
         return outcome.ok
 
     def solve(self, how: InitName, time: float) -> LoopReport:
@@ -105,7 +114,10 @@ class RunningLoop:
         """
         start = np.array(self._kernel.values[self._torn])
         solution = self._solver(how).solve(self, start, self._domain)
-        return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution)
+        cause = ""
+        if solution.status is Status.NONFINITE and self._rejected is not None:
+            cause = self._assembly.explain(self._rejected, time).message
+        return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
 
     def _solver(self, how: InitName) -> LoopSolver:
         newton = [Newton(jacobian, self._convergence) for jacobian in self._jacobians()]

@@ -128,9 +128,8 @@ def test_inputs_and_outputs_of_the_system_itself_are_exchanged(given):
 def test_a_parameter_that_makes_the_equations_singular_is_reported_with_its_component():
     """m1 = 0: a1 = F/0."""
     result = start(oscillator(System1__m1=0.0))
-    assert result.status in (Ending.FMI, Ending.NONFINITE, Ending.LOOP)
-    assert "System1" in str(result.failure)
-    assert result.failure.advice
+    assert result.status is Ending.LOOP
+    assert "component System1: " in result.failure.message
 
 
 def test_a_loop_without_solution_is_reported_as_singular():
@@ -178,5 +177,6 @@ def test_the_start_value_of_a_connected_input_is_where_the_solver_starts(test_mo
 
 def test_a_guess_at_which_a_component_cannot_be_evaluated_is_reported(test_models):
     result = stateless(test_models, [("S.y", "S.u")], S__u=-1.0)
-    assert not result.ok
-    assert "S" in str(result.failure) and result.failure.advice
+    assert result.status is Ending.LOOP
+    assert "component S: " in result.failure.message
+    assert "start values" in result.failure.advice

@@ -8,7 +8,7 @@ import numpy as np
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Outcome
-from ssptool.engine.loops.fixed_point import FixedPoint
+from ssptool.engine.loops.anderson import Anderson
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.masters.inputs import Hold, Interpolate
@@ -46,7 +46,7 @@ class Iterated:
     """
 
     inputs: Interpolate | Hold = field(default_factory=Interpolate)
-    acceleration: Acceleration = field(default_factory=FixedPoint)
+    acceleration: Acceleration = field(default_factory=Anderson)
     convergence: Convergence = field(default_factory=lambda: Convergence(rtol=1e-8))
     max_iterations: int = 30
 
