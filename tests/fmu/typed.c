@@ -39,7 +39,10 @@ typedef struct {
     uint64_t UInt64[SIZE];
     bool Boolean[SIZE];
     char *String[SIZE];
-    struct { size_t size; uint8_t *data; } Binary[SIZE];
+    struct {
+        size_t size;
+        uint8_t *data;
+    } Binary[SIZE];
 } Instance;
 
 static void say(Instance *t, int status, int number)
@@ -54,7 +57,8 @@ static void say(Instance *t, int status, int number)
 static int check_integer(Instance *t, int32_t value)
 {
     int status = value == 13 ? 3 : value == 14 ? 4 : value == 15 ? 1 : 0;
-    if (status) say(t, status, value);
+    if (status)
+        say(t, status, value);
     return status;
 }
 
@@ -68,13 +72,15 @@ static Instance *make(const char *name)
 {
     Instance *t = calloc(1, sizeof *t);
     strncpy(t->name, name, sizeof t->name - 1);
-    for (int i = 0; i < SIZE; i++) t->String[i] = copy("");
+    for (int i = 0; i < SIZE; i++)
+        t->String[i] = copy("");
     return t;
 }
 
 static void destroy(Instance *t)
 {
-    for (int i = 0; i < SIZE; i++) free(t->String[i]), free(t->Binary[i].data);
+    for (int i = 0; i < SIZE; i++)
+        free(t->String[i]), free(t->Binary[i].data);
     if (t->callbacks)
         t->callbacks->logger(t->callbacks->environment, t->name, 0, "", "freed");
     else
@@ -104,26 +110,42 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
     return t;
 }
 
-void fmi2FreeInstance(void *c) { destroy(c); }
+void fmi2FreeInstance(void *c)
+{
+    destroy(c);
+}
 int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double start, int has_stop, double stop)
 {
     return begin(c, has_tolerance, tolerance, start, has_stop, stop);
 }
-int fmi2EnterInitializationMode(void *c) { (void)c; return 0; }
-int fmi2ExitInitializationMode(void *c) { (void)c; return 0; }
-int fmi2Terminate(void *c) { return check_integer(c, ((Instance *)c)->Int32[63]); }
+int fmi2EnterInitializationMode(void *c)
+{
+    (void)c;
+    return 0;
+}
+int fmi2ExitInitializationMode(void *c)
+{
+    (void)c;
+    return 0;
+}
+int fmi2Terminate(void *c)
+{
+    return check_integer(c, ((Instance *)c)->Int32[63]);
+}
 
-#define ACCESS2(Name, type, field)                                                   \
-    int fmi2Get##Name(void *c, const uint32_t *r, size_t n, type *v)                 \
-    {                                                                                \
-        for (size_t i = 0; i < n; i++) v[i] = (type)((Instance *)c)->field[r[i]];    \
-        return 0;                                                                    \
+#define ACCESS2(Name, type, field)                                   \
+    int fmi2Get##Name(void *c, const uint32_t *r, size_t n, type *v) \
+    {                                                                \
+        for (size_t i = 0; i < n; i++)                               \
+            v[i] = (type)((Instance *)c)->field[r[i]];               \
+        return 0;                                                    \
     }
-#define STORE2(Name, type, field)                                                    \
-    int fmi2Set##Name(void *c, const uint32_t *r, size_t n, const type *v)           \
-    {                                                                                \
-        for (size_t i = 0; i < n; i++) ((Instance *)c)->field[r[i]] = v[i];          \
-        return 0;                                                                    \
+#define STORE2(Name, type, field)                                          \
+    int fmi2Set##Name(void *c, const uint32_t *r, size_t n, const type *v) \
+    {                                                                      \
+        for (size_t i = 0; i < n; i++)                                     \
+            ((Instance *)c)->field[r[i]] = v[i];                           \
+        return 0;                                                          \
     }
 ACCESS2(Real, double, Float64)
 STORE2(Real, double, Float64)
@@ -137,7 +159,8 @@ int fmi2SetInteger(void *c, const uint32_t *r, size_t n, const int *v)
     int status = 0;
     for (size_t i = 0; i < n; i++) {
         ((Instance *)c)->Int32[r[i]] = v[i];
-        if (r[i] != 63) status = check_integer(c, v[i]);
+        if (r[i] != 63)
+            status = check_integer(c, v[i]);
     }
     return status;
 }
@@ -150,7 +173,10 @@ static int set_strings(Instance *t, const uint32_t *r, size_t n, const char *con
     }
     return 0;
 }
-int fmi2SetString(void *c, const uint32_t *r, size_t n, const char *const *v) { return set_strings(c, r, n, v); }
+int fmi2SetString(void *c, const uint32_t *r, size_t n, const char *const *v)
+{
+    return set_strings(c, r, n, v);
+}
 
 /* -- FMI 3.0 -------------------------------------------------------------------------------------------------- */
 
@@ -169,29 +195,42 @@ void *fmi3InstantiateCoSimulation(const char *name, const char *token, const cha
     t->environment = environment;
     t->UInt64[ENVIRONMENT] = (uintptr_t)environment;
     t->UInt64[CALLBACK] = (uintptr_t)update;
-    for (size_t i = 0; i < n_required; i++) t->UInt64[REQUIRED] = 100 * t->UInt64[REQUIRED] + required[i];
+    for (size_t i = 0; i < n_required; i++)
+        t->UInt64[REQUIRED] = 100 * t->UInt64[REQUIRED] + required[i];
     return t;
 }
 
-void fmi3FreeInstance(void *c) { destroy(c); }
+void fmi3FreeInstance(void *c)
+{
+    destroy(c);
+}
 int fmi3EnterInitializationMode(void *c, bool has_tolerance, double tolerance, double start, bool has_stop, double stop)
 {
     return begin(c, has_tolerance, tolerance, start, has_stop, stop);
 }
-int fmi3ExitInitializationMode(void *c) { (void)c; return 0; }
-int fmi3Terminate(void *c) { return check_integer(c, ((Instance *)c)->Int32[63]); }
+int fmi3ExitInitializationMode(void *c)
+{
+    (void)c;
+    return 0;
+}
+int fmi3Terminate(void *c)
+{
+    return check_integer(c, ((Instance *)c)->Int32[63]);
+}
 
-#define ACCESS3(Name, type)                                                                    \
-    int fmi3Get##Name(void *c, const uint32_t *r, size_t n, type *v, size_t m)                 \
-    {                                                                                          \
-        for (size_t i = 0; i < n; i++) v[i] = ((Instance *)c)->Name[r[i]];                     \
-        return n == m ? 0 : 3;                                                                 \
+#define ACCESS3(Name, type)                                                    \
+    int fmi3Get##Name(void *c, const uint32_t *r, size_t n, type *v, size_t m) \
+    {                                                                          \
+        for (size_t i = 0; i < n; i++)                                         \
+            v[i] = ((Instance *)c)->Name[r[i]];                                \
+        return n == m ? 0 : 3;                                                 \
     }
-#define STORE3(Name, type)                                                                     \
-    int fmi3Set##Name(void *c, const uint32_t *r, size_t n, const type *v, size_t m)           \
-    {                                                                                          \
-        for (size_t i = 0; i < n; i++) ((Instance *)c)->Name[r[i]] = v[i];                     \
-        return n == m ? 0 : 3;                                                                 \
+#define STORE3(Name, type)                                                           \
+    int fmi3Set##Name(void *c, const uint32_t *r, size_t n, const type *v, size_t m) \
+    {                                                                                \
+        for (size_t i = 0; i < n; i++)                                               \
+            ((Instance *)c)->Name[r[i]] = v[i];                                      \
+        return n == m ? 0 : 3;                                                       \
     }
 #define BOTH3(Name, type) ACCESS3(Name, type) STORE3(Name, type)
 BOTH3(Float64, double)
@@ -233,6 +272,7 @@ int fmi3SetBinary(void *c, const uint32_t *r, size_t n, const size_t *sizes, con
 int fmi3GetBinary(void *c, const uint32_t *r, size_t n, size_t *sizes, const uint8_t **v, size_t m)
 {
     Instance *t = c;
-    for (size_t i = 0; i < n; i++) sizes[i] = t->Binary[r[i]].size, v[i] = t->Binary[r[i]].data;
+    for (size_t i = 0; i < n; i++)
+        sizes[i] = t->Binary[r[i]].size, v[i] = t->Binary[r[i]].data;
     return n == m ? 0 : 3;
 }

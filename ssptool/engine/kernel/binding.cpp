@@ -53,8 +53,8 @@ ssptool::FunctionTable function_table(nb::handle functions) {
 }
 
 ssptool::Call call_from(nb::handle call) {
-  return {static_cast<ssptool::Index>(attribute<Number>(call, "instance")),
-          indices<ssptool::Slot>(call.attr("inputs")), indices<ssptool::Slot>(call.attr("outputs"))};
+  return {static_cast<ssptool::Index>(attribute<Number>(call, "instance")), indices<ssptool::Slot>(call.attr("inputs")),
+          indices<ssptool::Slot>(call.attr("outputs"))};
 }
 
 std::vector<ssptool::Instruction> program_from(nb::handle program) {
@@ -96,9 +96,8 @@ class NativeKernel {
     member.outputs = indices<ssptool::Slot>(table.attr("output_slots"));
     member.output_references = indices<ssptool::fmi::Reference>(table.attr("output_references"));
     ssptool::Environment* environment = core_.environment(address(table.attr("environment")));
-    member.instance = version == 2
-                          ? ssptool::make_fmi2(functions, component, member.input_references)
-                          : ssptool::make_fmi3(functions, component, member.input_references, environment);
+    member.instance = version == 2 ? ssptool::make_fmi2(functions, component, member.input_references)
+                                   : ssptool::make_fmi3(functions, component, member.input_references, environment);
     return static_cast<Number>(core_.add(std::move(member)));
   }
 
@@ -217,8 +216,7 @@ NB_MODULE(_kernel, module) {
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_value(), 1); })
       .def_prop_ro("input_rates",
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_rates(), 2); })
-      .def("environment",
-           [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().make_environment()); })
+      .def("environment", [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().make_environment()); })
       .def("intermediate_update_address",
            [](const Self&) { return reinterpret_cast<std::uintptr_t>(&ssptool::ssptool_intermediate_update); })
       .def("add", &Self::add, "table"_a)
@@ -230,10 +228,12 @@ NB_MODULE(_kernel, module) {
       .def("loop", &Self::loop, "loop"_a)
       .def("sweep", &Self::sweep, "steps"_a)
       .def(
-          "record_slots",
-          [](Self& self, nb::handle slots) { self.core().record_slots(indices<ssptool::Slot>(slots)); }, "slots"_a)
-      .def("exchange", [](Self& self, Number group) { self.core().exchange(index(group)); }, "group"_a)
-      .def("hold", [](Self& self, Number group) { self.core().hold(index(group)); }, "group"_a)
+          "record_slots", [](Self& self, nb::handle slots) { self.core().record_slots(indices<ssptool::Slot>(slots)); },
+          "slots"_a)
+      .def(
+          "exchange", [](Self& self, Number group) { self.core().exchange(index(group)); }, "group"_a)
+      .def(
+          "hold", [](Self& self, Number group) { self.core().hold(index(group)); }, "group"_a)
       .def(
           "extrapolate", [](Self& self, Number group, int order) { self.core().extrapolate(index(group), order); },
           "group"_a, "order"_a)
@@ -253,7 +253,8 @@ NB_MODULE(_kernel, module) {
             return self.unlocked([&](ssptool::Kernel& core) { return core.evaluate(index(sweep)); });
           },
           "sweep"_a)
-      .def("accept", [](Self& self, double t) { self.core().accept(t); }, "t"_a)
+      .def(
+          "accept", [](Self& self, double t) { self.core().accept(t); }, "t"_a)
       .def(
           "save",
           [](Self& self, Number group) {
@@ -266,7 +267,8 @@ NB_MODULE(_kernel, module) {
             return self.unlocked([&](ssptool::Kernel& core) { return core.restore(index(group)); });
           },
           "group"_a)
-      .def("release", [](Self& self) { self.core().release(); }, nb::call_guard<Unlocked>())
+      .def(
+          "release", [](Self& self) { self.core().release(); }, nb::call_guard<Unlocked>())
       .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert())
       .def(
           "residual",

@@ -82,7 +82,10 @@ class InstanceTable:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """At one instant, without a step: exchange the wires into `inputs`, set these, then get `outputs`."""
+    """At one instant, without a step: exchange the wires into `inputs`, set these, then get `outputs`.
+
+    Each with one FMI call, in which variables have the order of their slots: consecutive ones are fastest.
+    """
 
     instance: int
     inputs: Slots

@@ -184,13 +184,14 @@ class TwinKernel:
     def _resolve(self, call: Call) -> _ResolvedCall:
         _check_index(call.instance, self._instances, "instance")
         table = self._tables[call.instance]
+        inputs, outputs = sorted(call.inputs), sorted(call.outputs)
         return _ResolvedCall(
             call.instance,
-            self._wires_into(call.inputs),
-            list(call.inputs),
-            _references(call.inputs, table.input_slots, table.input_references, "input"),
-            list(call.outputs),
-            _references(call.outputs, table.output_slots, table.output_references, "output"),
+            self._wires_into(inputs),
+            inputs,
+            _references(inputs, table.input_slots, table.input_references, "input"),
+            outputs,
+            _references(outputs, table.output_slots, table.output_references, "output"),
         )
 
     def _wires_into(self, slots: Slots) -> tuple[_Wire, ...]:

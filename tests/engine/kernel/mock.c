@@ -15,7 +15,7 @@ typedef void (*IntermediateUpdate)(void *, double, bool, bool, bool, bool, bool 
 typedef struct {
     double u[N], first[N], second[N], x[N];
     double feedthrough[N][N];
-    double nan_from;              /* outputs are nan from this time on */
+    double nan_from; /* outputs are nan from this time on */
     double last_t, last_h;
     int32_t last_no_set_state;
     int32_t calls[FUNCTIONS];
@@ -36,9 +36,11 @@ static int refused(Mock *m, int function)
 static int set(Mock *m, const uint32_t *r, size_t n, const double *v)
 {
     int status = refused(m, SET);
-    if (status > 1) return status;
+    if (status > 1)
+        return status;
     for (size_t i = 0; i < n; i++) {
-        if (r[i] >= N) return 3;
+        if (r[i] >= N)
+            return 3;
         m->u[r[i]] = v[i];
     }
     return status;
@@ -47,12 +49,15 @@ static int set(Mock *m, const uint32_t *r, size_t n, const double *v)
 static int get(Mock *m, const uint32_t *r, size_t n, double *v)
 {
     int status = refused(m, GET);
-    if (status > 1) return status;
+    if (status > 1)
+        return status;
     for (size_t i = 0; i < n; i++) {
         unsigned k = r[i] - FIRST_OUTPUT;
-        if (k >= N) return 3;
+        if (k >= N)
+            return 3;
         double y = m->x[k];
-        for (int j = 0; j < N; j++) y += m->feedthrough[k][j] * m->u[j];
+        for (int j = 0; j < N; j++)
+            y += m->feedthrough[k][j] * m->u[j];
         v[i] = m->time >= m->nan_from ? NAN : y;
     }
     return status;
@@ -68,8 +73,10 @@ static int begin_step(Mock *m, double t, double h, int no_set_state)
 static int get_state(Mock *m, void **state)
 {
     int status = refused(m, GET_STATE);
-    if (status > 1) return status;
-    if (!*state) *state = malloc(sizeof(Mock));
+    if (status > 1)
+        return status;
+    if (!*state)
+        *state = malloc(sizeof(Mock));
     *(Mock *)*state = *m;
     return status;
 }
@@ -77,7 +84,8 @@ static int get_state(Mock *m, void **state)
 static int set_state(Mock *m, void *state)
 {
     int status = refused(m, SET_STATE);
-    if (status > 1) return status;
+    if (status > 1)
+        return status;
     const Mock *s = state;
     for (int i = 0; i < N; i++)
         m->u[i] = s->u[i], m->first[i] = s->first[i], m->second[i] = s->second[i], m->x[i] = s->x[i];
@@ -96,29 +104,48 @@ static int directional(Mock *m, const uint32_t *z, size_t nz, const uint32_t *v,
                        double *dz)
 {
     int status = refused(m, DIRECTIONAL);
-    if (status > 1) return status;
+    if (status > 1)
+        return status;
     for (size_t i = 0; i < nz; i++) {
         dz[i] = 0.0;
-        for (size_t j = 0; j < nv; j++) dz[i] += m->feedthrough[z[i] - FIRST_OUTPUT][v[j]] * dv[j];
+        for (size_t j = 0; j < nv; j++)
+            dz[i] += m->feedthrough[z[i] - FIRST_OUTPUT][v[j]] * dv[j];
     }
     return status;
 }
 
 /* -- FMI 2.0 -------------------------------------------------------------------------------------------------- */
 
-int fmi2SetReal(void *c, const uint32_t *r, size_t n, const double *v) { return set(c, r, n, v); }
-int fmi2GetReal(void *c, const uint32_t *r, size_t n, double *v) { return get(c, r, n, v); }
-int fmi2GetFMUstate(void *c, void **s) { return get_state(c, s); }
-int fmi2SetFMUstate(void *c, void *s) { return set_state(c, s); }
-int fmi2FreeFMUstate(void *c, void **s) { return free_state(c, s); }
+int fmi2SetReal(void *c, const uint32_t *r, size_t n, const double *v)
+{
+    return set(c, r, n, v);
+}
+int fmi2GetReal(void *c, const uint32_t *r, size_t n, double *v)
+{
+    return get(c, r, n, v);
+}
+int fmi2GetFMUstate(void *c, void **s)
+{
+    return get_state(c, s);
+}
+int fmi2SetFMUstate(void *c, void *s)
+{
+    return set_state(c, s);
+}
+int fmi2FreeFMUstate(void *c, void **s)
+{
+    return free_state(c, s);
+}
 
 int fmi2SetRealInputDerivatives(void *c, const uint32_t *r, size_t n, const int *order, const double *v)
 {
     Mock *m = c;
     int status = refused(m, SET_RATES);
-    if (status > 1) return status;
+    if (status > 1)
+        return status;
     for (size_t i = 0; i < n; i++) {
-        if (r[i] >= N || order[i] < 1 || order[i] > 2) return 3;
+        if (r[i] >= N || order[i] < 1 || order[i] > 2)
+            return 3;
         (order[i] == 1 ? m->first : m->second)[r[i]] = v[i];
     }
     return status;
@@ -128,7 +155,8 @@ int fmi2DoStep(void *c, double t, double h, int no_set_state)
 {
     Mock *m = c;
     int status = begin_step(m, t, h, no_set_state);
-    if (status > 1) return status;
+    if (status > 1)
+        return status;
     for (int i = 0; i < N; i++) {
         m->x[i] += h * (m->u[i] + h * (m->first[i] / 2 + h * m->second[i] / 6));
         m->u[i] += h * (m->first[i] + h * m->second[i] / 2);
@@ -154,15 +182,25 @@ int fmi3GetFloat64(void *c, const uint32_t *r, size_t n, double *v, size_t nv)
     return n == nv ? get(c, r, n, v) : 3;
 }
 
-int fmi3GetFMUState(void *c, void **s) { return get_state(c, s); }
-int fmi3SetFMUState(void *c, void *s) { return set_state(c, s); }
-int fmi3FreeFMUState(void *c, void **s) { return free_state(c, s); }
+int fmi3GetFMUState(void *c, void **s)
+{
+    return get_state(c, s);
+}
+int fmi3SetFMUState(void *c, void *s)
+{
+    return set_state(c, s);
+}
+int fmi3FreeFMUState(void *c, void **s)
+{
+    return free_state(c, s);
+}
 
 static void ask(Mock *m, double t)
 {
     bool early = true;
     double until = 0.0;
-    if (m->update) m->update(m->environment, t, true, true, false, false, &early, &until);
+    if (m->update)
+        m->update(m->environment, t, true, true, false, false, &early, &until);
 }
 
 int fmi3DoStep(void *c, double t, double h, bool no_set_state, bool *event, bool *terminate, bool *early, double *last)
@@ -172,10 +210,12 @@ int fmi3DoStep(void *c, double t, double h, bool no_set_state, bool *event, bool
     double u[3][N];
     for (int k = 0; k < 3; k++) {
         ask(m, t + k * h / 2);
-        for (int i = 0; i < N; i++) u[k][i] = m->u[i];
+        for (int i = 0; i < N; i++)
+            u[k][i] = m->u[i];
     }
     /* Simpson's rule */
-    for (int i = 0; i < N; i++) m->x[i] += h / 6 * (u[0][i] + 4 * u[1][i] + u[2][i]);
+    for (int i = 0; i < N; i++)
+        m->x[i] += h / 6 * (u[0][i] + 4 * u[1][i] + u[2][i]);
     *event = m->event, *terminate = m->terminate, *early = m->early_return, *last = t + h;
     return status;
 }

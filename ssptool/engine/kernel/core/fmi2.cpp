@@ -6,12 +6,6 @@
 
 namespace ssptool {
 
-int Motion::order() const noexcept {
-  const auto moves = [](double rate) { return rate != 0.0; };
-  if (std::any_of(second.begin(), second.end(), moves)) return 2;
-  return std::any_of(first.begin(), first.end(), moves) ? 1 : 0;
-}
-
 namespace {
 
 class Fmi2Instance final : public Instance {

@@ -31,7 +31,14 @@ struct Motion {
   std::span<const double> value, first, second;
 
   // The highest derivative that is not zero.
-  [[nodiscard]] int order() const noexcept;
+  [[nodiscard]] int order() const noexcept {
+    int order = 0;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (second[i] != 0.0) return 2;
+      if (first[i] != 0.0) order = 1;
+    }
+    return order;
+  }
 
   // Input i, s seconds into the step.
   [[nodiscard]] double at(std::size_t i, double s) const noexcept {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -39,13 +38,6 @@ std::vector<fmi::Reference> references(const std::vector<Slot>& slots, const std
     found.push_back(references[static_cast<std::size_t>(place - known.begin())]);
   }
   return found;
-}
-
-Outcome failed(Index instance, const Failure& failure) noexcept {
-  return {.code = Code::fmi,
-          .instance = static_cast<int>(instance),
-          .function = failure.function,
-          .fmi_status = failure.status};
 }
 
 }  // namespace
@@ -86,16 +78,22 @@ Index Kernel::add(Member member) {
       if (owned_[slot]) throw std::invalid_argument("slot " + std::to_string(slot) + " already belongs to an instance");
       owned_[slot] = true;
     }
-  const std::size_t n = member.inputs.size();
-  Stepper stepper;
-  stepper.outputs = {member.outputs, member.output_references, std::vector<double>(member.outputs.size())};
-  stepper.inputs = member.inputs;
-  stepper.value.resize(n);
-  stepper.first.resize(n);
-  stepper.second.resize(n);
-  steppers_.push_back(std::move(stepper));
+  const Index index = members_.size();
+  Instance& instance = *member.instance;
+  variables_.push_back({{instance, index, member.inputs, member.input_references},
+                        {instance, index, member.outputs, member.output_references}});
   members_.push_back(std::move(member));
-  return members_.size() - 1;
+  return index;
+}
+
+Kernel::Transfer::Transfer(Instance& owner, Index owner_index, std::vector<Slot> all_slots,
+                           std::vector<fmi::Reference> all_references)
+    : instance(&owner),
+      index(owner_index),
+      slots(std::move(all_slots)),
+      references(std::move(all_references)),
+      buffer(3 * slots.size()) {
+  for (std::size_t i = 1; i < slots.size(); ++i) consecutive = consecutive && slots[i] == slots[0] + i;
 }
 
 void Kernel::connect(const std::vector<Wire>& wires) {
@@ -120,23 +118,31 @@ std::vector<Wire> Kernel::wires_into(const std::vector<Slot>& slots) const {
 }
 
 Index Kernel::group(std::vector<Index> instances) {
+  Group group;
   for (const Index instance : instances) {
     check_index(instance, members_.size(), "instance");
-    steppers_[instance].wires = wires_into(steppers_[instance].inputs);
+    const std::vector<Slot>& inputs = members_[instance].inputs;
+    group.inputs.insert(group.inputs.end(), inputs.begin(), inputs.end());
   }
-  groups_.push_back(std::move(instances));
+  group.wires = wires_into(group.inputs);
+  group.instances = std::move(instances);
+  groups_.push_back(std::move(group));
   return groups_.size() - 1;
 }
 
 Kernel::ResolvedCall Kernel::resolve(const Call& call) const {
   check_index(call.instance, members_.size(), "instance");
   const Member& member = members_[call.instance];
-  auto input_references = references(call.inputs, member.inputs, member.input_references, "input");
-  auto output_references = references(call.outputs, member.outputs, member.output_references, "output");
-  return {call.instance,
-          wires_into(call.inputs),
-          {call.inputs, std::move(input_references), std::vector<double>(call.inputs.size())},
-          {call.outputs, std::move(output_references), std::vector<double>(call.outputs.size())}};
+  auto inputs = call.inputs;
+  auto outputs = call.outputs;
+  std::sort(inputs.begin(), inputs.end());  // neighbours can be set and got in place
+  std::sort(outputs.begin(), outputs.end());
+  auto input_references = references(inputs, member.inputs, member.input_references, "input");
+  auto output_references = references(outputs, member.outputs, member.output_references, "output");
+  Instance& instance = *member.instance;
+  return {wires_into(inputs),
+          {instance, call.instance, std::move(inputs), std::move(input_references)},
+          {instance, call.instance, std::move(outputs), std::move(output_references)}};
 }
 
 Index Kernel::loop(const LoopCalls& calls) {
@@ -153,7 +159,8 @@ Index Kernel::loop(const LoopCalls& calls) {
             .max_iterations = calls.max_iterations,
             .chord = std::vector<double>(m * m),
             .x = std::vector<double>(m),
-            .residual = std::vector<double>(m)};
+            .residual = std::vector<double>(m),
+            .open = 0};
   for (const Call& call : calls.body) loop.body.push_back(resolve(call));
   for (std::size_t i = 0; i < m; ++i) loop.chord[i * m + i] = -1.0;
   loops_.push_back(std::move(loop));
@@ -191,136 +198,170 @@ void Kernel::move(Slot slot, double value, double first, double second) noexcept
   input_rates_[values_.size() + slot] = second;
 }
 
-template <class Visit>
-void Kernel::each_input(Index group, Visit visit) {
-  for (const Index instance : groups_[group])
-    for (const Slot slot : steppers_[instance].inputs) visit(slot);
+const Kernel::Group& Kernel::checked_group(Index group) const {
+  check_index(group, groups_.size(), "group");
+  return groups_[group];
 }
 
-void Kernel::exchange(Index group) {
-  check_index(group, groups_.size(), "group");
-  for (const Index instance : groups_[group]) copy(steppers_[instance].wires);
-}
+void Kernel::exchange(Index group) { copy(checked_group(group).wires); }
 
-void Kernel::hold(Index group) {
-  check_index(group, groups_.size(), "group");
-  each_input(group, [this](Slot slot) { move(slot, values_[slot], 0.0, 0.0); });
+void Kernel::hold(Index group) { hold(checked_group(group)); }
+
+void Kernel::hold(const Group& group) noexcept {
+  for (const Slot slot : group.inputs) move(slot, values_[slot], 0.0, 0.0);
 }
 
 void Kernel::extrapolate(Index group, int order) {
-  check_index(group, groups_.size(), "group");
   check_order(order, max_order);
   if (accepted_ == 0) return hold(group);
   order = std::min(order, accepted_ - 1);
-  const auto& [now, before, oldest] = history_;
-  each_input(group, [&](Slot slot) {
+  const Point& now = accepted(0);
+  const Point& before = accepted(1);
+  const Point& oldest = accepted(2);
+  for (const Slot slot : checked_group(group).inputs) {
     const double y0 = now.values[slot];
-    if (order == 0) return move(slot, y0, 0.0, 0.0);
+    if (order == 0) {
+      move(slot, y0, 0.0, 0.0);
+      continue;
+    }
     const double d01 = (y0 - before.values[slot]) / (now.t - before.t);
-    if (order == 1) return move(slot, y0, d01, 0.0);
+    if (order == 1) {
+      move(slot, y0, d01, 0.0);
+      continue;
+    }
     const double d12 = (before.values[slot] - oldest.values[slot]) / (before.t - oldest.t);
     const double curvature = (d01 - d12) / (now.t - oldest.t);
     move(slot, y0, d01 + curvature * (now.t - before.t), 2.0 * curvature);
-  });
+  }
 }
 
 void Kernel::interpolate(Index group, int order, double h) {
-  check_index(group, groups_.size(), "group");
   check_order(order, max_order);
   if (accepted_ == 0) return hold(group);
   order = std::min(order, accepted_);
-  const Point& now = history_[0];
-  const Point& before = history_[1];
-  each_input(group, [&](Slot slot) {
+  const Point& now = accepted(0);
+  const Point& before = accepted(1);
+  for (const Slot slot : checked_group(group).inputs) {
     const double y0 = now.values[slot];
     const double slope = (values_[slot] - y0) / h;
-    if (order == 1) return move(slot, y0, slope, 0.0);
+    if (order == 1) {
+      move(slot, y0, slope, 0.0);
+      continue;
+    }
     const double d01 = (y0 - before.values[slot]) / (now.t - before.t);
     const double curvature = (slope - d01) / (h + (now.t - before.t));
     move(slot, y0, slope - curvature * h, 2.0 * curvature);
-  });
+  }
 }
 
 // -- steps -----------------------------------------------------------------------------------------------------
 
-Outcome Kernel::advance(Index group, double t, double h) {
-  check_index(group, groups_.size(), "group");
-  const std::size_t n = values_.size();
-  for (const Index index : groups_[group]) {
-    Stepper& stepper = steppers_[index];
-    for (std::size_t i = 0; i < stepper.inputs.size(); ++i) {
-      stepper.value[i] = input_value_[stepper.inputs[i]];
-      stepper.first[i] = input_rates_[stepper.inputs[i]];
-      stepper.second[i] = input_rates_[n + stepper.inputs[i]];
-    }
-    const Motion motion{stepper.value, stepper.first, stepper.second};
-    if (const Failure failure = members_[index].instance->step(t, h, motion)) return failed(index, failure);
-    if (const Outcome outcome = get(index, stepper.outputs); !outcome.ok()) return outcome;
-  }
-  return {};
+// The next three are in every step several times: inlined, they cost half as much.
+inline std::span<const double> Kernel::Transfer::in(const std::vector<double>& array, std::size_t offset,
+                                                    std::size_t part) noexcept {
+  const std::size_t n = slots.size();
+  if (n == 0) return {};
+  if (consecutive) return {array.data() + offset + slots[0], n};
+  double* place = buffer.data() + part * n;
+  for (std::size_t i = 0; i < n; ++i) place[i] = array[offset + slots[i]];
+  return {place, n};
 }
 
-Outcome Kernel::get(Index index, Transfer& outputs) noexcept {
-  if (outputs.slots.empty()) return {};
-  Instance& instance = *members_[index].instance;
-  if (const Failure failure = instance.get(outputs.references, outputs.buffer)) return failed(index, failure);
-  for (std::size_t i = 0; i < outputs.slots.size(); ++i) values_[outputs.slots[i]] = outputs.buffer[i];
-  for (const Slot slot : outputs.slots)
-    if (!std::isfinite(values_[slot]))
-      return {.code = Code::nonfinite,
-              .instance = static_cast<int>(index),
-              .function = instance.get_function(),
-              .slot = static_cast<int>(slot)};
-  return {};
+inline bool Kernel::set(Transfer& inputs) noexcept {
+  if (inputs.slots.empty()) return true;
+  const Failure failure = inputs.instance->set(inputs.references, inputs.in(values_));
+  return failure ? failed(inputs.index, failure) : true;
 }
 
-Outcome Kernel::perform(ResolvedCall& call) noexcept {
+inline bool Kernel::get(Transfer& outputs) noexcept {
+  const std::size_t n = outputs.slots.size();
+  if (n == 0) return true;
+  double* place = outputs.consecutive ? values_.data() + outputs.slots[0] : outputs.buffer.data();
+  const Failure failure = outputs.instance->get(outputs.references, {place, n});
+  if (failure) return failed(outputs.index, failure);
+  if (!outputs.consecutive)
+    for (std::size_t i = 0; i < n; ++i) values_[outputs.slots[i]] = place[i];
+  for (std::size_t i = 0; i < n; ++i)
+    if (!std::isfinite(place[i])) return nonfinite(outputs, i);
+  return true;
+}
+
+Outcome Kernel::advance(Index group, double t, double h) { return result(step_all(checked_group(group), t, h)); }
+
+bool Kernel::step_all(const Group& group, double t, double h) noexcept {
+  for (const Index instance : group.instances)
+    if (!step(instance, t, h)) return false;
+  return true;
+}
+
+bool Kernel::step(Index index, double t, double h) noexcept {
+  auto& [inputs, outputs] = variables_[index];
+  const Motion motion{inputs.in(input_value_), inputs.in(input_rates_, 0, 1),
+                      inputs.in(input_rates_, values_.size(), 2)};
+  const Failure failure = inputs.instance->step(t, h, motion);
+  return failure ? failed(index, failure) : get(outputs);
+}
+
+bool Kernel::nonfinite(const Transfer& outputs, std::size_t i) noexcept {
+  outcome_ = {.code = Code::nonfinite,
+              .instance = static_cast<int>(outputs.index),
+              .function = outputs.instance->get_function(),
+              .slot = static_cast<int>(outputs.slots[i])};
+  return false;
+}
+
+bool Kernel::failed(Index instance, const Failure& failure) noexcept {
+  outcome_ = {.code = Code::fmi,
+              .instance = static_cast<int>(instance),
+              .function = failure.function,
+              .fmi_status = failure.status};
+  return false;
+}
+
+bool Kernel::perform(ResolvedCall& call) noexcept {
   copy(call.wires);
-  Transfer& inputs = call.inputs;
-  if (!inputs.slots.empty()) {
-    for (std::size_t i = 0; i < inputs.slots.size(); ++i) inputs.buffer[i] = values_[inputs.slots[i]];
-    if (const Failure failure = members_[call.instance].instance->set(inputs.references, inputs.buffer))
-      return failed(call.instance, failure);
-  }
-  return get(call.instance, call.outputs);
+  return set(call.inputs) && get(call.outputs);
 }
 
 Outcome Kernel::evaluate(Index sweep) {
   check_index(sweep, sweeps_.size(), "sweep");
+  return result(visit_all(sweep));
+}
+
+bool Kernel::visit_all(Index sweep) noexcept {
   for (auto& step : sweeps_[sweep]) {
     const auto* loop = std::get_if<SolveLoop>(&step);
-    const Outcome outcome = loop != nullptr ? solve(loop->loop) : perform(std::get<ResolvedCall>(step));
-    if (!outcome.ok()) return outcome;
+    if (!(loop != nullptr ? solve(loop->loop) : perform(*std::get_if<ResolvedCall>(&step)))) return false;
   }
-  return {};
+  return true;
 }
 
 void Kernel::accept(double t) {
   copy(outer_wires_);
-  while (accepted_ > 0 && history_[0].t >= t) {
-    std::rotate(history_.begin(), history_.begin() + 1, history_.end());
+  while (accepted_ > 0 && accepted(0).t >= t) {
+    latest_ = (latest_ + 1) % points;
     --accepted_;
   }
-  std::rotate(history_.begin(), history_.end() - 1, history_.end());
-  history_[0].t = t;
-  std::copy(values_.begin(), values_.end(), history_[0].values.begin());
-  accepted_ = std::min(accepted_ + 1, max_order + 1);
+  latest_ = (latest_ + points - 1) % points;
+  accepted_ = std::min(accepted_ + 1, points);
+  Point& now = accepted(0);
+  now.t = t;
+  std::copy(values_.begin(), values_.end(), now.values.begin());
 }
 
 Outcome Kernel::save(Index group) {
-  check_index(group, groups_.size(), "group");
-  for (const Index index : groups_[group])
-    if (const Failure failure = members_[index].instance->save()) return failed(index, failure);
+  for (const Index index : checked_group(group).instances)
+    if (const Failure failure = members_[index].instance->save()) return result(failed(index, failure));
   return {};
 }
 
 Outcome Kernel::restore(Index group) {
-  check_index(group, groups_.size(), "group");
-  for (const Index index : groups_[group])
+  const std::vector<Index>& instances = checked_group(group).instances;
+  for (const Index index : instances)
     if (!members_[index].instance->has_saved_state())
       throw std::invalid_argument("no state of instance " + std::to_string(index) + " was saved");
-  for (const Index index : groups_[group])
-    if (const Failure failure = members_[index].instance->restore()) return failed(index, failure);
+  for (const Index index : instances)
+    if (const Failure failure = members_[index].instance->restore()) return result(failed(index, failure));
   return {};
 }
 
@@ -343,6 +384,24 @@ void Kernel::check_program(std::span<const Instruction> program) const {
   if (records > 1) throw std::invalid_argument("a program may record one row per macro step");
 }
 
+inline bool Kernel::execute(const Instruction& instruction, double t, double reached, double h, double* row) {
+  const Index argument = instruction.argument;
+  switch (instruction.op) {
+    case Op::exchange: copy(groups_[argument].wires); break;
+    case Op::hold: hold(groups_[argument]); break;
+    case Op::extrapolate: extrapolate(argument, instruction.order); break;
+    case Op::interpolate: interpolate(argument, instruction.order, h); break;
+    case Op::advance: return step_all(groups_[argument], t, h);
+    case Op::evaluate: return visit_all(argument);
+    case Op::accept: accept(reached); break;
+    case Op::record:
+      *row = reached;
+      for (const Slot slot : recorded_) *++row = values_[slot];
+      break;
+  }
+  return true;
+}
+
 Outcome Kernel::run(std::span<const Instruction> program, double start, double h, std::int64_t first,
                     std::span<double> rows, std::int64_t steps) {
   check_program(program);
@@ -351,84 +410,70 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
   for (std::int64_t k = 0; k < steps; ++k) {
     const double t = start + static_cast<double>(first + k) * h;
     const double reached = start + static_cast<double>(first + k + 1) * h;
-    const auto row = rows.subspan(static_cast<std::size_t>(k) * width, width);
-    for (const Instruction& instruction : program) {
-      Outcome outcome = execute(instruction, t, reached, h, row);
-      if (!outcome.ok()) {
-        outcome.steps = k;
-        return outcome;
+    double* row = rows.data() + static_cast<std::size_t>(k) * width;
+    for (const Instruction& instruction : program)
+      if (!execute(instruction, t, reached, h, row)) {
+        outcome_.steps = k;
+        return outcome_;
       }
-    }
   }
   return {.steps = steps};
 }
 
-Outcome Kernel::execute(const Instruction& instruction, double t, double reached, double h, std::span<double> row) {
-  const Index argument = instruction.argument;
-  switch (instruction.op) {
-    case Op::exchange: exchange(argument); break;
-    case Op::hold: hold(argument); break;
-    case Op::extrapolate: extrapolate(argument, instruction.order); break;
-    case Op::interpolate: interpolate(argument, instruction.order, h); break;
-    case Op::advance: return advance(argument, t, h);
-    case Op::evaluate: return evaluate(argument);
-    case Op::accept: accept(reached); break;
-    case Op::record:
-      row[0] = reached;
-      for (std::size_t i = 0; i < recorded_.size(); ++i) row[1 + i] = values_[recorded_[i]];
-      break;
-  }
-  return {};
-}
-
 // -- algebraic loops -------------------------------------------------------------------------------------------
 
-Outcome Kernel::evaluate_body(Index index, std::span<const double> x) noexcept {
+bool Kernel::evaluate_body(Index index, const double* x) noexcept {
   Loop& loop = loops_[index];
-  for (std::size_t i = 0; i < loop.torn.size(); ++i) values_[loop.torn[i]] = x[i];
-  for (ResolvedCall& call : loop.body) {
-    Outcome outcome = perform(call);
-    if (!outcome.ok()) {
-      outcome.loop = static_cast<int>(index);
-      return outcome;
+  for (const Slot slot : loop.torn) values_[slot] = *x++;
+  for (ResolvedCall& call : loop.body)
+    if (!perform(call)) {
+      outcome_.loop = static_cast<int>(index);
+      return false;
     }
-  }
-  return {};
+  return true;
 }
 
-Outcome Kernel::solve(Index index) noexcept {
+bool Kernel::solve(Index index) noexcept {
   Loop& loop = loops_[index];
   const std::size_t m = loop.torn.size();
   for (std::size_t i = 0; i < m; ++i) loop.x[i] = values_[loop.torn[i]];
-  std::optional<Slot> open;
   for (std::int64_t iteration = 0; iteration < loop.max_iterations; ++iteration) {
-    Outcome outcome = evaluate_body(index, loop.x);
-    // After the first iteration a guess is to blame: an iterate ran away.
-    if (outcome.code == Code::nonfinite && iteration > 0) outcome.code = Code::loop;
-    if (!outcome.ok()) return outcome;
-    open.reset();
-    for (std::size_t i = 0; i < m; ++i) loop.residual[i] = values_[loop.torn[i]] - loop.x[i];
-    for (std::size_t i = 0; i < m && !open; ++i) {
-      const double tolerance = loop.atol + loop.rtol * std::max(std::abs(loop.x[i]), loop.nominal[i]);
-      if (!(std::abs(loop.residual[i]) <= tolerance)) open = loop.torn[i];
+    if (!evaluate_body(index, loop.x.data())) {
+      // After the first iteration a guess is to blame: an iterate ran away.
+      if (outcome_.code == Code::nonfinite && iteration > 0) outcome_.code = Code::loop;
+      return false;
     }
-    if (!open) return {};
+    if (converged(loop)) return true;
     for (std::size_t i = 0; i < m; ++i) {
       double correction = 0.0;
       for (std::size_t j = 0; j < m; ++j) correction += loop.chord[i * m + j] * loop.residual[j];
       loop.x[i] -= correction;
     }
   }
-  return {.code = Code::loop, .loop = static_cast<int>(index), .slot = open ? static_cast<int>(*open) : -1};
+  outcome_ = {.code = Code::loop, .loop = static_cast<int>(index), .slot = static_cast<int>(loop.open)};
+  return false;
+}
+
+bool Kernel::converged(Loop& loop) noexcept {
+  bool all = true;
+  for (std::size_t i = loop.torn.size(); i-- > 0;) {
+    loop.residual[i] = values_[loop.torn[i]] - loop.x[i];
+    const double tolerance = loop.atol + loop.rtol * std::max(std::abs(loop.x[i]), loop.nominal[i]);
+    if (!(std::abs(loop.residual[i]) <= tolerance)) {
+      loop.open = loop.torn[i];
+      all = false;
+    }
+  }
+  return all;
 }
 
 Outcome Kernel::residual(Index index, std::span<const double> x, std::span<double> g) {
   check_index(index, loops_.size(), "loop");
   const Loop& loop = loops_[index];
   check_size(x.size(), loop.torn.size(), "x");
-  const Outcome outcome = evaluate_body(index, x);
+  const bool ok = evaluate_body(index, x.data());
   for (std::size_t i = 0; i < loop.torn.size(); ++i) g[i] = values_[loop.torn[i]];
-  return outcome;
+  return result(ok);
 }
 
 Outcome Kernel::jacobian_product(Index index, std::span<const double> seed, std::span<double> product) {
@@ -437,26 +482,25 @@ Outcome Kernel::jacobian_product(Index index, std::span<const double> seed, std:
   check_size(seed.size(), loop.torn.size(), "the seed");
   std::fill(tangent_.begin(), tangent_.end(), 0.0);
   for (std::size_t i = 0; i < loop.torn.size(); ++i) tangent_[loop.torn[i]] = seed[i];
-  Outcome outcome;
+  bool ok = true;
   for (ResolvedCall& call : loop.body) {
     for (const Wire& wire : call.wires) tangent_[wire.destination] = wire.factor * tangent_[wire.source];
-    Transfer& inputs = call.inputs;
     Transfer& outputs = call.outputs;
     std::fill(outputs.buffer.begin(), outputs.buffer.end(), 0.0);
-    if (!inputs.slots.empty() && !outputs.slots.empty()) {
-      for (std::size_t i = 0; i < inputs.slots.size(); ++i) inputs.buffer[i] = tangent_[inputs.slots[i]];
-      const Failure failure = members_[call.instance].instance->directional(outputs.references, inputs.references,
-                                                                            inputs.buffer, outputs.buffer);
+    if (!call.inputs.slots.empty() && !outputs.slots.empty()) {
+      const Failure failure =
+          outputs.instance->directional(outputs.references, call.inputs.references, call.inputs.in(tangent_),
+                                        {outputs.buffer.data(), outputs.slots.size()});
       if (failure) {
-        outcome = failed(call.instance, failure);
-        outcome.loop = static_cast<int>(index);
+        ok = failed(outputs.index, failure);
+        outcome_.loop = static_cast<int>(index);
         break;
       }
     }
     for (std::size_t i = 0; i < outputs.slots.size(); ++i) tangent_[outputs.slots[i]] = outputs.buffer[i];
   }
   for (std::size_t i = 0; i < loop.torn.size(); ++i) product[i] = tangent_[loop.torn[i]];
-  return outcome;
+  return result(ok);
 }
 
 void Kernel::set_chord(Index index, std::span<const double> matrix) {

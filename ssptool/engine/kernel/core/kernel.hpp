@@ -111,30 +111,42 @@ class Kernel {
 
  private:
   static constexpr int max_order = 2;
+  static constexpr int points = max_order + 1;
 
   struct Point {
     double t = 0.0;
     std::vector<double> values;
   };
 
-  // The variables of an instance that move together, with their wires and room for their values.
+  // Variables of an instance that are set or got together. FMI functions work on them in place where their slots
+  // are consecutive, else by way of the buffer, which has room for three values of each.
   struct Transfer {
+    Transfer(Instance&, Index, std::vector<Slot>, std::vector<fmi::Reference>);
+
+    Instance* instance;
+    Index index;  // of the instance
     std::vector<Slot> slots;
     std::vector<fmi::Reference> references;
+    bool consecutive = true;
     std::vector<double> buffer;
+
+    // These variables in an array over all slots; `part` 0 to 2 of the buffer may hold them.
+    std::span<const double> in(const std::vector<double>& array, std::size_t offset = 0, std::size_t part = 0) noexcept;
   };
 
   struct ResolvedCall {
-    Index instance;
     std::vector<Wire> wires;
     Transfer inputs, outputs;
   };
 
-  struct Stepper {
-    Transfer outputs;
-    std::vector<Slot> inputs;
+  struct Variables {
+    Transfer inputs, outputs;
+  };
+
+  struct Group {
+    std::vector<Index> instances;
     std::vector<Wire> wires;
-    std::vector<double> value, first, second;
+    std::vector<Slot> inputs;
   };
 
   struct Loop {
@@ -144,6 +156,7 @@ class Kernel {
     double rtol, atol;
     std::int64_t max_iterations;
     std::vector<double> chord, x, residual;
+    Slot open;  // the first torn slot that has not converged
   };
 
   static constexpr std::size_t unconnected = static_cast<std::size_t>(-1);
@@ -155,27 +168,41 @@ class Kernel {
 
   void copy(std::span<const Wire>) noexcept;
   void move(Slot, double value, double first, double second) noexcept;
-  Outcome get(Index instance, Transfer&) noexcept;
-  Outcome perform(ResolvedCall&) noexcept;
-  Outcome execute(const Instruction&, double t, double reached, double h, std::span<double> row);
-  Outcome evaluate_body(Index loop, std::span<const double> x) noexcept;
-  Outcome solve(Index loop) noexcept;
-  template <class Visit>
-  void each_input(Index group, Visit);
+  // Whether all went well; if not, outcome_ says what happened. Arguments were checked by the caller.
+  bool set(Transfer&) noexcept;
+  bool get(Transfer&) noexcept;
+  bool perform(ResolvedCall&) noexcept;
+  bool step(Index instance, double t, double h) noexcept;
+  void hold(const Group&) noexcept;
+  bool step_all(const Group&, double t, double h) noexcept;
+  bool visit_all(Index sweep) noexcept;
+  bool execute(const Instruction&, double t, double reached, double h, double* row);
+  bool evaluate_body(Index loop, const double* x) noexcept;
+  bool solve(Index loop) noexcept;
+  bool converged(Loop&) noexcept;
+  bool failed(Index instance, const Failure&) noexcept;
+  bool nonfinite(const Transfer&, std::size_t i) noexcept;
+  [[nodiscard]] const Group& checked_group(Index) const;
+  Outcome result(bool ok) const noexcept { return ok ? Outcome{} : outcome_; }
+
+  // The k-th latest accepted point.
+  [[nodiscard]] Point& accepted(int k) noexcept { return history_[static_cast<std::size_t>((latest_ + k) % points)]; }
 
   std::vector<double> values_, input_value_, input_rates_, tangent_;
   std::vector<Member> members_;
-  std::vector<Stepper> steppers_;
+  std::vector<Variables> variables_;  // of the members
   std::vector<bool> owned_;
   std::vector<Wire> wires_;
   std::vector<std::size_t> wire_into_;  // by destination slot: index into wires_
   std::vector<Wire> outer_wires_;       // into slots of no instance
-  std::vector<std::vector<Index>> groups_;
+  std::vector<Group> groups_;
   std::vector<Loop> loops_;
   std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;
   std::vector<Slot> recorded_;
-  std::array<Point, max_order + 1> history_;  // the latest first
-  int accepted_ = 0;                          // how many points of the history are filled
+  std::array<Point, points> history_;  // a ring; see accepted()
+  int latest_ = 0;
+  int accepted_ = 0;  // how many points of the history are filled
+  Outcome outcome_;   // of the last operation that failed
   std::vector<std::unique_ptr<Environment>> environments_;
 };
 

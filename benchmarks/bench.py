@@ -1,0 +1,281 @@
+"""What the engine adds to its FMUs: cost per macro step of the dual-mass oscillator, as ratios measured in one run.
+
+Compared are the engine with Jacobi and every connector recorded, a C loop that makes the same FMI calls and records
+nothing, and FMPy making the same calls from Python. All three must end at the same values, bit for bit.
+"""
+
+import argparse
+import ctypes
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_long, c_size_t, c_uint
+from dataclasses import dataclass
+from pathlib import Path
+
+import fmpy
+import numpy as np
+from fmpy.fmi2 import FMU2Slave
+
+import ssptool
+from ssptool.documents.archive import Archive
+from ssptool.engine.assembly import assemble
+from ssptool.engine.coupling import Evaluation, couple
+from ssptool.engine.initialize import initialize
+from ssptool.engine.plan import Plan
+from ssptool.engine.simulate import run
+from ssptool.fmu.description import FmuDescription, read_description
+
+ROOT = Path(__file__).parents[1]
+SYSTEM = ROOT / "systems/dual_mass_oscillator"
+STEP = 1e-3
+BUDGET = 1.15
+CHORD = -1.0  # (dg/dx − 1)⁻¹ of the loop {a1, F} without a flange: dg/dx = 0
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One run: [s] per macro step, and x1, v1, a1, F at its end."""
+
+    seconds: float
+    final: tuple[float, ...]
+
+
+# -- the engine ------------------------------------------------------------------------------------------------
+
+
+def engine(plan: Plan) -> Sample:
+    """The macro steps of a plan, as `simulate` has them done: initialized, recorded, without a file."""
+    with ExitStack() as stack:
+        archive = stack.enter_context(Archive.open(SYSTEM))
+        assembly = stack.enter_context(assemble(plan, archive))
+        initialized = initialize(assembly)
+        assert initialized.report.failure is None, initialized.report.failure
+        loops = initialized.loops
+        system = couple(assembly, Evaluation(assembly, tuple(loops.values())), loops)
+        rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
+        began = time.thread_time()
+        stretch = plan.master.run(system, 0, rows)
+        seconds = time.thread_time() - began
+        assert stretch.failure is None, stretch.failure
+        columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}
+        final = [rows[-1, columns[name]] for name in ("System1.x1", "System1.v1", "System1.a1", "System2.F")]
+        return Sample(seconds / plan.interval.steps, tuple(map(float, final)))
+
+
+def whole_run(plan: Plan) -> float:
+    """[s] per macro step as `simulate` states it: with chunks, progress and row 0."""
+    with Archive.open(SYSTEM) as archive:
+        result = run(plan, archive)
+    result.unwrap()
+    return result.statistics.seconds / plan.interval.steps
+
+
+# -- the same FMUs without the engine --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Unpacked:
+    """An FMU on disk with the values that the system gives it."""
+
+    folder: Path
+    description: FmuDescription
+    starts: Mapping[str, float]
+
+    def references(self, *names: str) -> list[int]:
+        return [self.description.variables[name].reference for name in names]
+
+    @property
+    def identifier(self) -> str:
+        assert self.description.co_simulation is not None
+        return self.description.co_simulation.model_identifier
+
+
+def unpacked(plan: Plan, folder: Path) -> list[Unpacked]:
+    fmus = []
+    for instance in plan.instances:
+        path = folder / instance.name
+        fmpy.extract(SYSTEM / instance.source, path)
+        starts = {name: float(value) for name, value in instance.starts.items()}
+        fmus.append(Unpacked(path, read_description(path), starts))
+    return fmus
+
+
+class Setup(Structure):
+    """As in bench.c."""
+
+    _fields_ = [
+        ("library", c_char_p),
+        ("guid", c_char_p),
+        ("resources", c_char_p),
+        ("references", POINTER(c_uint)),
+        ("values", POINTER(c_double)),
+        ("count", c_size_t),
+    ]
+
+
+class References(Structure):
+    """As in bench.c."""
+
+    _fields_ = [
+        ("force_in", c_uint),
+        ("motion_out", c_uint * 3),
+        ("motion_in", c_uint * 3),
+        ("force_out", c_uint),
+    ]
+
+
+def setup(fmu: Unpacked) -> Setup:
+    library = fmu.folder / f"binaries/{fmpy.platform}/{fmu.identifier}{fmpy.sharedLibraryExtension}"
+    return Setup(
+        str(library).encode(),
+        fmu.description.token.encode(),
+        (fmu.folder / "resources").as_uri().encode(),
+        (c_uint * len(fmu.starts))(*fmu.references(*fmu.starts)),
+        (c_double * len(fmu.starts))(*fmu.starts.values()),
+        len(fmu.starts),
+    )
+
+
+def c_loop(fmus: Sequence[Unpacked], folder: Path) -> Callable[[int, bool], Sample]:
+    """The function of bench.c, compiled like the kernel."""
+    compiler = shutil.which("cc")
+    assert compiler, "a C compiler is needed for the loop to compare with"
+    library = folder / "bench.so"
+    flags = ["-std=gnu11", "-O3", "-DNDEBUG", "-ffp-contract=off", "-Wall", "-Wextra", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, ROOT / "benchmarks/bench.c", "-o", library, "-ldl", "-lm"], check=True)
+    function = ctypes.CDLL(str(library)).bench
+    function.restype = c_double
+    function.argtypes = [
+        *(POINTER(Setup), POINTER(Setup), POINTER(References), c_long),
+        *(c_double, c_double, c_int, POINTER(c_double)),
+    ]
+    one, two = fmus
+    references = References(
+        one.references("F")[0],
+        (c_uint * 3)(*one.references("x1", "v1", "a1")),
+        (c_uint * 3)(*two.references("x1", "v1", "a1")),
+        two.references("F")[0],
+    )
+
+    def sample(steps: int, extrapolate: bool) -> Sample:
+        final = (c_double * 4)()
+        seconds = function(setup(one), setup(two), references, steps, STEP, CHORD, extrapolate, final)
+        return Sample(seconds / steps, tuple(final))
+
+    return sample
+
+
+def from_python(fmus: Sequence[Unpacked], steps: int, extrapolate: bool) -> Sample:
+    """The same calls through FMPy."""
+    slaves = []
+    for fmu in fmus:
+        slave = FMU2Slave(guid=fmu.description.token, modelIdentifier=fmu.identifier, unzipDirectory=str(fmu.folder))
+        slave.instantiate()
+        slave.setReal(fmu.references(*fmu.starts), list(fmu.starts.values()))
+        slave.setupExperiment()
+        slave.enterInitializationMode()
+        slaves.append(slave)
+    one, two = slaves
+    f_in, motion_out = fmus[0].references("F"), fmus[0].references("x1", "v1", "a1")
+    motion_in, f_out = fmus[1].references("x1", "v1", "a1"), fmus[1].references("F")
+
+    def consistent(x1: float, v1: float, a1: float) -> tuple[float, float]:
+        while True:
+            two.setReal(motion_in, [x1, v1, a1])
+            (force,) = two.getReal(f_out)
+            one.setReal(f_in, [force])
+            (found,) = one.getReal(motion_out[2:])
+            residual = found - a1
+            if abs(residual) <= 1e-12 * max(abs(a1), 5.0):
+                return found, force
+            a1 -= CHORD * residual
+
+    x1, v1 = one.getReal(motion_out[:2])
+    a1, force = consistent(x1, v1, 0.0)
+    for slave in slaves:
+        slave.exitInitializationMode()
+    before, t_before = (0.0,) * 4, 0.0
+    began = time.thread_time()
+    for k in range(steps):
+        t = k * STEP
+        u = (x1, v1, a1, force)
+        one.setReal(f_in, [force])
+        two.setReal(motion_in, [x1, v1, a1])
+        if extrapolate and k > 0:
+            *rates, rate = ((now - then) / (t - t_before) for now, then in zip(u, before, strict=True))
+            one.setRealInputDerivatives(f_in, [1], [rate])
+            two.setRealInputDerivatives(motion_in, [1] * 3, rates)
+        one.doStep(t, STEP)
+        x1, v1, a1 = one.getReal(motion_out)
+        two.doStep(t, STEP)
+        two.getReal(f_out)
+        a1, force = consistent(x1, v1, a1)
+        before, t_before = u, t
+    seconds = time.thread_time() - began
+    for slave in slaves:
+        slave.terminate()
+        slave.freeInstance()
+    return Sample(seconds / steps, (x1, v1, a1, force))
+
+
+# -- report ----------------------------------------------------------------------------------------------------
+
+
+def compare(inputs: str, steps: int, repeats: int, folder: Path) -> bool:
+    """Measure, print, and say whether all ended at the same values."""
+    settings = ssptool.Settings(master="jacobi", input=inputs, step_size=STEP, stop_time=steps * STEP)
+    plan = ssptool.plan(SYSTEM, settings=settings)
+    fmus = unpacked(plan, folder / inputs)
+    loop = c_loop(fmus, folder)
+    extrapolate = inputs == "extrapolate"
+    own, bare, ratios, whole = [], [], [], []
+    for _ in range(repeats):  # interleaved, so that a change of clock rate meets both
+        own.append(engine(plan))
+        bare.append(loop(steps, extrapolate))
+        ratios.append(own[-1].seconds / bare[-1].seconds)
+        whole.append(whole_run(plan))
+    python = [from_python(fmus, steps, extrapolate) for _ in range(3)]
+
+    floor = statistics.median(sample.seconds for sample in bare)
+    ratio = statistics.median(ratios)
+    spread = statistics.quantiles(ratios, n=4)
+    verdict = "within" if ratio <= BUDGET else "OVER"
+    print(f"Jacobi, inputs: {inputs}; {steps} macro steps of {STEP:g} s, {len(plan.recorded)} connectors recorded")
+    print(f"  C loop, nothing recorded   {1e6 * floor:8.3f} µs per macro step")
+    print(
+        f"  engine                     {1e6 * statistics.median(s.seconds for s in own):8.3f} µs    "
+        f"ratio {ratio:.3f} (quartiles {spread[0]:.3f} … {spread[2]:.3f}), {verdict} the budget of {BUDGET}"
+    )
+    print(f"  engine, as `simulate` runs {1e6 * statistics.median(whole):8.3f} µs    ratio {_ratio(whole, bare):.3f}")
+    fmpys = statistics.median(sample.seconds for sample in python)
+    print(f"  FMPy from Python           {1e6 * fmpys:8.3f} µs    ratio {fmpys / floor:.1f}")
+    finals = {sample.final for sample in (*own, *bare, *python)}
+    if len(finals) == 1:
+        print("  all ended at the same values, bit for bit")
+    else:
+        print(f"  ended at DIFFERENT values of x1, v1, a1, F: {sorted(finals)}")
+    return len(finals) == 1
+
+
+def _ratio(whole: Sequence[float], bare: Sequence[Sample]) -> float:
+    return statistics.median(seconds / sample.seconds for seconds, sample in zip(whole, bare, strict=True))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=10_000, help="macro steps per repeat")
+    parser.add_argument("--repeats", type=int, default=15, help="of which the median is printed")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        same = [compare(inputs, arguments.steps, arguments.repeats, Path(folder)) for inputs in ("hold", "extrapolate")]
+    return 0 if all(same) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
