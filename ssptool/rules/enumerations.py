@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssv
+from ssptool.documents.element import Element
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, WARNING, Finding, near, rule
 from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import own
+from ssptool.rules.trees import container, every, first
 
+_NAMING: tuple[type[Element], ...] = (ssc.Enumeration, ssv.Enumeration)
 SECTION = "SSP 2.0 §4.4.1"
 
 
@@ -35,13 +37,12 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
     Fix: add it to the `Enumerations` of the document, or correct the name.
     """
     known = {enumeration.name for enumeration in getattr(root, "enumerations", ())}
-    for use in own(root):
-        defines = isinstance(use, ssc.Enumeration) and next(use.iterchildren(ssc.Item.qualified_name), None) is not None
-        if not isinstance(use, ssc.Enumeration | ssv.Enumeration) or defines or use.name is None:
-            continue
-        if use.name not in known:
-            advice = near(use.name, known) or "define it in the Enumerations of this document"
-            yield Finding(use, f"the enumeration '{use.name}' is not defined in this document", advice, "name")
+    for use in every(root, *_NAMING):
+        name = use.get("name")
+        defines = first(use, ssc.Item) is not None
+        if name is not None and name not in known and not defines and container(use) is root:
+            advice = near(name, known) or "define it in the Enumerations of this document"
+            yield Finding(use, f"the enumeration '{name}' is not defined in this document", advice, "name")
 
 
 @rule("ENUM-004", severity=WARNING, basis=DERIVED, source=SECTION + ", FMI 3.0 §2.4.5")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ssptool.documents import ssd
+from ssptool.documents import ssc, ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Variability, Variable
 from ssptool.network.types import canonical
@@ -13,6 +13,7 @@ from ssptool.rules.links import carried_by
 from ssptool.rules.memory import remembered
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure, is_fmu
+from ssptool.rules.trees import first
 
 SECTION = "SSP 2.0 §5.2.1"
 
@@ -199,7 +200,7 @@ def _pairs(component: ssd.Component, structure: Structure) -> tuple[Pair, ...]:
     for connector in component.connectors:
         variable = description.variables.get(connector.name)
         if variable is not None:
-            stated = connector.type
+            stated = first(connector, ssc.SignalType)
             name, unit = (None, None) if stated is None else (stated.type_name, getattr(stated, "unit", None))
             pairs.append(Pair(connector, variable, description, name, unit))
     return tuple(pairs)

@@ -12,6 +12,7 @@ from ssptool.network.types import canonical, is_float
 from ssptool.network.units import named
 from ssptool.rules.memory import remembered
 from ssptool.rules.subjects import Structure
+from ssptool.rules.trees import first
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,9 @@ class Carried:
     @property
     def floating(self) -> bool:
         return self.type is not None and is_float(self.type)
+
+
+NOTHING = Carried()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +63,14 @@ class Link:
 def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
     """The connections of a system whose connectors are both declared."""
     found = []
+    ends = _Ends(system, structure)
     for connection in system.connections:
-        start = _end((system, connection.start_element, connection.start_connector), structure)
-        end = _end((system, connection.end_element, connection.end_connector), structure)
+        start = ends[connection.start_element, connection.start_connector]
+        end = ends[connection.end_element, connection.end_connector]
         if start is not None and end is not None:
             directed = direct(start.end, end.end, structure.version)
             flow = None if directed is None else (start, end) if directed[0] is start.end else (end, start)
-            found.append(Link(connection, start, end, flow, connection.transformation))
+            found.append(Link(connection, start, end, flow, first(connection, ssc.Transformation)))
     return tuple(found)
 
 
@@ -92,16 +97,21 @@ def by_variable(description: FmuDescription, variable: Variable) -> Carried:
 
 
 def _stated(connector: ssd.Connector, structure: Structure) -> Carried:
-    type = connector.type
+    type = first(connector, ssc.SignalType)
     if type is None:
-        return Carried()
-    root = structure.root
-    unit = getattr(type, "unit", None)
+        return NOTHING
+    return _by_words((type.type_name, type.get("unit"), type.get("name")), structure)
+
+
+@remembered
+def _by_words(words: tuple[str, str | None, str | None], structure: Structure) -> Carried:
+    """What the name of a type, and those of a unit and of an enumeration of the SSD, say."""
+    type_name, unit, enumeration = words
     # An undefined unit is the finding of another rule; nothing follows from it.
     return Carried(
-        canonical(type.type_name),
-        None if unit is None else structure.units(root).get(unit),
-        enumeration_items(root, type.name) if isinstance(type, ssc.Enumeration) else None,
+        canonical(type_name),
+        None if unit is None else structure.units(structure.root).get(unit),
+        None if enumeration is None else enumeration_items(structure.root, enumeration),
     )
 
 
@@ -113,12 +123,22 @@ def enumeration_items(root: Element, name: str) -> Mapping[str, int] | None:
     return None
 
 
-@remembered
-def _end(place: tuple[ssd.System, str, str], structure: Structure) -> LinkEnd | None:
-    system, element, connector = place
-    interface = structure.interface(system)
-    owner = interface.elements.get(element) if element else system
-    declared = interface.connectors.get((element, connector))
-    if owner is None or declared is None:
-        return None
-    return LinkEnd(owner, declared, End(element, connector, declared.kind), carried_by(declared, owner, structure))
+class _Ends(dict[tuple[str, str], LinkEnd | None]):
+    """The connectors that a system sees, by element and connector; None for one that is not declared."""
+
+    def __init__(self, system: ssd.System, structure: Structure) -> None:
+        super().__init__()
+        self._system = system
+        self._structure = structure
+        self._interface = structure.interface(system)
+
+    def __missing__(self, place: tuple[str, str]) -> LinkEnd | None:
+        element, connector = place
+        owner = self._interface.elements.get(element) if element else self._system
+        declared = self._interface.connectors.get(place)
+        if owner is None or declared is None:
+            self[place] = None
+        else:
+            known = carried_by(declared, owner, self._structure)
+            self[place] = LinkEnd(owner, declared, End(element, connector, declared.kind), known)
+        return self[place]

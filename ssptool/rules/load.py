@@ -41,11 +41,12 @@ def load(archive: Archive, variant: str | None = None) -> Package:
     names = root_structures(archive) if variant is None else [_find(reader, variant)]
     structures = [reader.structure(name) for name in names]
     for structure in structures:  # grows: structures may be made of others
-        for name in _nested(structure):
+        for name in _nested(structure, ".ssd"):
             if name not in [known.file.name for known in structures]:
                 structures.append(reader.structure(name))
+    packages = dict.fromkeys(name for structure in structures for name in _nested(structure, ".ssp"))
     files = dict.fromkeys(file for structure in structures for file in (structure.file, *structure.files.values()))
-    return Package(archive, tuple(files), tuple(structures), complete=variant is None)
+    return Package(archive, tuple(files), tuple(structures), tuple(packages), complete=variant is None)
 
 
 def root_structures(archive: Archive) -> list[str]:
@@ -142,13 +143,13 @@ def _file_sources(root: ssd.SystemStructureDescription) -> Iterator[tuple[str, t
             yield dictionary.source, ssb.SignalDictionary
 
 
-def _nested(structure: Structure) -> Iterator[str]:
-    """The SSDs of the archive that components of a structure are made of."""
+def _nested(structure: Structure, ending: str) -> Iterator[str]:
+    """The SSDs, or SSPs, of the archive that components of a structure are made of."""
     if not structure.file.valid:
         return
     for component in every(structure.root, ssd.Component):
         if component.source and is_structure(component):
             reference = resolve(component.source, structure.file.name)
             inside = reference.reach is Reach.INSIDE and structure.archive.has(reference.entry)
-            if inside and not reference.fragment and reference.entry.lower().endswith(".ssd"):
+            if inside and reference.entry.lower().endswith(ending):
                 yield reference.entry

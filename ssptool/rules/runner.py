@@ -1,6 +1,6 @@
 """Check a package: read it, apply the catalogue, report."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import MappingProxyType
 
@@ -11,7 +11,7 @@ from ssptool.rules.excerpt import Excerpt, excerpt
 from ssptool.rules.load import load
 from ssptool.rules.report import Report, Skipped
 from ssptool.rules.run import Run
-from ssptool.rules.subjects import File, Package, Unreadable
+from ssptool.rules.subjects import Package, Unreadable
 
 
 def check_path(
@@ -55,7 +55,7 @@ def check(archive: Archive, variant: str | None = None, *, strict: bool = False,
         str(archive.path),
         diagnostics,
         tuple(file.name for file in package.files),
-        tuple(Skipped(file.name, _why_skipped(file)) for file in package.files if not file.valid),
+        tuple(_skipped(package)),
         MappingProxyType(_excerpts(package, diagnostics)),
     )
 
@@ -64,9 +64,13 @@ def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(diagnostics, key=lambda one: (one.position, one.code, one.message)))
 
 
-def _why_skipped(file: File) -> str:
-    what = "cannot be read" if file.document is None else "is not valid"
-    return f"the rules on its content were not applied, because it {what}"
+def _skipped(package: Package) -> Iterator[Skipped]:
+    for file in package.files:
+        if not file.valid:
+            what = "cannot be read" if file.document is None else "is not valid"
+            yield Skipped(file.name, f"the rules on its content were not applied, because it {what}")
+    for name in package.packages:
+        yield Skipped(name, "packages inside a package are not checked yet: check it by itself")
 
 
 def _excerpts(package: Package, diagnostics: tuple[Diagnostic, ...]) -> dict[Position, Excerpt]:

@@ -188,12 +188,13 @@ class Structure:
 class Package:
     """An archive with the structures in it that are checked, and all files that these refer to.
 
-    `complete`: these are all structures at its root.
+    `packages` are those inside it, which are not looked into; `complete`: these are all structures at its root.
     """
 
     archive: Archive
     files: tuple[File, ...]
     structures: tuple[Structure, ...]
+    packages: tuple[str, ...]
     complete: bool
 
 

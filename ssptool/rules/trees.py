@@ -16,6 +16,11 @@ def every(root: Element, *kinds: type[E]) -> Iterator[E]:
             yield element
 
 
+def first(element: Element, kind: type[E]) -> E | None:
+    """The first child of a kind; quicker than asking lxml for many tags."""
+    return next((child for child in element if isinstance(child, kind)), None)
+
+
 def around(element: Element, kind: type[E]) -> Iterator[E]:
     """The elements of this kind that contain an element, the nearest first."""
     for ancestor in element.iterancestors():
@@ -26,13 +31,3 @@ def around(element: Element, kind: type[E]) -> Iterator[E]:
 def container(element: Element) -> ssc.TopLevel:
     """The root of the document that an element belongs to: of the inline one if it is in such."""
     return element if isinstance(element, ssc.TopLevel) else next(around(element, ssc.TopLevel))
-
-
-def own(root: Element) -> Iterator[Element]:
-    """The elements of a document, without those of documents written inline in it."""
-    pending = [root]
-    while pending:
-        for child in pending.pop().iterchildren("*"):
-            if isinstance(child, Element) and not isinstance(child, ssc.TopLevel):
-                yield child
-                pending.append(child)

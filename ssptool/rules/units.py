@@ -3,14 +3,19 @@
 import math
 from collections.abc import Iterator
 
-from ssptool.documents import ssc, ssd
+from ssptool.documents import ssc, ssd, ssv
+from ssptool.documents.element import Element
 from ssptool.fmu.units import Unit
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
 from ssptool.rules.links import links
 from ssptool.rules.subjects import WITH_UNITS, Structure
-from ssptool.rules.trees import own
+from ssptool.rules.trees import container, every
 
+_WITH_UNIT: tuple[type[Element], ...] = (
+    *(ssc.Real, ssc.Float64, ssc.Float32),
+    *(ssv.Real, ssv.Float64, ssv.Float32),
+)
 SECTION = "SSP 2.0 §4.4.2"
 
 
@@ -39,9 +44,9 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     Fix: add it to the `Units` of the document, or correct the name.
     """
     known = structure.units(root)
-    for use in own(root):
-        unit = getattr(use, "unit", None)
-        if use.get("unit") is not None and isinstance(unit, str) and unit not in known:
+    for use in every(root, *_WITH_UNIT):
+        unit = use.get("unit")
+        if unit is not None and unit not in known and container(use) is root:
             advice = near(unit, known) or "define it in the Units of this document"
             yield Finding(use, f"the unit '{unit}' is not defined in this document", advice, "unit")
 
@@ -108,7 +113,7 @@ def same_units_by_name(structure: Structure) -> Iterator[Finding]:
     for root in structure.documents():
         if not isinstance(root, WITH_UNITS):
             continue
-        file = root.position.file
+        file = root.getroottree().docinfo.URL or ""
         for name, unit in structure.units(root).items():
             element = next(one for one in root.units if one.name == name)
             other_file, other = known.setdefault(name, (file, unit))
