@@ -62,6 +62,9 @@ def build_network(
         experiment=_experiment(structure),
         unsupported=tuple(dict.fromkeys(tree.unsupported)),
         unmatched=parameters.unmatched,
+        boundaries=tuple(_boundaries(wiring)),
+        boundary_assignments=parameters.boundary_assignments(),
+        dangling=tuple(flow.wire for flow in _dangling(wiring)),
     )
 
 
@@ -87,7 +90,7 @@ def _component(place: ComponentPlace, wiring: Wiring, tree: Tree) -> Component:
 def _port(terminal: Terminal) -> Port:
     unit = terminal.unit if terminal.variable is None else terminal.variable_unit
     return Port(
-        signal=signal(terminal.key),
+        signal=terminal.key.signal,
         kind=str(terminal.kind),
         # A type that cannot be deduced is an error of the document (TYPE-002).
         type=terminal.type or "Float64",
@@ -97,22 +100,33 @@ def _port(terminal: Terminal) -> Port:
     )
 
 
-def signal(key: Key) -> Signal:
-    """The signal of a terminal."""
-    return Signal(dotted(key.path), key.connector)
-
-
 def _wires(wiring: Wiring) -> Iterator[Wire]:
-    for flow in sorted(_flows(wiring), key=lambda flow: flow.order):
-        yield Wire(signal(flow.source.key), signal(flow.destination.key), flow.conversion, flow.origin)
-
-
-def _flows(wiring: Wiring) -> Iterator[Flow]:
     """Flows between components, and from and to the root system, in the order of their connections."""
+    flows = (flow for key in _sources(wiring) for flow in wiring.flows_from(key) if not flow.dangles)
+    for flow in sorted(flows, key=lambda flow: flow.order):
+        yield flow.wire
+
+
+def _sources(wiring: Wiring) -> Iterator[Key]:
     for key, terminal in wiring.terminals.items():
         from_root = not key.path and terminal.kind in ROOT_SOURCES
         if from_root or terminal.variable is not None:
-            yield from wiring.flows_from(key)
+            yield key
+
+
+def _dangling(wiring: Wiring) -> Iterator[Flow]:
+    """Flows that begin or end at the connector of a system inside."""
+    sources = set(_sources(wiring))
+    for key in wiring.terminals:
+        if key in sources or (key.path and key not in wiring.driven):
+            yield from (flow for flow in wiring.flows_from(key) if flow.dangles or key not in sources)
+
+
+def _boundaries(wiring: Wiring) -> Iterator[Port]:
+    for key, terminal in wiring.terminals.items():
+        hidden = key.inner and Key(key.path, key.connector) in wiring.terminals
+        if key.path and terminal.variable is None and not hidden:
+            yield _port(terminal)
 
 
 def _experiment(structure: Document) -> Experiment:

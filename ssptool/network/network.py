@@ -1,7 +1,7 @@
 """The flat network: what a system of any nesting comes down to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ssptool.documents.diagnostics import Position
@@ -48,28 +48,42 @@ class StepKind(StrEnum):
     MAPPING = "mapping"
     UNIT = "unit"
     TRANSFORMATION = "transformation"
+    CONNECTION = "connection"
     OVERRIDE = "override"
 
 
 @dataclass(frozen=True, slots=True)
 class ProvenanceStep:
-    """One step: what was done, where it is written, what the name and the value were afterwards."""
+    """One step: what was done, where it is written, what the name, the value and its unit were afterwards."""
 
     kind: StepKind
     position: Position
     name: str
     value: Value
     detail: str = ""
+    unit: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """The final value of one parameter or start value, with the chain of steps that gave it."""
+    """The value of one parameter or start value, with the chain of steps that gave it.
+
+    `overridden` are the assignments to the same variable that lost, the strongest first.
+    """
 
     target: Signal
     value: Value
     unit: str | None
     chain: tuple[ProvenanceStep, ...]
+    overridden: tuple["Overridden", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overridden:
+    """An assignment that lost, and in words the rule of precedence by which it did."""
+
+    assignment: Assignment
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +120,9 @@ class Network:
 
     Components, ports and wires are in document order; a destination has at most one wire. `assignments` holds the
     winning value per variable; `ports` those of the root system itself (component "").
+
+    What follows `unmatched` matters to explanations only. `boundaries` are the connectors of the systems inside,
+    `boundary_assignments` the values that these were given, and `dangling` the flows that begin or end at one.
     """
 
     name: str
@@ -116,3 +133,6 @@ class Network:
     experiment: Experiment
     unsupported: tuple[Unsupported, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
+    boundaries: tuple[Port, ...] = ()
+    boundary_assignments: Mapping[Signal, Assignment] = field(default_factory=dict)
+    dangling: tuple[Wire, ...] = ()

@@ -1,6 +1,7 @@
 """Signals, and the wires that carry them."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from ssptool.documents.diagnostics import Position
 
@@ -29,6 +30,11 @@ class Conversion:
     def __call__(self, value: float) -> float:
         return self.factor * value + self.offset
 
+    def __str__(self) -> str:
+        factor = "" if self.factor == 1 else f"{self.factor:.12g}·"
+        offset = "" if self.offset == 0 else f" {'-' if self.offset < 0 else '+'} {abs(self.offset):.12g}"
+        return f"{factor}v{offset}"
+
     def then(self, following: "Conversion") -> "Conversion":
         """The conversion that applies this one first and `following` to its result."""
         return Conversion(following.factor * self.factor, following.factor * self.offset + following.offset)
@@ -37,11 +43,50 @@ class Conversion:
 IDENTITY = Conversion()
 
 
+class LegKind(StrEnum):
+    """What a signal passes through on one leg of its way."""
+
+    CONNECTION = "connection"
+    BOUNDARY = "boundary"
+    """From the outside of a component that refers to a system to the inside of that system, or back."""
+    VARIABLE = "variable"
+    """Between the unit of an FMU's variable and another unit that the SSD states for its connector."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One step of a wire, from connector to connector.
+
+    `units` are the names of the units between which the value is converted, or None where no unit is changed;
+    `transformation` is what the connection does after that. `position` is that of the connection or connector.
+    """
+
+    kind: LegKind
+    source: Signal
+    destination: Signal
+    position: Position
+    units: tuple[str, str] | None = None
+    unit_conversion: Conversion = IDENTITY
+    transformation: Conversion = IDENTITY
+
+    @property
+    def conversion(self) -> Conversion:
+        return self.unit_conversion.then(self.transformation)
+
+
 @dataclass(frozen=True, slots=True)
 class Wire:
-    """One directed flow: the value of `source`, converted, becomes that of `destination`."""
+    """One directed flow: the value of `source`, converted, becomes that of `destination`.
+
+    `conversion` is that of all `legs`, composed.
+    """
 
     source: Signal
     destination: Signal
     conversion: Conversion = IDENTITY
-    origin: tuple[Position, ...] = ()
+    legs: tuple[Leg, ...] = ()
+
+    @property
+    def origin(self) -> tuple[Position, ...]:
+        """The connections that the wire came from."""
+        return tuple(leg.position for leg in self.legs if leg.kind is LegKind.CONNECTION)

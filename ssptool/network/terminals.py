@@ -10,7 +10,8 @@ from ssptool.documents.diagnostics import Position
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.units import Unit
-from ssptool.network.tree import ComponentPlace, Path, Scope, SystemPlace, Tree
+from ssptool.network.signals import Signal
+from ssptool.network.tree import ComponentPlace, Path, Scope, SystemPlace, Tree, dotted
 from ssptool.network.types import canonical
 from ssptool.network.units import named
 
@@ -21,6 +22,11 @@ class Key(NamedTuple):
     path: Path
     connector: str
     inner: bool = False
+
+    @property
+    def signal(self) -> Signal:
+        """The same in the flat network, where inside and outside of a system are one."""
+        return Signal(dotted(self.path), self.connector)
 
 
 @dataclass(frozen=True, slots=True)

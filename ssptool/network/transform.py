@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from ssptool.documents import ssc
 from ssptool.fmu.description import Value
+from ssptool.network.signals import Conversion
 
 V = TypeVar("V", bool, int, str)
 
@@ -18,7 +19,7 @@ def transformed(value: Value, transformation: ssc.Transformation, items: Mapping
         case ssc.LinearTransformation(factor=factor, offset=offset):
             if isinstance(value, bool) or not isinstance(value, int | float):
                 return value, "a linear transformation does not apply"
-            return factor * value + offset, f"{factor:g}·v + {offset:g}"
+            return factor * value + offset, str(Conversion(factor, offset))
         case ssc.BooleanMappingTransformation():
             return _mapped(value, transformation.table, bool)
         case ssc.IntegerMappingTransformation():

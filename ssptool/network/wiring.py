@@ -8,12 +8,13 @@ transformation.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.units import Unit
 from ssptool.network.connections import End, direct
-from ssptool.network.signals import IDENTITY, Conversion
+from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.terminals import Key, Terminal
 from ssptool.network.tree import Path, SystemPlace, Tree
 from ssptool.network.units import IncompatibleUnits, conversion
@@ -24,16 +25,15 @@ NOT_CARRIED = ("String", "Binary", "Clock")
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One connection of the system at `owner`, directed.
-
-    `position` is None for the step through the boundary of a system that a component refers to. `number` counts
-    the segments in document order.
+    """One connection of the system at `owner`, directed; or the step through the boundary of a system that a component
+    refers to. `number` counts the segments in document order.
     """
 
+    kind: LegKind
     owner: Path
     source: Key
     destination: Key
-    position: Position | None = None
+    position: Position
     suppress_unit_conversion: bool = False
     transformation: Conversion = IDENTITY
     number: int = 0
@@ -41,13 +41,25 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A path of segments from one terminal to another where it ends."""
+    """A path from one terminal to another where it ends."""
 
     source: Terminal
     destination: Terminal
-    conversion: Conversion
-    origin: tuple[Position, ...]
+    legs: tuple[Leg, ...]
     order: tuple[int, ...]
+
+    @property
+    def conversion(self) -> Conversion:
+        return reduce(Conversion.then, (leg.conversion for leg in self.legs), IDENTITY)
+
+    @property
+    def wire(self) -> Wire:
+        return Wire(self.source.key.signal, self.destination.key.signal, self.conversion, self.legs)
+
+    @property
+    def dangles(self) -> bool:
+        """Whether it ends at the connector of a system inside, from where nothing leads on."""
+        return self.destination.variable is None and bool(self.destination.key.path)
 
 
 class Wiring:
@@ -65,44 +77,56 @@ class Wiring:
         self._deduce()
 
     def flows_from(self, key: Key) -> Iterator[Flow]:
-        """Every flow from a terminal to where it ends: at a component, or at the root system."""
+        """Every flow from a terminal to where it ends: at a component, at the root system, or dangling."""
         source = self.terminals[key]
         # A terminal has one driver, so the ways from an undriven one form a tree: none is visited twice.
         waiting: list[tuple[Segment, ...]] = [(segment,) for segment in self._leaving.get(key, ())]
         while waiting:
             way = waiting.pop()
             destination = self.terminals[way[-1].destination]
-            if destination.variable is not None or not destination.key.path:
+            onward = () if destination.variable is not None else self._leaving.get(destination.key, ())
+            if not destination.key.path or not onward:
                 yield self._flow(source, destination, way)
             elif destination.key != key:
-                waiting.extend((*way, segment) for segment in self._leaving.get(destination.key, ()))
+                waiting.extend((*way, segment) for segment in onward)
 
-    def _flow(self, source: Terminal, destination: Terminal, path: tuple[Segment, ...]) -> Flow:
+    def _flow(self, source: Terminal, destination: Terminal, way: tuple[Segment, ...]) -> Flow:
         variables = (source.variable, destination.variable)
         relative = any(variable is not None and variable.relative_quantity for variable in variables)
-        total, unit = _into(source.variable_unit, source.unit, relative)
-        for segment in path:
+        legs = [*self._at_variable(source, source.variable_unit, source.unit, relative)]
+        unit = source.variable_unit if source.unit is None else source.unit
+        for segment in way:
             stated = self.terminals[segment.destination].unit
             if segment.suppress_unit_conversion:
-                step, unit = IDENTITY, stated
+                legs.append(_leg(segment))
+                unit = stated
             else:
-                step, unit = self._convert(unit, stated, relative, segment.position)
-            total = total.then(step).then(segment.transformation)
-        if destination.variable is not None:
-            step, _ = _into(destination.unit, destination.variable_unit, relative)
-            total = total.then(step)
-        origin = tuple(segment.position for segment in path if segment.position is not None)
-        return Flow(source, destination, total, origin, tuple(segment.number for segment in path))
+                legs.append(_leg(segment, unit, stated, self._converted(unit, stated, relative, segment)))
+                unit = unit if stated is None else stated
+        legs.extend(self._at_variable(destination, destination.unit, destination.variable_unit, relative))
+        return Flow(source, destination, tuple(legs), tuple(segment.number for segment in way))
 
-    def _convert(
-        self, unit: Unit | None, stated: Unit | None, relative: bool, position: Position | None
-    ) -> tuple[Conversion, Unit | None]:
+    def _at_variable(
+        self, terminal: Terminal, source: Unit | None, target: Unit | None, relative: bool
+    ) -> Iterator[Leg]:
+        """Between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
+        if terminal.variable is None or source is target or source is None or target is None:
+            return
         try:
-            return conversion(unit, stated, relative), unit if stated is None else stated
+            change = conversion(source, target, relative)
+        except IncompatibleUnits:
+            return
+        if change != IDENTITY:
+            at, units = terminal.key.signal, (source.name, target.name)
+            yield Leg(LegKind.VARIABLE, at, at, terminal.position, units, change)
+
+    def _converted(self, unit: Unit | None, stated: Unit | None, relative: bool, segment: Segment) -> Conversion:
+        try:
+            return conversion(unit, stated, relative)
         except IncompatibleUnits as problem:
-            if position is not None:
-                self._tree.refuse(position, str(problem))
-            return IDENTITY, stated
+            if segment.kind is LegKind.CONNECTION:
+                self._tree.refuse(segment.position, str(problem))
+            return IDENTITY
 
     def _connect(self, segment: Segment) -> None:
         if segment.destination in self.driven:
@@ -136,12 +160,12 @@ class Wiring:
         return terminal
 
 
-def _into(source: Unit | None, target: Unit | None, relative: bool) -> tuple[Conversion, Unit | None]:
-    """Between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
-    try:
-        return conversion(source, target, relative), target if target is not None else source
-    except IncompatibleUnits:
-        return IDENTITY, target
+def _leg(
+    segment: Segment, unit: Unit | None = None, stated: Unit | None = None, change: Conversion = IDENTITY
+) -> Leg:
+    units = None if unit is None or stated is None or change == IDENTITY else (unit.name, stated.name)
+    source, destination = segment.source.signal, segment.destination.signal
+    return Leg(segment.kind, source, destination, segment.position, units, change, segment.transformation)
 
 
 def _the_unit(terminals: list[Terminal]) -> Unit | None:
@@ -165,6 +189,7 @@ def _segments(place: SystemPlace, terminals: Mapping[Key, Terminal], tree: Tree)
         for feature in _refused(connection, terminals[source], terminals[destination]):
             tree.refuse(position, feature)
         yield Segment(
+            LegKind.CONNECTION,
             place.path,
             source,
             destination,
@@ -212,7 +237,6 @@ def _through_boundary(place: SystemPlace, terminals: Mapping[Key, Terminal]) -> 
     for connector in place.system.connectors:
         inside, outside = Key(place.path, connector.name, inner=True), Key(place.path, connector.name)
         if inside in terminals and outside in terminals:
-            if terminals[inside].kind in _INWARD:
-                yield Segment(place.path, outside, inside)
-            else:
-                yield Segment(place.path, inside, outside)
+            inward = terminals[inside].kind in _INWARD
+            source, destination = (outside, inside) if inward else (inside, outside)
+            yield Segment(LegKind.BOUNDARY, place.path, source, destination, terminals[inside].position)
