@@ -1,21 +1,8 @@
-"""Kernels, components and compilers for the tests of this folder.
+"""Kernels and components for the tests of this folder."""
 
-SSPTOOL_KERNEL names another build of the native kernel to test, such as one with sanitizers.
-"""
-
-import importlib.util
-import os
-import sys
 from collections.abc import Callable
 
 import pytest
-
-if path := os.environ.get("SSPTOOL_KERNEL"):
-    specification = importlib.util.spec_from_file_location("ssptool.engine.kernel._kernel", path)
-    assert specification and specification.loader, path
-    module = importlib.util.module_from_spec(specification)
-    sys.modules["ssptool.engine.kernel._kernel"] = module
-    specification.loader.exec_module(module)
 
 from ssptool.engine.kernel.interface import Kernel
 from tests.engine.kernel.kernels import make_native, make_twin
