@@ -1,0 +1,91 @@
+"""Units and enumerations of a document: found or added when something names them, removed when nothing does."""
+
+from collections.abc import Iterable, Mapping
+
+from ssptool.documents import ssc, ssd, ssv
+from ssptool.documents.element import Element
+from ssptool.fmu.units import Unit
+from ssptool.network.units import document_units
+
+Root = ssd.SystemStructureDescription | ssv.ParameterSet
+
+
+def use_unit(root: Root, unit: Unit | None) -> str | None:
+    """The name by which a document knows a unit, which is defined there if it was not.
+
+    Where FMI left out the base unit SSP cannot define it, and the result is None (catalogue, AMB-31). A name that
+    the document already uses for something else gets a number.
+    """
+    if unit is None or unit.exponents is None:
+        return None
+    defined = document_units(root)
+    if defined.get(unit.name) == unit:
+        return unit.name
+    for name, other in defined.items():
+        if (other.exponents, other.factor, other.offset) == (unit.exponents, unit.factor, unit.offset):
+            return name
+    name = _free(unit.name, defined)
+    base = ssc.BaseUnit.new()
+    for symbol, exponent in unit.exponents._asdict().items():
+        if exponent:
+            setattr(base, symbol, exponent)
+    if unit.factor != 1.0:
+        base.factor = unit.factor
+    if unit.offset != 0.0:
+        base.offset = unit.offset
+    element = ssc.Unit.new(name=name)
+    element.append(base)
+    root.add(element)
+    return name
+
+
+def use_enumeration(root: Root, name: str, items: Mapping[str, int]) -> str:
+    """The name by which a document knows an enumeration with these items, which is defined there if it was not."""
+    defined = {each.name: {item.name: item.value for item in each.items} for each in root.enumerations}
+    if defined.get(name) == dict(items):
+        return name
+    name = _free(name, defined)
+    enumeration = ssc.Enumeration.new(name=name)
+    for item, value in items.items():
+        enumeration.append(ssc.Item.new(name=item, value=value))
+    root.add(enumeration)
+    return name
+
+
+def used_units(root: Element) -> set[str]:
+    """The units that anything below an element names."""
+    return {unit for node in root.iter("*") if (unit := node.get("unit")) is not None}
+
+
+def used_enumerations(root: Element) -> set[str]:
+    """The enumerations that types below an element name."""
+    return {
+        name
+        for node in (*root.every(ssc.Enumeration), *root.every(ssv.Enumeration))
+        if isinstance(node.getparent(), ssd.Connector | ssv.Parameter) and (name := node.get("name")) is not None
+    }
+
+
+def drop_unused(root: Root, units: Iterable[str], enumerations: Iterable[str]) -> list[str]:
+    """Remove those of the named definitions that nothing in the document uses any more; gives their names."""
+    dropped = []
+    kinds: tuple[tuple[str, tuple[ssc.Unit | ssc.Enumeration, ...], set[str]], ...] = (
+        ("unit", root.units, set(units) - used_units(root)),
+        ("enumeration", root.enumerations, set(enumerations) - used_enumerations(root)),
+    )
+    for what, definitions, unused in kinds:
+        for definition in definitions:
+            if definition.name in unused:
+                dropped.append(f"{what} {definition.name}")
+                definition.delete()
+    return dropped
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    names = set(taken)
+    number = 2
+    free = name
+    while free in names:
+        free = f"{name}_{number}"
+        number += 1
+    return free

@@ -1,0 +1,115 @@
+"""Terminals of an FMU: named groups of variables that are connected together (FMI 3.0 §2.4.9; FMI 2.0 the same).
+
+They stand in `terminalsAndIcons/terminalsAndIcons.xml`, which not every FMU has.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from io import BytesIO
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from lxml import etree
+
+TERMINALS = "terminalsAndIcons/terminalsAndIcons.xml"
+MAXIMUM_SIZE = 64 * 1024 * 1024
+"""Bytes of XML that are read at most; a zip may hide gigabytes."""
+
+
+class MatchingRule(StrEnum):
+    """Which members of two terminals belong together (FMI 3.0 §2.4.9.2.1)."""
+
+    PLUG = "plug"
+    BUS = "bus"
+    SEQUENCE = "sequence"
+    NONE = "none"
+
+
+class UnreadableTerminals(Exception):
+    """The file of the terminals is there and cannot be used."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {TERMINALS}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A variable in its role; `name` is unique in the terminal (empty: the standard allows that for sequences)."""
+
+    name: str
+    variable: str
+    kind: str = "signal"
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """A terminal with its members in order. One inside another has a name with a dot, `outer.inner`."""
+
+    name: str
+    matching_rule: str
+    kind: str
+    members: tuple[Member, ...]
+
+
+def read_terminals(path: Path) -> dict[str, Terminal]:
+    """The terminals of the FMU (a zip or an unpacked folder) at `path`, nested ones as well; none if it states none.
+
+    Raises
+    ------
+    UnreadableTerminals
+        The file is too large, no well-formed XML, or lacks a required attribute.
+    """
+    content = _content(path)
+    if content is None:
+        return {}
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.parse(BytesIO(content), parser).getroot()
+    except etree.XMLSyntaxError as error:
+        raise UnreadableTerminals(path, str(error)) from error
+    return {terminal.name: terminal for terminal in _terminals(path, root.iterfind("Terminals/Terminal"), "")}
+
+
+def _content(path: Path) -> bytes | None:
+    if path.is_dir():
+        file = path / TERMINALS
+        return file.read_bytes() if file.is_file() else None
+    try:
+        with ZipFile(path) as archive:
+            if TERMINALS not in archive.namelist():
+                return None
+            if (size := archive.getinfo(TERMINALS).file_size) > MAXIMUM_SIZE:
+                raise UnreadableTerminals(path, f"it has {size} bytes; at most {MAXIMUM_SIZE} are read")
+            return archive.read(TERMINALS)
+    except (BadZipFile, OSError, NotImplementedError, RuntimeError) as error:
+        raise UnreadableTerminals(path, f"not an intact zip archive ({error})") from error
+
+
+def _terminals(path: Path, nodes: Iterator[etree._Element], outer: str) -> Iterator[Terminal]:
+    for node in nodes:
+        name = outer + _required(path, node, "name")
+        members = tuple(_members(path, node))
+        yield Terminal(name, node.get("matchingRule", MatchingRule.PLUG), node.get("terminalKind", ""), members)
+        yield from _terminals(path, node.iterfind("Terminal"), name + ".")
+
+
+def _members(path: Path, terminal: etree._Element) -> Iterator[Member]:
+    for node in terminal:
+        if node.tag == "TerminalMemberVariable":
+            variable = _required(path, node, "variableName")
+            yield Member(node.get("memberName", ""), variable, node.get("variableKind", "signal"))
+        elif node.tag == "TerminalStreamMemberVariable":
+            # In stream connections what flows into one side is what the other side has upstream.
+            for way in ("in", "out"):
+                name = node.get(f"{way}StreamMemberName", "")
+                yield Member(name, _required(path, node, f"{way}StreamVariableName"), f"{way}Stream")
+
+
+def _required(path: Path, node: etree._Element, attribute: str) -> str:
+    text = node.get(attribute)
+    if not text:
+        raise UnreadableTerminals(path, f"line {node.sourceline}: {node.tag} has no attribute {attribute}")
+    return text
