@@ -22,8 +22,7 @@ def create(slots: int, *, native: bool | None = None) -> Kernel:
     if native is False:
         return TwinKernel(slots)
     if NATIVE:
-        kernel: Kernel = NativeKernel(slots)
-        return kernel
+        return NativeKernel(slots)
     if native:
         raise ImportError("the native kernel was not built: install ssptool with a C++20 compiler")
     return TwinKernel(slots)

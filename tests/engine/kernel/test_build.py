@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ssptool.engine.kernel import _kernel, create
+from ssptool.engine.kernel.interface import Kernel
 
 
 def test_the_kernel_asked_for_is_the_one_that_is_made():
@@ -19,6 +20,12 @@ def test_the_build_asked_for_is_the_one_under_test():
     assert _kernel.sanitized is (asked is not None)
     if asked:
         assert Path(_kernel.__file__).samefile(asked)
+
+
+def test_both_kernels_offer_the_whole_protocol_and_nothing_else():
+    offered = {name for name in vars(Kernel) if not name.startswith("_")}
+    for native in (False, True):
+        assert {name for name in dir(create(1, native=native)) if not name.startswith("_")} == offered
 
 
 @pytest.mark.parametrize("native", [False, True])
