@@ -1,4 +1,4 @@
-"""The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation."""
+"""The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange."""
 
 import contextlib
 import ctypes
@@ -15,7 +15,7 @@ import fmpy
 from fmpy import fmi2, fmi3
 from fmpy.fmi1 import FMICallException
 
-from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu, Value, Variable
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, Value, Variable
 from ssptool.fmu.messages import STATUS, Log, fmi2_callbacks, fmi3_logger
 
 FATAL = STATUS.index("fatal")
@@ -33,7 +33,7 @@ class MissingBinary(Exception):
 
 
 class UnsupportedFmu(Exception):
-    """The FMU is fine, but of a kind that cannot be co-simulated here."""
+    """The FMU is fine, but of a kind that cannot be simulated here."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -86,7 +86,7 @@ class FmuInstance(ABC):
 
     @property
     def functions(self) -> Mapping[str, int]:
-        """FMI function name → address in the loaded binary, for all functions of co-simulation."""
+        """FMI function name → address in the loaded binary, for all functions of its interface type."""
         names = (name for name in dir(self._slave) if name.startswith(("fmi2", "fmi3")))
         return {name: _address(getattr(self._slave.dll, name)) for name in names}
 
@@ -226,9 +226,11 @@ class Binary:
         description: FmuDescription,
         folder: Path,
         unpacked: tempfile.TemporaryDirectory[str] | None,
+        interface: InterfaceType = InterfaceType.CO_SIMULATION,
     ) -> None:
         self.path = path
         self.description = description
+        self.interface = interface
         self.folder = folder
         self._unpacked = unpacked
         self._instances: list[FmuInstance] = []
@@ -242,7 +244,7 @@ class Binary:
         required_inputs: Sequence[str] = (),
         logging: bool = True,
     ) -> FmuInstance:
-        """Make a co-simulation instance.
+        """Make an instance for the interface type that the binary was loaded for.
 
         Parameters
         ----------
@@ -260,7 +262,7 @@ class Binary:
         FmiError
             The FMU refused.
         """
-        if self._instances and _co_simulation(self.path, self.description).once_per_process:
+        if self._instances and _offered(self.path, self.description, self.interface).once_per_process:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
             raise UnsupportedFmu(self.path, reason)
         if self.description.fmi_major == 2:
@@ -286,11 +288,12 @@ class Binary:
 
     def _instantiate_fmi2(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
-        slave = self._load(fmi2.FMU2Slave, name)
+        exchange = self.interface is InterfaceType.MODEL_EXCHANGE
+        slave = self._load(fmi2.FMU2Model if exchange else fmi2.FMU2Slave, name)
         slave.callbacks = fmi2_callbacks(log)
         slave.component = slave.fmi2Instantiate(
             name.encode(),
-            fmi2.fmi2CoSimulation,
+            fmi2.fmi2ModelExchange if exchange else fmi2.fmi2CoSimulation,
             self.description.token.encode(),
             (self.folder / "resources").as_uri().encode(),
             ctypes.byref(slave.callbacks),
@@ -302,6 +305,8 @@ class Binary:
     def _instantiate_fmi3(
         self, name: str, environment: int, intermediate_update: int, references: list[int], logging: bool
     ) -> FmuInstance:
+        if self.interface is InterfaceType.MODEL_EXCHANGE:
+            return self._instantiate_fmi3_exchange(name, logging)
         log: Log = deque(maxlen=1000)
         slave = self._load(fmi3.FMU3Slave, name)
         slave.logMessage = fmi3_logger(log)
@@ -322,10 +327,25 @@ class Binary:
         )
         return self._instance(_Fmi3Instance, name, slave, log)
 
+    def _instantiate_fmi3_exchange(self, name: str, logging: bool) -> FmuInstance:
+        log: Log = deque(maxlen=1000)
+        slave = self._load(fmi3.FMU3Model, name)
+        slave.logMessage = fmi3_logger(log)
+        slave.component = slave.fmi3InstantiateModelExchange(
+            name.encode(),
+            self.description.token.encode(),
+            f"{self.folder / 'resources'}/".encode(),
+            False,
+            logging,
+            None,
+            slave.logMessage,
+        )
+        return self._instance(_Fmi3Instance, name, slave, log)
+
     def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: Log) -> FmuInstance:
         if not slave.component:
             slave.freeLibrary()
-            function = "fmi2Instantiate" if self.description.fmi_major == 2 else "fmi3InstantiateCoSimulation"
+            function = "fmi2Instantiate" if self.description.fmi_major == 2 else f"fmi3Instantiate{self.interface}"
             raise FmiError(name, function, STATUS.index("error"), tuple(log))
         return kind(name, self.description.variables, slave, log)
 
@@ -337,53 +357,56 @@ class Binary:
                 return slave(
                     instanceName=name,
                     guid=self.description.token,
-                    modelIdentifier=_co_simulation(self.path, self.description).model_identifier,
+                    modelIdentifier=_offered(self.path, self.description, self.interface).model_identifier,
                     unzipDirectory=str(self.folder),
                 )
             except Exception as error:
                 raise UnloadableBinary(self.path, str(error)) from error
 
 
-def load(path: Path, description: FmuDescription) -> Binary:
+def load(path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION) -> Binary:
     """Unpack an FMU (a zip, or a folder that is already unpacked) so that it can be instantiated.
 
     Raises
     ------
     UnsupportedFmu
-        FMI 1.0, or no co-simulation interface.
+        FMI 1.0, or an interface type that the FMU does not offer.
     MissingBinary
         There is none for this platform. Nothing has been unpacked or loaded then.
     UnreadableFmu
         The file cannot be unpacked.
     """
-    interface = _co_simulation(path, description)
+    offered = _offered(path, description, interface)
     platform = fmpy.platform if description.fmi_major == 2 else fmpy.platform_tuple
-    wanted = f"binaries/{platform}/{interface.model_identifier}{fmpy.sharedLibraryExtension}"
+    wanted = f"binaries/{platform}/{offered.model_identifier}{fmpy.sharedLibraryExtension}"
     names = _entries(path)
     if wanted not in names:
         raise MissingBinary(path, wanted, _platforms(names))
     if path.is_dir():
-        return Binary(path, description, path.resolve(), None)
+        return Binary(path, description, path.resolve(), None, interface)
     unpacked = tempfile.TemporaryDirectory(prefix="ssptool-")
     try:
         fmpy.extract(path, unpacked.name)
     except Exception as error:  # FMPy raises plain Exception for names that lead out of the folder
         unpacked.cleanup()
         raise UnreadableFmu(path, str(error)) from error
-    return Binary(path, description, Path(unpacked.name).resolve(), unpacked)
+    return Binary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
 
 
-def _co_simulation(path: Path, description: FmuDescription) -> Interface:
+def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:
     if description.fmi_major not in (2, 3):
         raise UnsupportedFmu(path, f"FMI {description.fmi_version} is not supported, only 2.0 and 3.0")
-    if description.co_simulation is None:
+    offered = description.interface(interface)
+    if offered is None:
         kinds = {
+            "co-simulation": description.co_simulation is not None,
             "model exchange": description.model_exchange is not None,
             "scheduled execution": description.scheduled_execution,
         }
         offers = " and ".join(kind for kind, offered in kinds.items() if offered) or "nothing"
-        raise UnsupportedFmu(path, f"the FMU offers {offers}, but no co-simulation")
-    return description.co_simulation
+        missing = "co-simulation" if interface is InterfaceType.CO_SIMULATION else "model exchange"
+        raise UnsupportedFmu(path, f"the FMU offers {offers}, but no {missing}")
+    return offered
 
 
 def _entries(path: Path) -> set[str]:

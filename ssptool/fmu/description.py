@@ -39,6 +39,13 @@ class Variability(StrEnum):
     CONTINUOUS = "continuous"
 
 
+class InterfaceType(StrEnum):
+    """What an FMU is instantiated for, in the spelling of FMI 3.0's XML and of SSP's `implementation`."""
+
+    MODEL_EXCHANGE = "ModelExchange"
+    CO_SIMULATION = "CoSimulation"
+
+
 class UnreadableFmu(Exception):
     """The file is not an FMU that can be read."""
 
@@ -94,6 +101,7 @@ class Interface:
     once_per_process: bool = False
     needs_tool: bool = False
     event_mode: bool = False
+    needs_completed_step: bool = False
 
 
 Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
@@ -105,7 +113,7 @@ class FmuDescription:
     """What an FMU says of itself.
 
     `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is
-    missing there has undeclared dependencies (use `.get(name)`).
+    missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number.
     """
 
     fmi_version: str
@@ -120,10 +128,21 @@ class FmuDescription:
     derivatives: Dependencies
     initial_unknowns: Dependencies
     step_size: float | None
+    event_indicators: int = 0
 
     @property
     def fmi_major(self) -> int:
         return int(self.fmi_version.split(".")[0])
+
+    def interface(self, kind: InterfaceType) -> Interface | None:
+        """None where the FMU does not offer it."""
+        return self.model_exchange if kind is InterfaceType.MODEL_EXCHANGE else self.co_simulation
+
+    @property
+    def state_derivatives(self) -> tuple[Variable, ...]:
+        """In the order of the state vector, without aliases (FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8)."""
+        by_reference = {self.variables[name].reference: self.variables[name] for name in reversed(list(self.derivatives))}
+        return tuple(reversed(by_reference.values()))
 
 
 def read_description(path: Path) -> FmuDescription:
@@ -156,12 +175,13 @@ def _description(raw: Any, root: etree._Element) -> FmuDescription:
         variable.name: _variable(variable, nodes.get((variable.alias or variable).name))
         for variable in raw.modelVariables
     }
+    version = int(raw.fmiVersion.split(".")[0])
     return FmuDescription(
         fmi_version=raw.fmiVersion,
         model_name=raw.modelName or "",
         token=raw.guid or "",
-        co_simulation=_interface(raw.coSimulation, root.find("CoSimulation")),
-        model_exchange=_interface(raw.modelExchange, root.find("ModelExchange")),
+        co_simulation=_interface(raw.coSimulation, root.find("CoSimulation"), version),
+        model_exchange=_interface(raw.modelExchange, root.find("ModelExchange"), version),
         scheduled_execution=raw.scheduledExecution is not None,
         variables=MappingProxyType(variables),
         units=MappingProxyType({unit.name: _unit(unit) for unit in raw.unitDefinitions}),
@@ -169,6 +189,7 @@ def _description(raw: Any, root: etree._Element) -> FmuDescription:
         derivatives=_dependencies(raw.derivatives, aliases),
         initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
         step_size=_step_size(raw.defaultExperiment),
+        event_indicators=int(raw.numberOfEventIndicators),
     )
 
 
@@ -184,7 +205,7 @@ def _unit(raw: Any) -> Unit:
     return Unit(raw.name, exponents, base.factor, base.offset)
 
 
-def _interface(raw: Any, node: etree._Element | None) -> Interface | None:
+def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface | None:
     if raw is None:
         return None
     return Interface(
@@ -200,6 +221,9 @@ def _interface(raw: Any, node: etree._Element | None) -> Interface | None:
         once_per_process=raw.canBeInstantiatedOnlyOncePerProcess,
         needs_tool=raw.needsExecutionTool,
         event_mode=getattr(raw, "hasEventMode", False),
+        # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
+        needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
+        or (version == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
     )
 
 

@@ -1,0 +1,277 @@
+"""CVODE of SUNDIALS, in the build that FMPy ships: x' = f(t, x), with roots of g(t, x) on the way.
+
+References
+----------
+Hindmarsh et al. 2005, "SUNDIALS: Suite of nonlinear and differential/algebraic equation solvers".
+"""
+
+import ctypes
+from collections.abc import Callable
+from contextlib import suppress
+from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from fmpy.sundials import libraries
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+Slopes = Callable[[float, int, int], bool]
+"""f: (t, address of x, address to write x' to) → False where it cannot be evaluated there."""
+Indicators = Callable[[float, int, int], bool]
+"""g: (t, address of x, address to write g to) → the same."""
+Matrix = Callable[[float, int, Floats], bool]
+"""df/dx: (t, address of x, (n, n) to fill, column by column in memory) → the same."""
+
+
+class Method(IntEnum):
+    """The families of multistep formulas; the numbers are CVODE's."""
+
+    ADAMS = 1
+    BDF = 2
+
+
+_ONE_STEP = 2
+_STOP_TIME_REACHED = 1
+_ROOT_FOUND = 2
+_RECOVERABLE = 1
+_UNRECOVERABLE = -1
+
+_Right = CFUNCTYPE(c_int, c_double, c_void_p, c_void_p, c_void_p)
+_Root = CFUNCTYPE(c_int, c_double, c_void_p, c_void_p, c_void_p)
+_Jacobian = CFUNCTYPE(c_int, c_double, *(c_void_p,) * 7)
+_Report = CFUNCTYPE(None, c_int, c_char_p, c_char_p, c_char_p, c_int, c_void_p, c_void_p)
+
+
+def _function(library: Any, name: str, result: Any, *arguments: Any) -> Any:
+    # An item, unlike an attribute, is a function object of our own: FMPy gives the attributes other types.
+    function = library[name]
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+_core, _solver = libraries.sundials_core, libraries.sundials_cvode
+_context_create = _function(_core, "SUNContext_Create", c_int, c_int, c_void_p)
+_context_free = _function(_core, "SUNContext_Free", c_int, c_void_p)
+_context_silence = _function(_core, "SUNContext_ClearErrHandlers", c_int, c_void_p)
+_context_listen = _function(_core, "SUNContext_PushErrHandler", c_int, c_void_p, _Report, c_void_p)
+_data = _function(_core, "N_VGetArrayPointer", c_void_p, c_void_p)
+_vector = _function(libraries.sundials_nvecserial, "N_VNew_Serial", c_void_p, c_int64, c_void_p)
+_vector_free = _function(libraries.sundials_nvecserial, "N_VDestroy_Serial", None, c_void_p)
+_dense = _function(libraries.sundials_sunmatrixdense, "SUNDenseMatrix", c_void_p, c_int64, c_int64, c_void_p)
+_dense_data = _function(libraries.sundials_sunmatrixdense, "SUNDenseMatrix_Data", c_void_p, c_void_p)
+_dense_free = _function(libraries.sundials_sunmatrixdense, "SUNMatDestroy_Dense", None, c_void_p)
+_linear = _function(libraries.sundials_sunlinsoldense, "SUNLinSol_Dense", c_void_p, *(c_void_p,) * 3)
+_linear_free = _function(libraries.sundials_sunlinsoldense, "SUNLinSolFree_Dense", c_int, c_void_p)
+_create = _function(_solver, "CVodeCreate", c_void_p, c_int, c_void_p)
+_init = _function(_solver, "CVodeInit", c_int, c_void_p, _Right, c_double, c_void_p)
+_reinit = _function(_solver, "CVodeReInit", c_int, c_void_p, c_double, c_void_p)
+_tolerances = _function(_solver, "CVodeSVtolerances", c_int, c_void_p, c_double, c_void_p)
+_root_init = _function(_solver, "CVodeRootInit", c_int, c_void_p, c_int, _Root)
+_root_info = _function(_solver, "CVodeGetRootInfo", c_int, c_void_p, c_void_p)
+_no_root_warning = _function(_solver, "CVodeSetNoInactiveRootWarn", c_int, c_void_p)
+_no_small_step_warning = _function(_solver, "CVodeSetMaxHnilWarns", c_int, c_void_p, c_int)
+_set_linear = _function(_solver, "CVodeSetLinearSolver", c_int, c_void_p, c_void_p, c_void_p)
+_set_jacobian = _function(_solver, "CVodeSetJacFn", c_int, c_void_p, _Jacobian)
+_set_stop_time = _function(_solver, "CVodeSetStopTime", c_int, c_void_p, c_double)
+_integrate = _function(_solver, "CVode", c_int, c_void_p, c_double, c_void_p, POINTER(c_double), c_int)
+_interpolate = _function(_solver, "CVodeGetDky", c_int, c_void_p, c_double, c_int, c_void_p)
+_free = _function(_solver, "CVodeFree", None, c_void_p)
+_COUNTS = {
+    name: _function(_solver, f"CVodeGet{name}", c_int, c_void_p, POINTER(c_long))
+    for name in ("NumSteps", "NumRhsEvals", "NumErrTestFails", "NumNonlinSolvConvFails", "NumJacEvals", "NumGEvals")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What the integration took, all restarts together."""
+
+    steps: int = 0
+    evaluations: int = 0
+    error_test_failures: int = 0
+    convergence_failures: int = 0
+    jacobians: int = 0
+    root_evaluations: int = 0
+
+    def __add__(self, other: "Effort") -> "Effort":
+        return Effort(
+            self.steps + other.steps,
+            self.evaluations + other.evaluations,
+            self.error_test_failures + other.error_test_failures,
+            self.convergence_failures + other.convergence_failures,
+            self.jacobians + other.jacobians,
+            self.root_evaluations + other.root_evaluations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Where one internal step ended: `t` [s]; `roots` are the indices of the elements of g that changed sign there."""
+
+    t: float
+    roots: tuple[int, ...] = ()
+
+
+class IntegrationFailed(Exception):
+    """CVODE cannot go on; `flag` is its own, `t` [s] where it stands."""
+
+    def __init__(self, t: float, flag: int, reason: str) -> None:
+        super().__init__(reason or f"CVODE ended with {flag}")
+        self.t = t
+        self.flag = flag
+        self.reason = reason or f"CVODE ended with {flag}"
+
+
+class Cvode:
+    """One integrator. `x` (n,) is a view of its state vector; `reach` advances it by one internal step.
+
+    An exception raised in f, g or the Jacobian ends the step and comes out of `reach`.
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        f: Slopes,
+        n: int,
+        *,
+        rtol: float,
+        g: Indicators | None = None,
+        roots: int = 0,
+        jacobian: Matrix | None = None,
+    ) -> None:
+        self._f, self._g, self._matrix = f, g, jacobian
+        self._roots = (c_int * roots)()
+        self._size = n
+        self._rtol = rtol
+        self._error: BaseException | None = None
+        self._message = ""
+        self._done = Effort()
+        self._started = False
+        self._t = c_double()
+        self._context = self._make_context()
+        self._x, self.x = self._make_vector()
+        self._atol, self.atol = self._make_vector()
+        self._between, self.between = self._make_vector()
+        self._memory = _create(method, self._context)
+        self._matrix_memory = _dense(n, n, self._context)
+        self._linear = _linear(self._x, self._matrix_memory, self._context)
+        # CVODE keeps the addresses only, so these must live as long as it does.
+        self._callbacks = (_Right(self._right), _Root(self._root), _Jacobian(self._fill))
+
+    def start(self, t: float) -> None:
+        """From t [s] and the present `x`, with the present absolute tolerances `atol` (n,); forgets all that was."""
+        if self._started:
+            self._done = self.effort
+            self._require(_reinit(self._memory, t, self._x))
+        else:
+            self._require(_init(self._memory, self._callbacks[0], t, self._x))
+            self._require(_set_linear(self._memory, self._linear, self._matrix_memory))
+            if self._matrix is not None:
+                self._require(_set_jacobian(self._memory, self._callbacks[2]))
+            if self._roots:
+                self._require(_root_init(self._memory, len(self._roots), self._callbacks[1]))
+                self._require(_no_root_warning(self._memory))
+            self._require(_no_small_step_warning(self._memory, -1))
+            self._started = True
+        self._require(_tolerances(self._memory, self._rtol, self._atol))
+        self._t.value = t
+
+    def reach(self, limit: float) -> Arrival:
+        """One internal step towards `limit` [s], never past it; shorter where a root is found.
+
+        Raises
+        ------
+        IntegrationFailed
+            No step satisfies the error test, f cannot be evaluated, or `limit` is too close.
+        """
+        self._require(_set_stop_time(self._memory, limit))
+        flag = _integrate(self._memory, limit, self._x, byref(self._t), _ONE_STEP)
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        self._require(flag)
+        if flag != _ROOT_FOUND:
+            return Arrival(limit if flag == _STOP_TIME_REACHED else self._t.value)
+        self._require(_root_info(self._memory, self._roots))
+        return Arrival(self._t.value, tuple(i for i, found in enumerate(self._roots) if found))
+
+    def interpolate(self, t: float) -> None:
+        """Fill `between` (n,) with x at a time t [s] within the last step."""
+        self._require(_interpolate(self._memory, t, 0, self._between))
+
+    @property
+    def effort(self) -> Effort:
+        if not self._started:
+            return self._done
+        return self._done + Effort(*map(self._count, _COUNTS))
+
+    def close(self) -> None:
+        """Give everything back; doing it again does no harm."""
+        if self._context:
+            _free(byref(c_void_p(self._memory)))
+            _linear_free(self._linear)
+            _dense_free(self._matrix_memory)
+            for vector in (self._x, self._atol, self._between):
+                _vector_free(vector)
+            _context_free(byref(c_void_p(self._context)))
+            self._context = 0
+
+    def _count(self, name: str) -> int:
+        value = c_long()
+        return value.value if _COUNTS[name](self._memory, byref(value)) == 0 else 0
+
+    def _make_context(self) -> int:
+        context = c_void_p()
+        _context_create(0, byref(context))
+        self._report = _Report(self._keep_message)
+        # By default messages go to standard error.
+        _context_silence(context)
+        _context_listen(context, self._report, None)
+        return int(context.value or 0)
+
+    def _make_vector(self) -> tuple[int, Floats]:
+        vector = _vector(self._size, self._context)
+        return vector, _view(_data(vector), self._size)
+
+    def _keep_message(self, _line: int, _function: bytes, _file: bytes, text: bytes, *_: object) -> None:
+        with suppress(Exception):
+            self._message = text.decode("utf-8", errors="replace").strip()
+
+    def _require(self, flag: int) -> None:
+        if flag < 0:
+            message, self._message = self._message, ""
+            raise IntegrationFailed(self._t.value, flag, message)
+
+    # An exception cannot pass through C, so it waits in `_error` until CVODE has returned.
+
+    def _right(self, t: float, x: int, slopes: int, _user: int) -> int:
+        try:
+            return 0 if self._f(t, _data(x), _data(slopes)) else _RECOVERABLE
+        except BaseException as error:
+            self._error = error
+            return _UNRECOVERABLE
+
+    def _root(self, t: float, x: int, found: int, _user: int) -> int:
+        assert self._g is not None
+        try:
+            return 0 if self._g(t, _data(x), found) else _RECOVERABLE
+        except BaseException as error:
+            self._error = error
+            return _UNRECOVERABLE
+
+    def _fill(self, t: float, x: int, _slopes: int, matrix: int, *_: int) -> int:
+        assert self._matrix is not None
+        try:
+            entries = _view(_dense_data(matrix), self._size * self._size).reshape(self._size, self._size, order="F")
+            return 0 if self._matrix(t, _data(x), entries) else _RECOVERABLE
+        except BaseException as error:
+            self._error = error
+            return _UNRECOVERABLE
+
+
+def _view(address: int, size: int) -> Floats:
+    return np.ctypeslib.as_array(ctypes.cast(address, POINTER(c_double)), (size,))

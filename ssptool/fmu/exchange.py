@@ -1,0 +1,180 @@
+"""Model exchange: the states, derivatives and events of one instance, as an integrator needs them.
+
+Vectors are passed by address, so that an FMU reads and writes those of the integrator itself.
+"""
+
+import ctypes
+import math
+from collections.abc import Mapping
+from ctypes import byref, c_bool, c_double, c_int, c_size_t, c_void_p
+from dataclasses import dataclass
+from typing import Any
+
+from fmpy.fmi2 import fmi2EventInfo
+
+from ssptool.fmu.binary import FmiError, FmuInstance
+from ssptool.fmu.description import FmuDescription
+
+DISCARD = 2
+"""The status of a point at which an FMU cannot be evaluated, after which it can go on."""
+
+_WARNING = 1
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteUpdate:
+    """What an FMU says after one event iteration; `next_time` [s] is inf where no time event is ahead."""
+
+    again: bool
+    terminate: bool
+    nominals_changed: bool
+    states_changed: bool
+    next_time: float
+
+
+_VECTOR = (c_void_p, c_void_p, c_size_t)
+_ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
+    "SetTime": (c_void_p, c_double),
+    "SetContinuousStates": _VECTOR,
+    "GetContinuousStates": _VECTOR,
+    "GetNominalsOfContinuousStates": _VECTOR,
+    "GetEventIndicators": _VECTOR,
+    "EnterEventMode": (c_void_p,),
+    "EnterContinuousTimeMode": (c_void_p,),
+}
+_OWN_ARGUMENTS: Mapping[int, Mapping[str, tuple[Any, ...]]] = {
+    2: {
+        "GetDerivatives": _VECTOR,
+        "NewDiscreteStates": (c_void_p, c_void_p),
+        "CompletedIntegratorStep": (c_void_p, c_int, c_void_p, c_void_p),
+        "GetDirectionalDerivative": (c_void_p, *(c_void_p, c_size_t) * 2, c_void_p, c_void_p),
+    },
+    3: {
+        "GetContinuousStateDerivatives": _VECTOR,
+        "UpdateDiscreteStates": (c_void_p,) * 7,
+        "CompletedIntegratorStep": (c_void_p, c_bool, c_void_p, c_void_p),
+        "GetNumberOfContinuousStates": (c_void_p, c_void_p),
+        "GetNumberOfEventIndicators": (c_void_p, c_void_p),
+        "GetDirectionalDerivative": (c_void_p, *(c_void_p, c_size_t) * 4),
+    },
+}
+
+
+class ContinuousModel:
+    """The model-exchange functions of a running instance, from the end of its initialization on.
+
+    Every method raises `FmiError` for a status worse than a warning.
+
+    Attributes
+    ----------
+    states, indicators
+        How many there are.
+    """
+
+    def __init__(self, instance: FmuInstance, description: FmuDescription) -> None:
+        self.name = instance.name
+        self._instance = instance
+        self._component = instance.component
+        self._major = description.fmi_major
+        prefix = f"fmi{self._major}"
+        functions = instance.functions
+        self._call = {
+            name: ctypes.CFUNCTYPE(c_int, *arguments)(functions[prefix + name])
+            for name, arguments in {**_ARGUMENTS, **_OWN_ARGUMENTS[self._major]}.items()
+        }
+        self._set_time = self._call["SetTime"]
+        self._set_states = self._call["SetContinuousStates"]
+        self._slopes_name = "GetDerivatives" if self._major == 2 else "GetContinuousStateDerivatives"
+        self._get_slopes = self._call[self._slopes_name]
+        interface = description.model_exchange
+        self._reports_steps = interface is None or interface.needs_completed_step
+        self.states = self._count("GetNumberOfContinuousStates", len(description.state_derivatives))
+        self.indicators = self._count("GetNumberOfEventIndicators", description.event_indicators)
+
+    def move(self, t: float, states: int) -> None:
+        """Set time [s] and states, in continuous-time mode."""
+        status = self._set_time(self._component, t)
+        if status > _WARNING:
+            self._refuse("SetTime", status)
+        if self.states:
+            status = self._set_states(self._component, states, self.states)
+            if status > _WARNING:
+                self._refuse("SetContinuousStates", status)
+
+    def slopes(self, place: int) -> None:
+        """Write the state derivatives."""
+        if self.states:
+            status = self._get_slopes(self._component, place, self.states)
+            if status > _WARNING:
+                self._refuse(self._slopes_name, status)
+
+    def event_indicators(self, place: int) -> None:
+        if self.indicators:
+            self._do("GetEventIndicators", place, self.indicators)
+
+    def present_states(self, place: int) -> None:
+        if self.states:
+            self._do("GetContinuousStates", place, self.states)
+
+    def nominals(self, place: int) -> None:
+        if self.states:
+            self._do("GetNominalsOfContinuousStates", place, self.states)
+
+    def enter_event_mode(self) -> None:
+        self._do("EnterEventMode")
+
+    def enter_continuous_time(self) -> None:
+        self._do("EnterContinuousTimeMode")
+
+    def update_discrete_states(self) -> DiscreteUpdate:
+        """One event iteration, in event mode."""
+        if self._major == 2:
+            info = fmi2EventInfo()
+            self._do("NewDiscreteStates", byref(info))
+            return DiscreteUpdate(
+                bool(info.newDiscreteStatesNeeded),
+                bool(info.terminateSimulation),
+                bool(info.nominalsOfContinuousStatesChanged),
+                bool(info.valuesOfContinuousStatesChanged),
+                info.nextEventTime if info.nextEventTimeDefined else math.inf,
+            )
+        again, terminate, nominals, states, defined = (c_bool() for _ in range(5))
+        time = c_double()
+        self._do("UpdateDiscreteStates", *map(byref, (again, terminate, nominals, states, defined, time)))
+        return DiscreteUpdate(
+            again.value, terminate.value, nominals.value, states.value, time.value if defined else math.inf
+        )
+
+    def completed_step(self) -> tuple[bool, bool]:
+        """The integrator has accepted the present point; does the FMU ask for an event, or for the end?"""
+        if not self._reports_steps:
+            return False, False
+        event, terminate = (c_int(), c_int()) if self._major == 2 else (c_bool(), c_bool())
+        self._do("CompletedIntegratorStep", 1, byref(event), byref(terminate))
+        return bool(event.value), bool(terminate.value)
+
+    def directional_derivative(
+        self, unknowns: tuple[int, int], knowns: tuple[int, int], seed: int, sensitivity: int
+    ) -> None:
+        """Fill `sensitivity`; unknowns and knowns are (address of value references, their number)."""
+        if self._major == 2:
+            self._do("GetDirectionalDerivative", *unknowns, *knowns, seed, sensitivity)
+        else:
+            self._do("GetDirectionalDerivative", *unknowns, *knowns, seed, knowns[1], sensitivity, unknowns[1])
+
+    def _count(self, function: str, stated: int) -> int:
+        """FMI 3.0 is asked, because arrays and structural parameters change the number; FMI 2.0 states it."""
+        if self._major == 2:
+            return stated
+        number = c_size_t()
+        self._do(function, byref(number))
+        return number.value
+
+    def _do(self, function: str, *arguments: Any) -> None:
+        status = self._call[function](self._component, *arguments)
+        if status > _WARNING:
+            self._refuse(function, status)
+
+    def _refuse(self, function: str, status: int) -> None:
+        self._instance.note(status)
+        raise FmiError(self.name, f"fmi{self._major}{function}", status, self._instance.messages)
