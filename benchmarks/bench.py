@@ -60,7 +60,7 @@ def engine(plan: Plan) -> Sample:
         system = couple(assembly, Evaluation(assembly, tuple(loops.values())), loops)
         rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
         began = time.thread_time()
-        stretch = plan.master.run(system, 0, rows)
+        stretch = plan.master.start(system).run(0, rows)
         seconds = time.thread_time() - began
         assert stretch.failure is None, stretch.failure
         columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}

@@ -39,6 +39,8 @@ class Statistics:
         Macro steps that were completed.
     iterations_mean, iterations_max
         Of the macro steps of an iterated master; 1 for others.
+    rejected
+        Macro steps that were taken back because their error was too large.
     loops_rescued, rescue_iterations
         How often an algebraic loop needed the full solver during the run, and its iterations.
     seconds, initialization_seconds : [s]
@@ -51,6 +53,7 @@ class Statistics:
     steps: int
     iterations_mean: float
     iterations_max: int
+    rejected: int
     loops_rescued: int
     rescue_iterations: int
     seconds: float
@@ -155,6 +158,7 @@ class _Recorder:
         self.rows: Floats = np.empty((plan.interval.steps + 1, 1 + len(plan.recorded)))
         self.filled = 0
         self.iterations: list[int] = []
+        self.rejected = 0
         self.seconds = 0.0
         names = [column.signal for column in plan.columns]
         self.writer = stack.enter_context(CsvWriter(output, names)) if output is not None else None
@@ -166,22 +170,33 @@ class _Recorder:
         self.rows[0, 0] = system.start
         self.rows[0, 1:] = system.kernel.values[system.recorded]
         self._keep(1)
+        stepper = self.plan.master.start(system)
         chunk = max(1, min(MAX_CHUNK, steps // 100))
         failure: Failure | None = None
-        while failure is None and self.filled <= steps:
-            rows = self.rows[self.filled : self.filled + chunk]
-            stretch = self.plan.master.run(system, self.filled - 1, rows)
+        finished = steps == 0
+        while failure is None and not finished:
+            stretch = stepper.run(self.filled - 1, self._room(chunk))
             failure = stretch.failure
             self.iterations += stretch.iterations
+            self.rejected += stretch.rejected
             self._keep(stretch.steps)
+            finished = stretch.finished if self.plan.master.chooses_steps else self.filled > steps
         self.seconds = perf_counter() - began
         return failure
+
+    def _room(self, chunk: int) -> Floats:
+        """Rows for the next steps; how many there will be is known only if all steps are equal."""
+        if self.plan.master.chooses_steps and self.filled + chunk > len(self.rows):
+            self.rows = np.concatenate((self.rows, np.empty_like(self.rows), np.empty((chunk, self.rows.shape[1]))))
+        return self.rows[self.filled : self.filled + chunk]
 
     def _keep(self, count: int) -> None:
         if self.writer is not None:
             self.writer.write(self.rows[self.filled : self.filled + count])
         self.filled += count
-        self.progress((self.filled - 1) / (self.plan.interval.steps or 1))
+        interval = self.plan.interval
+        elapsed = float(self.rows[self.filled - 1, 0]) - interval.start
+        self.progress(min(elapsed / (interval.steps * interval.step or 1.0), 1.0))
 
     def result(
         self,
@@ -205,12 +220,13 @@ class _Recorder:
         self, assembly: Assembly, report: InitializationReport, evaluation: Evaluation | None
     ) -> Statistics:
         steps = max(self.filled - 1, 0)
-        simulated = steps * self.plan.interval.step
+        simulated = float(self.rows[steps, 0] - self.rows[0, 0]) if steps else 0.0
         return Statistics(
             kernel=assembly.kernel.name,
             steps=steps,
             iterations_mean=float(np.mean(self.iterations)) if self.iterations else 1.0,
             iterations_max=max(self.iterations, default=1),
+            rejected=self.rejected,
             loops_rescued=evaluation.rescues.count if evaluation else 0,
             rescue_iterations=evaluation.rescues.iterations if evaluation else 0,
             seconds=self.seconds,

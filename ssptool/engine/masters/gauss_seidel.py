@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ssptool.engine.kernel.interface import Floats, Instruction, Op
+from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Instances, Participants, Program, Stretch, set_inputs
+from ssptool.engine.masters.master import Coupled, Instances, Participants, Program, Stepper, set_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,13 @@ class GaussSeidel:
     def name(self) -> str:
         return "gauss-seidel"
 
-    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
+    @property
+    def chooses_steps(self) -> bool:
+        return False
+
+    def start(self, system: Coupled) -> Stepper:
         ones = (one for group in system.groups for one in group.members or (group,))
-        steps = tuple(step for one in ones for step in self._step(one))
-        return Program(steps).run(system, first, rows)
+        return Program(system, tuple(step for one in ones for step in self._step(one)))
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []

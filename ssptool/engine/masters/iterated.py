@@ -12,7 +12,7 @@ from ssptool.engine.loops.anderson import Anderson
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.masters.inputs import Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Instances, Participants, Stretch
+from ssptool.engine.masters.master import Coupled, Instances, Participants, Stepper, Stretch
 
 PREDICTION_ORDER = 2
 """Of the first guess: one more than needed for order, since a better guess saves iterations and costs
@@ -54,19 +54,12 @@ class Iterated:
     def name(self) -> str:
         return "iterated"
 
-    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
-        groups = [_Group(self, system, group) for group in system.groups]
-        counts: list[int] = []
-        for done in range(len(rows)):
-            most = 1
-            for group in groups:
-                iterations = group.step(first + done)
-                if isinstance(iterations, Failure):
-                    return Stretch(done, iterations, tuple(counts))
-                most = max(most, iterations)
-            counts.append(most)
-            system.finish(first + done + 1, rows[done])
-        return Stretch(len(rows), None, tuple(counts))
+    @property
+    def chooses_steps(self) -> bool:
+        return False
+
+    def start(self, system: Coupled) -> Stepper:
+        return _Iteration(system, tuple(_Group(self, system, group) for group in system.groups))
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []
@@ -82,6 +75,27 @@ class Iterated:
             else:
                 lines += ["exchange", *group.moves(self.inputs.name), f"step {group}", "evaluate"]
         return tuple(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Iteration:
+    """All groups of a system, in the order of the signal flow."""
+
+    system: Coupled
+    groups: tuple["_Group", ...]
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        counts: list[int] = []
+        for done in range(len(rows)):
+            most = 1
+            for group in self.groups:
+                iterations = group.step(first + done)
+                if isinstance(iterations, Failure):
+                    return Stretch(done, iterations, tuple(counts))
+                most = max(most, iterations)
+            counts.append(most)
+            self.system.finish(first + done + 1, rows[done])
+        return Stretch(len(rows), None, tuple(counts))
 
 
 class _Group:

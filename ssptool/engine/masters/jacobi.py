@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ssptool.engine.kernel.interface import Floats, Instruction, Op
+from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold
-from ssptool.engine.masters.master import Coupled, Participants, Program, Stretch, set_inputs
+from ssptool.engine.masters.master import Coupled, Participants, Program, Stepper, set_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,15 @@ class Jacobi:
     def name(self) -> str:
         return "jacobi"
 
-    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
+    @property
+    def chooses_steps(self) -> bool:
+        return False
+
+    def start(self, system: Coupled) -> Stepper:
         everything = system.everything
         moving = self.inputs.instruction(everything.following)
         advance = Instruction(Op.ADVANCE, everything.group)
-        return Program((*set_inputs(everything, moving), advance)).run(system, first, rows)
+        return Program(system, (*set_inputs(everything, moving), advance))
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         moves = (line for group in groups for line in group.moves(self.inputs.name))

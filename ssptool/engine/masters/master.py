@@ -82,13 +82,25 @@ class Coupled:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Some macro steps done. `steps` of them are final; `iterations` has one entry per step if there are
-    any.
+    """Some macro steps done.
+
+    Attributes
+    ----------
+    steps
+        Those that are final: as many rows are filled.
+    iterations
+        One entry per step if there are any.
+    rejected
+        Steps that were taken back because their error was too large.
+    finished
+        A master with steps of its own choice has reached the stop time.
     """
 
     steps: int
     failure: Failure | None = None
     iterations: tuple[int, ...] = ()
+    rejected: int = 0
+    finished: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,17 +138,30 @@ class Participants:
         )
 
 
+class Stepper(Protocol):
+    """A master algorithm at work on one system; what it remembers from step to step is in it."""
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        """Do len(rows) macro steps from communication point `first`.
+
+        Fills `rows` (steps, 1 + recorded). Called again and again, each time from where it came to.
+        """
+        ...
+
+
 class Master(Protocol):
     """A master algorithm."""
 
     @property
     def name(self) -> str: ...
 
-    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
-        """Do len(rows) macro steps from communication point `first`.
+    @property
+    def chooses_steps(self) -> bool:
+        """The size of macro steps is the master's choice, so their number is not known beforehand."""
+        ...
 
-        Fills `rows` (steps, 1 + recorded).
-        """
+    def start(self, system: Coupled) -> Stepper:
+        """Ready for the first macro step."""
         ...
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -150,20 +175,22 @@ class Program:
     recorded.
     """
 
+    system: Coupled
     steps: tuple[Instruction, ...] = field(default_factory=tuple)
 
-    def instructions(self, system: Coupled) -> tuple[Instruction, ...]:
+    def instructions(self) -> tuple[Instruction, ...]:
+        everything = self.system.everything
         return (
             *self.steps,
-            Instruction(Op.EVALUATE, system.everything.sweep),
-            Instruction(Op.EXCHANGE, system.everything.group),
+            Instruction(Op.EVALUATE, everything.sweep),
+            Instruction(Op.EXCHANGE, everything.group),
             Instruction(Op.ACCEPT),
             Instruction(Op.RECORD),
         )
 
-    def run(self, system: Coupled, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> Stretch:
         """Hand it to the kernel for as many steps as it can do; help where it cannot solve a loop."""
-        instructions = self.instructions(system)
+        system, instructions = self.system, self.instructions()
         done = 0
         while done < len(rows):
             outcome = system.kernel.run(instructions, system.start, system.step, first + done, rows[done:])
