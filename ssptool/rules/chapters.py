@@ -2,6 +2,8 @@
 
 from ssptool.rules import (
     annotations,
+    arrays,
+    clocks,
     connections,
     connectors,
     dictionaries,
@@ -11,6 +13,7 @@ from ssptool.rules import (
     fmu,
     geometry,
     mappings,
+    metadata,
     package,
     parameters,
     sources,
@@ -21,7 +24,8 @@ from ssptool.rules import (
 )
 
 CHAPTERS = (
-    *(package, xml, annotations, enumerations, units, transformations, elements, connectors, connections),
+    *(package, xml, annotations, enumerations, units, arrays, clocks, transformations, metadata),
+    *(elements, connectors, connections),
     *(dictionaries, parameters, values, mappings, sources, fmu, geometry, experiment),
 )
 """In the order of the standard."""

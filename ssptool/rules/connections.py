@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.connections import direct
+from ssptool.network.connections import End, direct
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.links import Carried, Link, LinkEnd, links
@@ -173,6 +173,25 @@ def some_indices(connection: ssd.Connection, structure: Structure) -> Iterator[F
     for side, indices in (("start", connection.start_indices), ("end", connection.end_indices)):
         if indices == ():
             yield Finding(connection, "the list of indices is empty", "remove the attribute", f"{side}Indices")
+
+
+@rule("SSD-CONN-012", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+def one_driver_per_element(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """An array that takes its value as a whole takes no single element from elsewhere.
+
+    That element would have two sources. Different elements may have different sources.
+
+    Fix: delete one of the connections.
+    """
+    whole: dict[End, Link] = {}
+    for link in links(system, structure):
+        if link.flow is not None and _indices(link, link.flow[1]) is None:
+            whole.setdefault(link.flow[1].end, link)
+    for link in links(system, structure):
+        if link.flow is not None and _indices(link, link.flow[1]) is not None and link.flow[1].end in whole:
+            line = structure.line_of(whole[link.flow[1].end].connection)
+            message = f"line {line} gives all elements of {_destination(link)} a value already"
+            yield Finding(link.connection, message, "delete one of the connections")
 
 
 @rule("SSD-CONN-013", severity=WARNING, basis=POLICY, source=SECTION)

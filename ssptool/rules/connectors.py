@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
-from ssptool.documents import ssd
+from ssptool.documents import ssc, ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.rules.catalogue import ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, rule
-from ssptool.rules.links import links
+from ssptool.network.types import canonical
+from ssptool.rules.catalogue import ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
+from ssptool.rules.links import attached, distinct_types, distinct_units, links
 from ssptool.rules.subjects import Structure, is_fmu
+from ssptool.rules.trees import first
 
 SECTION = "SSP 2.0 §5.2.1"
 
@@ -71,6 +73,75 @@ def local_unconnected(system: ssd.System, structure: Structure) -> Iterator[Find
                 yield Finding(link.connection, f"{end} is local and acts as an output here")
 
 
+@rule("TYPE-002", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector; §4.5.1")
+def known_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The type of a system's connector is stated, or that of all connectors behind it.
+
+    Where those differ, nobody can tell which is meant: an error. Where there are none, or their types are not known,
+    the connector carries nothing yet: an information.
+
+    Fix: state the type.
+    """
+    inside = attached(system, structure)
+    for connector in system.connectors:
+        if first(connector, ssc.SignalType) is None:
+            types = distinct_types(inside.get(connector.name, ()))
+            if len(types) > 1:
+                message = f"'{connector.name}' has no type, and those behind it differ: {', '.join(types)}"
+                yield Finding(connector, message, "state the type")
+            elif not types:
+                yield Finding(connector, f"the type of '{connector.name}' is not known", "state it", severity=INFO)
+
+
+@rule("UNIT-010", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
+def known_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """The unit of a system's connector is stated, or that of all connectors behind it.
+
+    With a metre and a millimetre behind it, a number could mean either. (Reals without any unit are legal.)
+
+    Fix: state the unit.
+    """
+    for connector in system.connectors:
+        units = distinct_units(attached(system, structure).get(connector.name, ()))
+        if connector.unit is None and len(units) > 1:
+            names = ", ".join(f"'{unit.name}'" for unit in units)
+            message = f"'{connector.name}' has no unit, and those behind it differ: {names}"
+            yield Finding(connector, message, "state the unit")
+
+
+@rule("SSD-CTR-009", severity=ERROR, basis=TEXT, source=SECTION)
+def connectors_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The connectors of a component that is a system of its own are connectors of that system, of the same kind.
+
+    Fix: correct the name or the kind, or declare the connector inside.
+    """
+    for connector, inner, known in _with_inner(component, structure):
+        if inner is None:
+            message = f"'{component.source}' has no connector '{connector.name}'"
+            yield Finding(connector, message, near(connector.name, known), "name")
+        elif inner.kind is not connector.kind:
+            yield Finding(connector, f"the connector is {connector.kind} here and {inner.kind} inside", "", "kind")
+
+
+@rule("SSD-CTR-010", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
+def types_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The connectors of a component that is a system of its own have the types that they have inside.
+
+    Where only one side states a type or dimensions, those hold.
+
+    Fix: state the same type on both sides.
+    """
+    for connector, inner, _ in _with_inner(component, structure):
+        if inner is None or connector.type is None or inner.type is None:
+            continue
+        outside, inside = canonical(connector.type.type_name), canonical(inner.type.type_name)
+        sizes = [[dimension.size for dimension in side.dimensions] for side in (connector, inner)]
+        if outside != inside:
+            yield Finding(connector, f"the connector is {outside} here and {inside} inside")
+        elif sizes[0] != sizes[1]:
+            yield Finding(connector, f"the connector has the dimensions {sizes[0]} here and {sizes[1]} inside")
+
+
 @rule("SSD-CTR-006", severity=INFO, basis=TEXT, source=SECTION + ", §5.3.2.1", versions=["2.0"])
 def specified_kinds(connector: ssd.Connector, structure: Structure) -> Iterator[Finding]:
     """A connector states its kind.
@@ -81,3 +152,14 @@ def specified_kinds(connector: ssd.Connector, structure: Structure) -> Iterator[
     """
     if connector.kind is Kind.UNSPECIFIED:
         yield Finding(connector, f"the kind of '{connector.name}' is unspecified", "", "kind")
+
+
+def _with_inner(
+    component: ssd.Component, structure: Structure
+) -> Iterator[tuple[ssd.Connector, ssd.Connector | None, list[str]]]:
+    """The connectors of a component with those inside the system that it is, and the names of all there."""
+    system = structure.system_of(component)
+    if system is not None:
+        inside = {connector.name: connector for connector in system.connectors}
+        for connector in component.connectors:
+            yield connector, inside.get(connector.name), list(inside)

@@ -79,6 +79,8 @@ def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: St
     stated = _stated(connector, structure)
     description = structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
+    if isinstance(owner, ssd.System):
+        return _completed(stated, attached(owner, structure).get(connector.name, ()), connector.unit is not None)
     if description is None or variable is None:
         return stated
     known = by_variable(description, variable)
@@ -89,6 +91,42 @@ def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: St
         stated.items if stated.items is not None else (known.items if agreed else None),
         known.relative,
     )
+
+
+def _completed(stated: Carried, inside: tuple[Carried, ...], has_unit: bool) -> Carried:
+    """What a system's connector leaves open is that of the connectors behind it, if these agree (SSP 2.0 §4.5.1)."""
+    types, units = distinct_types(inside), distinct_units(inside)
+    type = stated.type or (types[0] if len(types) == 1 else None)
+    unit = stated.unit or (units[0] if len(units) == 1 and not has_unit else None)
+    return Carried(type, unit, stated.items)
+
+
+def distinct_types(values: tuple[Carried, ...]) -> list[str]:
+    return sorted({value.type for value in values if value.type is not None})
+
+
+def distinct_units(values: tuple[Carried, ...]) -> list[Unit]:
+    """The units, one of each definition."""
+    units = [value.unit for value in values if value.unit is not None]
+    return list({(unit.exponents or unit.name, unit.factor, unit.offset): unit for unit in units}.values())
+
+
+@remembered
+def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Carried, ...]]:
+    """For each connector of a system, what is known of the connectors of elements that it is connected to inside."""
+    interface = structure.interface(system)
+    found: dict[str, tuple[Carried, ...]] = {}
+    for connection in system.connections:
+        start = (connection.start_element, connection.start_connector)
+        end = (connection.end_element, connection.end_connector)
+        for place, (other, own) in ((start, end), (end, start)):
+            owner, declared = interface.elements.get(place[0]), interface.connectors.get(place)
+            if place[0] and not other and owner is not None and declared is not None:
+                known = carried_by(declared, owner, structure)
+                converted = first(connection, ssc.Transformation) is None and not connection.suppress_unit_conversion
+                known = known if converted else Carried(known.type)
+                found[own] = (*found.get(own, ()), known)
+    return found
 
 
 def by_variable(description: FmuDescription, variable: Variable) -> Carried:

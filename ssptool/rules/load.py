@@ -41,10 +41,9 @@ def load(archive: Archive, variant: str | None = None) -> Package:
     names = root_structures(archive) if variant is None else [_find(reader, variant)]
     structures = [reader.structure(name) for name in names]
     for structure in structures:  # grows: structures may be made of others
-        for name in _nested(structure, ".ssd"):
-            if name not in [known.file.name for known in structures]:
-                structures.append(reader.structure(name))
-    packages = dict.fromkeys(name for structure in structures for name in _nested(structure, ".ssp"))
+        known = {other.file.name for other in structures}
+        structures += [reader.structure(name) for name in structure.inner if name not in known]
+    packages = dict.fromkeys(name for structure in structures for name in _packages(structure))
     files = dict.fromkeys(file for structure in structures for file in (structure.file, *structure.files.values()))
     return Package(archive, tuple(files), tuple(structures), tuple(packages), complete=variant is None)
 
@@ -102,16 +101,23 @@ class _Reader:
     def structure(self, name: str) -> Structure:
         file = self.file(name, ssd.SystemStructureDescription)
         if not file.valid or file.document is None:
-            return Structure(self.archive, file, {}, {})
+            return Structure(self.archive, file, {}, {}, {})
         root = file.document.structure
         files = {entry: self.file(entry, kind) for entry, kind in self._named(root, name)}
         fmus = {entry: self.fmu(entry) for entry in self._entries(_fmu_sources(root), name)}
-        return Structure(self.archive, file, files, fmus)
+        inner = {entry: self.file(entry, ssd.SystemStructureDescription) for entry in self._inner(root, name)}
+        return Structure(self.archive, file, files, fmus, inner)
 
     def _named(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[tuple[str, type[ssc.TopLevel]]]:
         for source, kind in _file_sources(root):
             for entry in self._entries([source], base):
                 yield entry, kind
+
+    def _inner(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[str]:
+        """The SSDs of the archive that components are made of."""
+        for entry in self._entries(_structure_sources(root), base):
+            if entry.lower().endswith(".ssd"):
+                yield entry
 
     def _entries(self, sources: list[str], base: str) -> Iterator[str]:
         """The existing entries to which the URIs lead, each once."""
@@ -143,13 +149,15 @@ def _file_sources(root: ssd.SystemStructureDescription) -> Iterator[tuple[str, t
             yield dictionary.source, ssb.SignalDictionary
 
 
-def _nested(structure: Structure, ending: str) -> Iterator[str]:
-    """The SSDs, or SSPs, of the archive that components of a structure are made of."""
-    if not structure.file.valid:
-        return
-    for component in every(structure.root, ssd.Component):
-        if component.source and is_structure(component):
-            reference = resolve(component.source, structure.file.name)
-            inside = reference.reach is Reach.INSIDE and structure.archive.has(reference.entry)
-            if inside and reference.entry.lower().endswith(ending):
-                yield reference.entry
+def _structure_sources(root: ssd.SystemStructureDescription) -> list[str]:
+    components = every(root, ssd.Component)
+    return [component.source for component in components if component.source and is_structure(component)]
+
+
+def _packages(structure: Structure) -> Iterator[str]:
+    """The packages inside the archive that components of a structure are made of."""
+    for source in _structure_sources(structure.root) if structure.file.valid else ():
+        reference = resolve(source, structure.file.name)
+        inside = reference.reach is Reach.INSIDE and structure.archive.has(reference.entry)
+        if inside and reference.entry.lower().endswith(".ssp"):
+            yield reference.entry

@@ -86,13 +86,14 @@ class Structure:
     """One (schema-valid) SSD with everything that it refers to.
 
     `files` are the parameter sets, mappings and dictionaries it names, `fmus` the model descriptions of its
-    components or why there is none; both by their path in the archive.
+    components or why there is none, `inner` the SSDs that components are made of; all by their path in the archive.
     """
 
     archive: Archive
     file: File
     files: Mapping[str, File]
     fmus: Mapping[str, FmuDescription | UnreadableFmu]
+    inner: Mapping[str, File]
     _interfaces: dict[Element, Interface] = field(default_factory=dict, repr=False)
     _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
     _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
@@ -153,6 +154,16 @@ class Structure:
             description = self.fmus.get(reference.entry) if packed else None
             self._components[element] = description if isinstance(description, FmuDescription) else None
         return self._components[element]
+
+    def system_of(self, component: ssd.Component) -> ssd.System | None:
+        """The system that a component is an instance of; None if it is an FMU, or that system cannot be read."""
+        reference = resolve(component.source or "", self.file.name)
+        if not component.source or not is_structure(component):
+            return None
+        if reference.reach is Reach.SAME_DOCUMENT and reference.fragment:
+            return next((system for system in self.root.systems() if system.id == reference.fragment), None)
+        file = self.inner.get(reference.entry) if reference.reach is Reach.INSIDE else None
+        return file.document.structure.system if file and file.valid and file.document else None
 
     def parameter_set_of(self, binding: ssd.ParameterBinding) -> ssv.ParameterSet | None:
         """The values of a binding, inline or in a file; None if they are not there or not an SSV."""

@@ -59,6 +59,21 @@ def one_form_of_texts(parameter: ssv.Parameter, structure: Structure) -> Iterato
             yield Finding(parameter.type, f"'{parameter.name}' has no value", "add the attribute 'value'")
 
 
+@rule("SSV-006", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2", versions=["2.0"])
+def texts_of_arrays(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
+    """The texts, items or binaries of an array stand in `Value` elements, as many as the dimensions say.
+
+    One attribute cannot hold several, because they may contain blanks.
+
+    Fix: write one `ssv:Value` for each.
+    """
+    if isinstance(parameter.type, ssv.Texts):
+        sizes = [dimension.size for dimension in parameter.dimensions]
+        wanted, found = math.prod(size or 0 for size in sizes), len(parameter.type.entries)
+        if None not in sizes and found and wanted != found:
+            yield Finding(parameter.type, f"there are {found} values, where the dimensions ask for {wanted}")
+
+
 @rule("SSV-008", severity=WARNING, basis=TEXT, source="SSP 2.0 §6.2")
 def values_are_items(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """The value of a parameter that names its enumeration is one of the items.

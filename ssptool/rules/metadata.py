@@ -1,0 +1,72 @@
+"""Metadata and signatures (SSP 2.0 §4.5.4, §4.5.5)."""
+
+import re
+from collections.abc import Iterator
+
+from ssptool.documents import ssc, ssd
+from ssptool.documents.ssc import MetaSourceBase
+from ssptool.rules.catalogue import DERIVED, ERROR, MUST, TEXT, WARNING, Finding, rule
+from ssptool.rules.subjects import Structure
+
+SECTION = "SSP 2.0 §4.5.4, §4.5.5"
+_TOKEN = r"[A-Za-z0-9!#$&^_.+\-]+"
+_MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(\s*;.*)?")
+
+
+@rule("META-002", severity=ERROR, basis=MUST, source=SECTION, versions=["2.0"])
+def one_place_of_metadata(data: ssc.Base, structure: Structure) -> Iterator[Finding]:
+    """Metadata, and a signature, is either written inline or named by `source`.
+
+    Fix: remove the attribute or the `Content`; with neither there is nothing.
+    """
+    if isinstance(data, ssc.MetaData | ssc.Signature):
+        if data.source is not None and data.content is not None:
+            yield Finding(data, "there is a source, and Content too", "remove one of them", "source")
+        if data.source is None and data.content is None:
+            yield Finding(data, "there is neither a source nor Content", "add one of them")
+
+
+@rule("META-003", severity=ERROR, basis=TEXT, source=SECTION, versions=["2.0"])
+def base_resource(data: ssc.Base, structure: Structure) -> Iterator[Finding]:
+    """Only what has a source itself can be the base of a URI.
+
+    `sourceBase="resource"` looks beside or inside the file that the enclosing element refers to.
+
+    Fix: write `sourceBase="file"`, or leave it away.
+    """
+    if isinstance(data, ssc.MetaData | ssc.Signature) and data.source_base is MetaSourceBase.RESOURCE:
+        parent = data.getparent()
+        kinds = (ssd.Component, ssd.ParameterBinding, ssd.ParameterMapping, ssd.SignalDictionary, ssc.MetaData)
+        if not (isinstance(parent, kinds) and parent.source):
+            yield Finding(data, "the element around it has no source", "", "sourceBase")
+
+
+@rule("META-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.5", versions=["2.0"])
+def base_metadata(signature: ssc.Signature, structure: Structure) -> Iterator[Finding]:
+    """Only the signature of metadata can have that as the base of its URI.
+
+    Fix: write `sourceBase="file"`, or leave it away.
+    """
+    inside = isinstance(signature.getparent(), ssc.MetaData)
+    if signature.source_base is MetaSourceBase.META_DATA and not inside:
+        yield Finding(signature, "the signature is not in MetaData", "", "sourceBase")
+
+
+@rule("META-006", severity=WARNING, basis=DERIVED, source=SECTION, versions=["2.0"])
+def media_types_of_metadata(data: ssc.Base, structure: Structure) -> Iterator[Finding]:
+    """The type of metadata and signatures is a media type, such as `application/xml`.
+
+    Fix: write `application/octet-stream` if nothing else fits.
+    """
+    if isinstance(data, ssc.MetaData | ssc.Signature) and not _MEDIA_TYPE.fullmatch(data.type):
+        yield Finding(data, f"'{data.type}' is no media type", "", "type")
+
+
+@rule("TYPE-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.1; RFC 2045")
+def media_types_of_binaries(binary: ssc.Binary, structure: Structure) -> Iterator[Finding]:
+    """The `mime-type` of a binary is a media type, parameters allowed.
+
+    Fix: write `application/octet-stream` if nothing else fits.
+    """
+    if not _MEDIA_TYPE.fullmatch(binary.mime_type):
+        yield Finding(binary, f"'{binary.mime_type}' is no media type", "", "mime-type")
