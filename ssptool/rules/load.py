@@ -61,10 +61,11 @@ def _find(reader: "_Reader", variant: str) -> str:
     for name in root_structures(reader.archive):
         document = reader.file(name, ssd.SystemStructureDescription).document
         titles[name] = document.root.get("name", "") if document else ""
-    for name, title in titles.items():
-        if variant in (title, name, name.rpartition(".")[0]):
-            return name
-    raise UnknownVariant(variant, tuple(title or name for name, title in titles.items()))
+    by_title = [name for name, title in titles.items() if title == variant]
+    by_name = [name for name in titles if variant in (name, name.rpartition(".")[0])]
+    if not by_title + by_name:
+        raise UnknownVariant(variant, tuple(title or name for name, title in titles.items()))
+    return (by_title + by_name)[0]
 
 
 class _Reader:

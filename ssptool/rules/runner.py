@@ -61,7 +61,7 @@ def check(archive: Archive, variant: str | None = None, *, strict: bool = False,
 
 
 def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:
-    return tuple(sorted(diagnostics, key=lambda one: (one.position, one.code, one.message)))
+    return tuple(sorted(diagnostics, key=lambda one: (one.position, one.code, one.message, one.advice, one.severity)))
 
 
 def _skipped(package: Package) -> Iterator[Skipped]:

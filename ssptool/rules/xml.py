@@ -131,7 +131,8 @@ def right_namespaces(file: File) -> Iterator[Finding]:
     The prefix is free, the namespace is what counts: `Real` of a connector is in that of the common elements (ssc),
     not in that of the system structure. Drafts of the standard had other namespaces.
 
-    Fix: correct the prefix or the `xmlns` declaration; README and catalogue list the five namespaces.
+    Fix: correct the prefix or the `xmlns` declaration; all namespaces of SSP start with
+    `http://ssp-standard.org/SSP1/SystemStructure`.
     """
     root = _root(file)
     if _local(root) == _local_name(file.expected.qualified_name) and not _is_expected(file):

@@ -25,7 +25,8 @@ VALUES = [
 def mutate(root: etree._Element, chance: random.Random) -> None:
     """Change or delete an attribute, delete or repeat an element, or put one where it does not belong."""
     elements = [element for element in root.iter() if isinstance(element.tag, str)]
-    element, parent = (chosen := chance.choice(elements)), chosen.getparent()
+    element = chance.choice(elements)
+    parent = element.getparent()
     what = chance.choice(["set", "set", "unset", "delete", "repeat", "move"])
     if what in ("set", "unset") and element.attrib:
         name = chance.choice(sorted(element.attrib))
