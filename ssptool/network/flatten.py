@@ -7,7 +7,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
-from ssptool.network.signals import Signal, Wire
+from ssptool.network.signals import Wire
 from ssptool.network.terminals import Key, Terminal, terminals
 from ssptool.network.tree import ComponentPlace, Tree, dotted, grow
 from ssptool.network.wiring import Flow, Wiring

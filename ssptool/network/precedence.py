@@ -27,7 +27,7 @@ class Giver:
     authority: Authority
     level: int = 0
     owner: str = ""
-    position: Position = Position("")
+    position: Position | None = None
 
     @property
     def rank(self) -> tuple[int, int, int]:

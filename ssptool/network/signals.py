@@ -31,9 +31,13 @@ class Conversion:
         return self.factor * value + self.offset
 
     def __str__(self) -> str:
+        return self.formula("v")
+
+    def formula(self, name: str) -> str:
+        """What becomes of a quantity of this name, e.g. `0.001·T + 273.15`."""
         factor = "" if self.factor == 1 else f"{self.factor:.12g}·"
         offset = "" if self.offset == 0 else f" {'-' if self.offset < 0 else '+'} {abs(self.offset):.12g}"
-        return f"{factor}v{offset}"
+        return f"{factor}{name}{offset}"
 
     def then(self, following: "Conversion") -> "Conversion":
         """The conversion that applies this one first and `following` to its result."""

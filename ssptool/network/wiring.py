@@ -160,9 +160,7 @@ class Wiring:
         return terminal
 
 
-def _leg(
-    segment: Segment, unit: Unit | None = None, stated: Unit | None = None, change: Conversion = IDENTITY
-) -> Leg:
+def _leg(segment: Segment, unit: Unit | None = None, stated: Unit | None = None, change: Conversion = IDENTITY) -> Leg:
     units = None if unit is None or stated is None or change == IDENTITY else (unit.name, stated.name)
     source, destination = segment.source.signal, segment.destination.signal
     return Leg(segment.kind, source, destination, segment.position, units, change, segment.transformation)

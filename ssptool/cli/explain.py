@@ -1,0 +1,33 @@
+"""`ssptool explain`."""
+
+from typing import Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.options import Overrides, ParameterFiles, SystemPath, TextOrJson, Variant, parse_overrides
+
+
+def explain_command(
+    system: SystemPath,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME…", help="Full names of variables or connectors: System1.m1.")
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="A table of all parameters and connectors.")] = False,
+    variant: Variant = None,
+    parameters: ParameterFiles = None,
+    set: Overrides = None,
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
+) -> None:
+    """Say why a parameter or connector has its value, with file and line at each step.
+
+    For a value that was given: the binding, prefix, mapping, unit and transformation that it went through, and what it
+    overrode. For a connector: where the signal comes from through all boundaries and conversions, and where it goes.
+    """
+    if bool(names) == all:
+        raise typer.BadParameter("give the names of variables or connectors, or --all", param_hint="NAME…")
+    explained = ssptool.explain(
+        system, *(names or ()), variant=variant, parameters=parameters or [], overrides=parse_overrides(set)
+    )
+    form = "table" if all and format is TextOrJson.TEXT else format.value
+    typer.echo(ssptool.EXPLANATION_RENDERERS[form](explained))

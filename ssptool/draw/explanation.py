@@ -1,0 +1,294 @@
+"""Explanations as text for people, as a table, and as JSON."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from ssptool.documents.diagnostics import Position
+from ssptool.fmu.description import Value
+from ssptool.network.explanation import Explained, Explanation, Origin
+from ssptool.network.network import Assignment, ProvenanceStep, StepKind, Unmatched
+from ssptool.network.signals import IDENTITY, Conversion, Leg, Signal, Wire
+
+
+def explanations_text(explained: Sequence[Explained]) -> str:
+    """Each in a paragraph: the value, how it came about step by step, what it overrode, where it goes."""
+    return "\n\n".join("\n".join(_lines(each)) for each in explained)
+
+
+def explanations_table(explained: Sequence[Explained]) -> str:
+    """One line each."""
+    rows = [("name", "kind", "value", "from"), *map(_row, explained)]
+    return "\n".join(_columns(rows))
+
+
+def explanations_json(explained: Sequence[Explained]) -> str:
+    """Names of signals and units are strings; steps and legs are in the order of the signal's way."""
+    return json.dumps([_content(each) for each in explained], indent=2, ensure_ascii=False)
+
+
+EXPLANATION_RENDERERS: Mapping[str, Callable[[Sequence[Explained]], str]] = MappingProxyType(
+    {"text": explanations_text, "table": explanations_table, "json": explanations_json}
+)
+
+
+def _lines(explained: Explained) -> Iterator[str]:
+    if isinstance(explained, Unmatched):
+        yield f"{explained.name} is the name of no variable"
+        yield f"  given at {explained.position}, and without effect"
+        if explained.near:
+            yield f"  did you mean {' or '.join(explained.near)}?"
+        return
+    yield _headline(explained)
+    yield f"  {_what(explained)}"
+    if why := _why(explained):
+        yield f"  {why}"
+    if explained.arriving is not None:
+        yield from _section("comes from", _way(explained.arriving, explained.brought))
+    if explained.assignment is not None:
+        yield from _given(explained, explained.assignment)
+    if explained.default is not None and explained.origin in (Origin.ASSIGNMENT, Origin.CONNECTION):
+        value = _quantity(explained.default.value, explained.unit)
+        yield from _section("otherwise", [f"{value}, the start value in the FMU{_at(explained)}"])
+    if explained.leaving:
+        yield from _section("goes to", (line for wire in explained.leaving for line in _onward(wire)))
+
+
+def _given(explanation: Explanation, assignment: Assignment) -> Iterator[str]:
+    if explanation.origin is Origin.ASSIGNMENT:
+        yield from _section("how it came about", _steps(assignment.chain))
+    elif assignment.chain[-1].kind is not StepKind.CONNECTION:
+        yield from _section("it is given a value as well, but the connection wins", _steps(assignment.chain))
+    yield from _section("instead of", _losers(assignment))
+
+
+def _headline(explanation: Explanation) -> str:
+    parts = [str(explanation.signal)]
+    if explanation.arriving is not None:
+        parts.append(explanation.arriving.conversion.formula(str(explanation.arriving.source)))
+    if explanation.value is not None:
+        parts.append(_quantity(explanation.value, explanation.unit, explanation.item))
+    return " = ".join(parts) + (f"   ({explanation.description})" if explanation.description else "")
+
+
+def _what(explanation: Explanation) -> str:
+    """The connector or variable itself, e.g. `parameter of resources/System1.fmu, Float64 [kg], …:12`."""
+    unit = f" [{explanation.unit}]" if explanation.unit else ""
+    owner = explanation.source or (explanation.signal.component and f"the system {explanation.signal.component}")
+    of = owner or "the root system"
+    return f"{explanation.kind} of {of}, {explanation.type}{unit}, {explanation.position}"
+
+
+def _why(explanation: Explanation) -> str:
+    """In words, where nothing that follows says it."""
+    match explanation.origin:
+        case Origin.CONNECTION | Origin.ASSIGNMENT:
+            return ""
+        case Origin.CALCULATED:
+            return "calculated by the FMU"
+        case Origin.NOTHING if explanation.source:
+            return "nothing sets it, and the FMU states no start value"
+        case Origin.NOTHING:
+            return "nothing sets it: it is not connected, and not given a value"
+        case Origin.DEFAULT:
+            return f"the start value in the FMU{_at(explanation)}, {_AT_DEFAULT.get(explanation.kind, _UNSET)}"
+
+
+_UNSET = "because nothing else sets it"
+_AT_DEFAULT = {
+    "constant": "a constant",
+    "output": "from where the FMU calculates on",
+    "local": "from where the FMU calculates on",
+    "input": "which stays for the whole run, because it is not connected",
+}
+
+
+def _at(explanation: Explanation) -> str:
+    return "" if explanation.default is None else f" ({explanation.default.position})"
+
+
+def _losers(assignment: Assignment) -> Iterator[str]:
+    for loser in assignment.overridden:
+        yield f"{_quantity(loser.assignment.value, loser.assignment.unit)}, because {loser.reason}"
+        yield from (f"  {line}" for line in _steps(loser.assignment.chain))
+
+
+def _steps(chain: Iterable[ProvenanceStep]) -> list[str]:
+    return _columns(
+        (str(step.kind), f"{step.name} = {_quantity(step.value, step.unit)}", *_place(step)) for step in chain
+    )
+
+
+def _place(step: ProvenanceStep) -> tuple[str, str]:
+    if step.kind is StepKind.OVERRIDE:
+        return f"{step.position} {step.detail}", ""
+    return str(step.position), step.detail
+
+
+def _way(wire: Wire, brought: Assignment | None) -> Iterator[str]:
+    if brought is None:
+        yield str(wire.source)
+    else:
+        yield f"{wire.source} = {_quantity(brought.value, brought.unit)}"
+        yield from (f"  {line}" for line in _steps(brought.chain))
+    yield from _columns((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
+
+
+def _onward(wire: Wire) -> Iterator[str]:
+    equation = _equation(str(wire.destination), wire)
+    if len(wire.legs) == 1:
+        yield f"{equation}   {wire.legs[0].position}"
+        return
+    yield equation
+    rows = ((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
+    yield from (f"  {line}" for line in _columns(rows))
+
+
+def _change(leg: Leg) -> str:
+    """What a leg does to the value, e.g. `mm → m: 0.001·v, then 2·v + 1`."""
+    parts = []
+    if leg.units is not None:
+        parts.append(f"{leg.units[0]} → {leg.units[1]}: {leg.unit_conversion}")
+    if leg.transformation != IDENTITY:
+        parts.append(str(leg.transformation))
+    return ", then ".join(parts)
+
+
+def _equation(destination: str, wire: Wire) -> str:
+    return f"{destination} = {wire.conversion.formula(str(wire.source))}"
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    content = list(lines)
+    if content:
+        yield f"  {title}"
+        yield from (f"    {line}" for line in content)
+
+
+def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Rows with aligned columns, three blanks between them."""
+    table = list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    filled = [width > 0 for width in widths]
+    return [
+        "   ".join(cell.ljust(width) for cell, width, shown in zip(row, widths, filled, strict=True) if shown).rstrip()
+        for row in table
+    ]
+
+
+def _quantity(value: Value, unit: str | None, item: str = "") -> str:
+    match value:
+        case bool():
+            text = "true" if value else "false"
+        case float():
+            text = f"{value:.15g}"
+        case bytes():
+            text = value.hex().upper()
+        case str():
+            text = repr(value)
+        case _:
+            text = str(value)
+    return " ".join(filter(None, (text, unit, item and f"({item})")))
+
+
+def _row(explained: Explained) -> tuple[str, str, str, str]:
+    if isinstance(explained, Unmatched):
+        near = f"; did you mean {explained.near[0]}?" if explained.near else ""
+        return explained.name, "–", "", f"no variable, given at {explained.position}{near}"
+    value = "" if explained.value is None else _quantity(explained.value, explained.unit, explained.item)
+    return str(explained.signal), explained.kind, value, _short(explained)
+
+
+def _short(explanation: Explanation) -> str:
+    match explanation.origin:
+        case Origin.CONNECTION:
+            assert explanation.arriving is not None
+            return f"{explanation.arriving.conversion.formula(str(explanation.arriving.source))} (connected)"
+        case Origin.ASSIGNMENT:
+            assert explanation.assignment is not None
+            beaten = ", ".join(_quantity(each.assignment.value, None) for each in explanation.assignment.overridden)
+            return f"{explanation.assignment.chain[0].position}" + (f", instead of {beaten}" if beaten else "")
+        case Origin.DEFAULT:
+            return "constant of the FMU" if explanation.kind == "constant" else "start value in the FMU"
+        case Origin.CALCULATED:
+            return "calculated by the FMU"
+        case Origin.NOTHING:
+            return "nothing sets it"
+
+
+def _content(explained: Explained) -> dict[str, Any]:
+    if isinstance(explained, Unmatched):
+        place = _position(explained.position)
+        return {"name": explained.name, "origin": "unmatched", "position": place, "near": list(explained.near)}
+    default, arriving = explained.default, explained.arriving
+    return {
+        "name": str(explained.signal),
+        "component": explained.signal.component,
+        "variable": explained.signal.variable,
+        "kind": explained.kind,
+        "type": explained.type,
+        "unit": explained.unit,
+        "description": explained.description,
+        "fmu": explained.source or None,
+        "position": _position(explained.position),
+        "origin": explained.origin.value,
+        "value": _plain(explained.value),
+        "item": explained.item or None,
+        "default": default and {"value": _plain(default.value), "position": _position(default.position)},
+        "assignment": None if explained.assignment is None else _assignment(explained.assignment),
+        "comesFrom": arriving
+        and {
+            **_wire(arriving, arriving.source),
+            "assignment": None if explained.brought is None else _assignment(explained.brought),
+        },
+        "goesTo": [_wire(wire, wire.destination) for wire in explained.leaving],
+    }
+
+
+def _assignment(assignment: Assignment) -> dict[str, Any]:
+    return {
+        "value": _plain(assignment.value),
+        "unit": assignment.unit,
+        "steps": [
+            {
+                "kind": step.kind.value,
+                "name": step.name,
+                "value": _plain(step.value),
+                "unit": step.unit,
+                "detail": step.detail,
+                "position": _position(step.position),
+            }
+            for step in assignment.chain
+        ],
+        "overridden": [{**_assignment(loser.assignment), "reason": loser.reason} for loser in assignment.overridden],
+    }
+
+
+def _wire(wire: Wire, other: Signal) -> dict[str, Any]:
+    """A wire seen from one of its ends; `signal` is the other one."""
+    return {"signal": str(other), **_factors(wire.conversion), "legs": [_leg(leg) for leg in wire.legs]}
+
+
+def _leg(leg: Leg) -> dict[str, Any]:
+    return {
+        "kind": leg.kind.value,
+        "source": str(leg.source),
+        "destination": str(leg.destination),
+        "units": None if leg.units is None else list(leg.units),
+        "unitConversion": _factors(leg.unit_conversion),
+        "transformation": _factors(leg.transformation),
+        "position": _position(leg.position),
+    }
+
+
+def _factors(conversion: Conversion) -> dict[str, float]:
+    return {"factor": conversion.factor, "offset": conversion.offset}
+
+
+def _position(position: Position) -> dict[str, Any]:
+    return {"file": position.file, "line": position.line, "address": position.address}
+
+
+def _plain(value: Value | None) -> Any:
+    return value.hex().upper() if isinstance(value, bytes) else value
