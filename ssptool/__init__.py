@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ssptool.api import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
     from ssptool.api import GRAPH_RENDERERS as GRAPH_RENDERERS
     from ssptool.api import INVENTORY_RENDERERS as INVENTORY_RENDERERS
     from ssptool.api import REPORT_RENDERERS as REPORT_RENDERERS
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ssptool.api import Settings as Settings
     from ssptool.api import call_sequence as call_sequence
     from ssptool.api import check_plot_name as check_plot_name
+    from ssptool.api import explain as explain
     from ssptool.api import flatten as flatten
     from ssptool.api import graph as graph
     from ssptool.api import info as info
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "EXPLANATION_RENDERERS",
     "GRAPH_RENDERERS",
     "INVENTORY_RENDERERS",
     "REPORT_RENDERERS",
@@ -35,6 +38,7 @@ __all__ = [
     "Settings",
     "call_sequence",
     "check_plot_name",
+    "explain",
     "flatten",
     "graph",
     "info",

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
+from ssptool.draw.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.draw.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.draw.inventory import INVENTORY_RENDERERS as INVENTORY_RENDERERS
 from ssptool.draw.plot import Curve, plot_signals
@@ -23,6 +24,8 @@ from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import Result, run
 from ssptool.engine.trace import Trace
 from ssptool.network.dependencies import Stage
+from ssptool.network.explanation import Explained, explain_all
+from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, take_inventory
 from ssptool.network.network import Network
@@ -71,6 +74,28 @@ def info(path: Path | str, *, variant: str | None = None) -> Inventory:
     with Archive.open(path) as archive:
         structure = archive.structure(variant)
         return take_inventory(archive, structure, build_network(archive, structure))
+
+
+def explain(
+    path: Path | str,
+    *names: str,
+    variant: str | None = None,
+    parameters: Sequence[Path] = (),
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+) -> tuple[Explained, ...]:
+    """Why variables and connectors have their values, by their full names; without a name, all of them.
+
+    A system with errors is explained as far as it can be flattened.
+
+    Raises
+    ------
+    UnknownName
+        The system has no such variable; `near` has names like it.
+    """
+    with Archive.open(path) as archive:
+        structure = archive.structure(variant)
+        network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+    return explain_names(network, *names) if names else explain_all(network)
 
 
 def graph(path: Path | str, *, variant: str | None = None, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:

@@ -9,6 +9,7 @@ import typer
 
 import ssptool
 from ssptool.cli.console import complain
+from ssptool.cli.explain import explain_command
 from ssptool.cli.graph import graph_command
 from ssptool.cli.info import info_command
 from ssptool.cli.plan import plan_command
@@ -24,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("validate")(validate_command)
+app.command("explain")(explain_command)
 app.command("graph")(graph_command)
 app.command("plan")(plan_command)
 app.command("run")(run_command)
