@@ -22,7 +22,7 @@ def diff_command(
     Formatting, order, prefixes, descriptions, geometry and annotations do not matter. Exits with 0 if the systems are
     equal, with 1 if not.
     """
-    names: list[str | None] = [*(variant or [None])]
+    names: tuple[str | None, ...] = tuple(variant) if variant else (None,)
     if len(names) > 2:
         raise typer.BadParameter("give it once for both systems, or twice", param_hint="--variant")
     comparison = ssptool.compare(a, b, variant=names[0], variant_b=names[-1])
