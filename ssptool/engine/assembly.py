@@ -4,16 +4,26 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
-from ssptool.documents.archive import Archive
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import FUNCTIONS, Call, Code, InstanceTable, Kernel, Outcome
 from ssptool.engine.plan import Plan, PlannedInstance
+from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
 
 _STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 _LAST_MESSAGES = 5
+
+
+class Sources(Protocol):
+    """Where FMUs come from; an archive is one."""
+
+    def local_path(self, name: str) -> Path:
+        """A file, or a folder, that can be read under this path."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +101,12 @@ class Assembly:
 
 
 @contextmanager
-def assemble(plan: Plan, archive: Archive, native: bool | None = None) -> Iterator[Assembly]:
+def assemble(
+    plan: Plan, archive: Sources, native: bool | None = None, watch: Watch | None = None
+) -> Iterator[Assembly]:
     """Load and instantiate every FMU of a plan; on leaving free states, instances and libraries.
+
+    `watch`, if given, notes every call to them.
 
     Raises
     ------
@@ -111,7 +125,7 @@ def assemble(plan: Plan, archive: Archive, native: bool | None = None) -> Iterat
             if planned.source not in binaries:
                 path = archive.local_path(planned.source)
                 binaries[planned.source] = stack.enter_context(load(path, planned.description))
-            instances.append(_add(kernel, planned, binaries[planned.source]))
+            instances.append(_add(kernel, planned, binaries[planned.source], watch, len(instances)))
             stack.callback(instances[-1].free)
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
@@ -119,28 +133,31 @@ def assemble(plan: Plan, archive: Archive, native: bool | None = None) -> Iterat
         yield Assembly(plan, kernel, tuple(instances))
 
 
-def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary) -> FmuInstance:
+def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch | None, index: int) -> FmuInstance:
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
     environment = kernel.environment() if _asks_for_inputs(planned) else 0
-    instance = binary.instantiate(
-        planned.name,
-        environment=environment,
-        intermediate_update=kernel.intermediate_update_address() if environment else 0,
-        required_inputs=[signal.variable for signal in planned.inputs] if environment else (),
-    )
     major = planned.description.fmi_major
-    kernel.add(
-        InstanceTable(
-            fmi_major=major,
-            functions={name: instance.functions[name] for name in FUNCTIONS[major]},
-            component=instance.component,
-            input_slots=planned.input_slots,
-            input_references=planned.input_references,
-            output_slots=planned.output_slots,
-            output_references=planned.output_references,
+    with watch.during(index, f"fmi{major}Instantiate") if watch else contextlib.nullcontext():
+        instance = binary.instantiate(
+            planned.name,
             environment=environment,
+            intermediate_update=kernel.intermediate_update_address() if environment else 0,
+            required_inputs=[signal.variable for signal in planned.inputs] if environment else (),
         )
+    table = InstanceTable(
+        fmi_major=major,
+        functions={name: instance.functions[name] for name in FUNCTIONS[major]},
+        component=instance.component,
+        input_slots=planned.input_slots,
+        input_references=planned.input_references,
+        output_slots=planned.output_slots,
+        output_references=planned.output_references,
+        environment=environment,
     )
+    if watch:
+        instance.intercept(watch.around(index))
+        table = watch.stand_in(index, table)
+    kernel.add(table)
     return instance
 
 

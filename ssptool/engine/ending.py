@@ -12,6 +12,13 @@ class Ending(StrEnum):
     COUPLING = "the iteration of a macro step did not converge"
     FMI = "an FMU refused a call"
     NONFINITE = "a component returned nan or inf"
+    CRASHED = "the process of the FMUs crashed"
+    EXITED = "an FMU ended the process"
+    TIMEOUT = "the time allowed was used up"
+    MEMORY = "the memory allowed was used up"
+    INTEGRATION = "the integrator could not go on"
+    EVENTS = "events without end"
+    TERMINATED = "a component asked to end the simulation"
 
 
 @dataclass(frozen=True, slots=True)

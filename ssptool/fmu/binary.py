@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -130,6 +130,11 @@ class FmuInstance(ABC):
                 values = getter([variable.reference for variable in group])
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
+
+    def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
+        """Call `around(name, function)` in place of every FMI function from now on; kernels are not concerned."""
+        for name in self.functions:
+            setattr(self._slave, name, around(name, getattr(self._slave, name)))
 
     def note(self, status: int) -> None:
         """A kernel got this status from a call of its own; after fatal nothing is called any more."""

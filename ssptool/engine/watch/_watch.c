@@ -1,0 +1,98 @@
+/* Stand-ins for the functions of an FMU that leave a trace of what is being called.
+ *
+ * Whoever calls an FMU (the kernel, knowing nothing of this) is given the address of a Record as the instance, and
+ * the stand-ins as its functions. A stand-in notes which function is in flight, calls the FMU's own function with the
+ * FMU's own instance, and takes the note back. Records lie in memory that another process can read, also after this
+ * one has died inside the FMU. The measuring stand-ins count calls and time as well.
+ *
+ * The Python module says where the stand-ins are: `functions[name] = (index, address, measuring address)`.
+ */
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <time.h>
+
+#include "shapes.h"
+
+enum {
+#define FUNCTION(name, shape) INDEX_##name,
+#include "functions.h"
+#undef FUNCTION
+    FUNCTION_COUNT
+};
+
+/* One running FMU; `ssptool.engine.watch.records` has the same layout. */
+typedef struct {
+    void *component;
+    volatile int64_t in_flight; /* 1 + index of the function; 0: none */
+    uintptr_t functions[FUNCTION_COUNT]; /* their addresses */
+    int64_t calls[FUNCTION_COUNT];
+    int64_t nanoseconds[FUNCTION_COUNT];
+} Record;
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* An FMU may call back in the middle of a step, and be called from there: what was in flight before is again then. */
+#define FUNCTION(name, shape)                                                                          \
+    static int watched_##name(Record *record PARAMETERS_##shape)                                       \
+    {                                                                                                  \
+        const int64_t outer = record->in_flight;                                                       \
+        record->in_flight = 1 + INDEX_##name;                                                          \
+        int (*const function)(void *PARAMETERS_##shape) =                                              \
+            (int (*)(void *PARAMETERS_##shape))record->functions[INDEX_##name];                        \
+        const int status = function(record->component ARGUMENTS_##shape);                              \
+        record->in_flight = outer;                                                                     \
+        return status;                                                                                 \
+    }                                                                                                  \
+    static int measured_##name(Record *record PARAMETERS_##shape)                                      \
+    {                                                                                                  \
+        const int64_t began = now();                                                                   \
+        const int status = watched_##name(record ARGUMENTS_##shape);                                   \
+        record->nanoseconds[INDEX_##name] += now() - began;                                            \
+        record->calls[INDEX_##name] += 1;                                                              \
+        return status;                                                                                 \
+    }
+#include "functions.h"
+#undef FUNCTION
+
+static const struct {
+    const char *name;
+    uintptr_t watched, measured;
+} stand_ins[FUNCTION_COUNT] = {
+#define FUNCTION(name, shape) {#name, (uintptr_t)watched_##name, (uintptr_t)measured_##name},
+#include "functions.h"
+#undef FUNCTION
+};
+
+static PyObject *addresses(void)
+{
+    PyObject *found = PyDict_New();
+    for (int i = 0; found != NULL && i < FUNCTION_COUNT; ++i) {
+        PyObject *entry =
+            Py_BuildValue("(iKK)", i, (unsigned long long)stand_ins[i].watched,
+                          (unsigned long long)stand_ins[i].measured);
+        if (entry == NULL || PyDict_SetItemString(found, stand_ins[i].name, entry) != 0)
+            Py_CLEAR(found);
+        Py_XDECREF(entry);
+    }
+    return found;
+}
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "_watch", .m_doc = "Stand-ins for FMI functions.", .m_size = 0};
+
+PyMODINIT_FUNC PyInit__watch(void)
+{
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL)
+        return NULL;
+    PyObject *functions = addresses();
+    if (functions == NULL || PyModule_AddObjectRef(module, "functions", functions) != 0)
+        Py_CLEAR(module);
+    Py_XDECREF(functions);
+    return module;
+}

@@ -1,0 +1,149 @@
+"""Notes of calls to FMUs, one record per instance."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.kernel.interface import InstanceTable
+
+try:
+    from ssptool.engine.watch._watch import functions as _found
+except ImportError:
+    _found = {}
+
+STAND_INS: Mapping[str, tuple[int, int, int]] = _found
+"""Function → (index, address of its stand-in, address of the stand-in that counts and measures)."""
+
+NATIVE = bool(STAND_INS)
+"""Whether the stand-ins were built; without them calls of the kernel are not noted."""
+
+_COUNT = len(STAND_INS)
+_NAMES = {index: name for name, (index, _, _) in STAND_INS.items()}
+
+_ALIGNMENT = 64  # bytes; the entries of the functions that are called most then share a cache line
+_FIELDS: list[tuple[Any, ...]] = [
+    # The layout of `Record` in _watch.c …
+    ("component", np.uint64),
+    ("in_flight", np.int64),
+    ("functions", np.uint64, (_COUNT,)),
+    ("calls", np.int64, (_COUNT,)),
+    ("nanoseconds", np.int64, (_COUNT,)),
+    # … and behind it the function that Python is calling.
+    ("called", "S48"),
+]
+_SIZE = np.dtype(_FIELDS).itemsize
+_RECORD = np.dtype([*_FIELDS, ("padding", np.uint8, (-_SIZE % _ALIGNMENT,))])
+
+
+@dataclass(frozen=True, slots=True)
+class CallCount:
+    """How often a function of an instance was called, and how long that took [s]."""
+
+    component: str
+    function: str
+    calls: int
+    seconds: float
+
+
+class Watch:
+    """Notes of the calls to some instances.
+
+    Parameters
+    ----------
+    memory
+        A writable buffer of `Watch.size(len(names))` bytes, all zero at first.
+    names
+        Of the instances.
+    measured
+        Count and time all calls, at the cost of reading the clock twice for each.
+    """
+
+    def __init__(self, memory: Any, names: Sequence[str], *, measured: bool = False) -> None:
+        self.names = tuple(names)
+        self.measured = measured
+        self._records: NDArray[Any] = np.frombuffer(memory, dtype=_RECORD, count=len(self.names))
+        self._python: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
+
+    @staticmethod
+    def size(count: int) -> int:
+        """Bytes for `count` instances."""
+        return count * _RECORD.itemsize
+
+    @classmethod
+    def private(cls, names: Sequence[str], *, measured: bool = False) -> "Watch":
+        """Notes for this process only."""
+        # numpy aligns to 16 bytes; what matters here is that the notes stay where they are.
+        return cls(np.zeros(max(1, cls.size(len(names))), dtype=np.uint8), names, measured=measured)
+
+    # -- taking notes ----------------------------------------------------------------------------------------
+
+    def stand_in(self, instance: int, table: InstanceTable) -> InstanceTable:
+        """The same table with stand-ins for the FMU's functions. Unchanged if one of them has no stand-in."""
+        if any(name not in STAND_INS for name in table.functions):
+            return table
+        record = self._records[instance : instance + 1]
+        record["component"] = table.component
+        for name, address in table.functions.items():
+            record["functions"][0, STAND_INS[name][0]] = address
+        which = 2 if self.measured else 1
+        functions = {name: STAND_INS[name][which] for name in table.functions}
+        return replace(table, functions=functions, component=record.ctypes.data)
+
+    def around(self, instance: int) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
+        """Wraps functions of the instance that are called from Python."""
+
+        def wrap(function: str, call: Callable[..., Any]) -> Callable[..., Any]:
+            def noted(*arguments: Any) -> Any:
+                with self.during(instance, function):
+                    return call(*arguments)
+
+            return noted
+
+        return wrap
+
+    @contextmanager
+    def during(self, instance: int, function: str) -> Iterator[None]:
+        """While the body runs, this function of the instance is in flight."""
+        called = self._records["called"]
+        outer, called[instance] = called[instance], function.encode()
+        began = perf_counter_ns()
+        try:
+            yield
+        finally:
+            called[instance] = outer
+            count = self._python[instance, function]
+            count[0] += 1
+            count[1] += perf_counter_ns() - began
+
+    # -- reading them ----------------------------------------------------------------------------------------
+
+    def in_flight(self) -> tuple[tuple[str, str], ...]:
+        """(component, function) of every call that has begun and not returned."""
+        found: list[tuple[str, str]] = []
+        busy = (self._records["in_flight"] != 0) | (self._records["called"] != b"")
+        for instance in np.flatnonzero(busy):
+            record = self._records[instance]
+            inner = _NAMES.get(int(record["in_flight"]) - 1)
+            found.append((self.names[instance], inner or record["called"].decode()))
+        return tuple(found)
+
+    def python_calls(self) -> tuple[CallCount, ...]:
+        """What was called from Python of this process."""
+        return tuple(
+            CallCount(self.names[instance], function, calls, nanoseconds * 1e-9)
+            for (instance, function), (calls, nanoseconds) in self._python.items()
+        )
+
+    def native_calls(self) -> tuple[CallCount, ...]:
+        """What was called through stand-ins, if they measure."""
+        calls, nanoseconds = self._records["calls"], self._records["nanoseconds"]
+        return tuple(
+            CallCount(self.names[i], _NAMES[k], int(calls[i, k]), int(nanoseconds[i, k]) * 1e-9)
+            for i, k in zip(*np.nonzero(calls), strict=True)
+        )
