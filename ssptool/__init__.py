@@ -7,44 +7,64 @@ The layers, each importing only those to its left:
 The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ssptool.api import COMPARISON_RENDERERS as COMPARISON_RENDERERS
     from ssptool.api import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
     from ssptool.api import GRAPH_RENDERERS as GRAPH_RENDERERS
     from ssptool.api import INVENTORY_RENDERERS as INVENTORY_RENDERERS
     from ssptool.api import REPORT_RENDERERS as REPORT_RENDERERS
+    from ssptool.api import BrokenEdit as BrokenEdit
+    from ssptool.api import Editor as Editor
     from ssptool.api import InvalidSystem as InvalidSystem
     from ssptool.api import Settings as Settings
     from ssptool.api import call_sequence as call_sequence
     from ssptool.api import check_plot_name as check_plot_name
+    from ssptool.api import compare as compare
+    from ssptool.api import downgrade as downgrade
+    from ssptool.api import edit as edit
     from ssptool.api import explain as explain
     from ssptool.api import flatten as flatten
     from ssptool.api import graph as graph
     from ssptool.api import info as info
+    from ssptool.api import new as new
     from ssptool.api import plan as plan
     from ssptool.api import plot as plot
     from ssptool.api import simulate as simulate
+    from ssptool.api import unified_diff as unified_diff
+    from ssptool.api import upgrade as upgrade
     from ssptool.api import validate as validate
 
 __version__ = "0.1.0"
 __all__ = [
+    "COMPARISON_RENDERERS",
     "EXPLANATION_RENDERERS",
     "GRAPH_RENDERERS",
     "INVENTORY_RENDERERS",
     "REPORT_RENDERERS",
+    "BrokenEdit",
+    "Editor",
     "InvalidSystem",
     "Settings",
     "call_sequence",
     "check_plot_name",
+    "compare",
+    "downgrade",
+    "edit",
     "explain",
     "flatten",
     "graph",
     "info",
+    "new",
     "plan",
     "plot",
     "simulate",
+    "unified_diff",
+    "upgrade",
     "validate",
 ]
 
@@ -57,3 +77,18 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *__all__]
+
+
+class _Package(ModuleType):
+    """`edit` is a function of the API and the name of a layer; whoever asks the package for it means the function."""
+
+    @property
+    def edit(self) -> Any:
+        return import_module("ssptool.api").edit
+
+    @edit.setter
+    def edit(self, layer: ModuleType) -> None:
+        """The import system puts every submodule here; `from ssptool.edit.… import` does not need it."""
+
+
+sys.modules[__name__].__class__ = _Package

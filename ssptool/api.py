@@ -12,12 +12,28 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
+from ssptool.documents.replacement import replacing
 from ssptool.draw.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.draw.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.draw.inventory import INVENTORY_RENDERERS as INVENTORY_RENDERERS
 from ssptool.draw.plot import Curve, plot_signals
 from ssptool.draw.plot import check_plot_name as check_plot_name
+from ssptool.edit.changes import unified_diff as unified_diff
+from ssptool.edit.compare import Comparison
+from ssptool.edit.compare import compare as compare_structures
+from ssptool.edit.comparison_text import COMPARISON_RENDERERS as COMPARISON_RENDERERS
+from ssptool.edit.creating import empty_structure
+from ssptool.edit.editor import Editor as Editor
+from ssptool.edit.versions import (
+    LONE_SUFFIXES,
+    Migration,
+    Version,
+    downgrade_package,
+    migrate_lone,
+    upgrade_package,
+)
 from ssptool.engine.call_sequence import call_sequence as call_sequence
 from ssptool.engine.plan import Plan, make_plan
 from ssptool.engine.settings import Settings as Settings
@@ -46,6 +62,17 @@ class InvalidSystem(Exception):
         what = f"{count} errors" if count > 1 else "an error"
         super().__init__(f"{report.subject} has {what} and is not run\n\n{RENDERERS['text'](report)}")
         self.report = report
+
+
+class BrokenEdit(Exception):
+    """An edit that would bring errors into a system, and was not saved; `diagnostics` are the new errors."""
+
+    def __init__(self, path: Path, diagnostics: tuple[Diagnostic, ...]) -> None:
+        listed = "\n".join(f"  {diagnostic}" for diagnostic in diagnostics)
+        what = f"{len(diagnostics)} new errors" if len(diagnostics) > 1 else "a new error"
+        super().__init__(f"the edit would give {path} {what} and was not saved\n{listed}")
+        self.path = path
+        self.diagnostics = diagnostics
 
 
 def validate(path: Path | str, *, variant: str | None = None) -> Report:
@@ -150,12 +177,139 @@ def simulate(
         return run(make_plan(network, settings or Settings()), archive, output=output, progress=progress)
 
 
+@contextmanager
+def edit(path: Path | str, *, variant: str | None = None, force: bool = False, save: bool = True) -> Iterator[Editor]:
+    """Edit a system: `with ssptool.edit("x.ssp") as system: system.connect("A.y", "B.u")`.
+
+    At the end of the block the system is checked and saved, all of it or nothing. If the block raises, nothing is
+    written.
+
+    Parameters
+    ----------
+    force
+        Save even if the edits bring new errors into the system.
+    save
+        False: check, but write nothing.
+
+    Raises
+    ------
+    BrokenEdit
+        The edits bring new errors. Errors that the system had before do not keep it from being saved.
+    """
+    with Archive.open(path) as archive:
+        editor = Editor(archive, archive.structure(variant))
+        yield editor
+        _finish(editor, force, save)
+
+
+@contextmanager
+def new(
+    path: Path | str,
+    *,
+    name: str | None = None,
+    version: str = "2.0",
+    start_time: float | None = None,
+    stop_time: float | None = None,
+    force: bool = False,
+    save: bool = True,
+) -> Iterator[Editor]:
+    """Make a system: an `.ssp`, an `.ssd`, or else a folder; it is empty, and is saved as `edit` does.
+
+    Parameters
+    ----------
+    name
+        Of the system; else the file's.
+    version
+        Of SSP, 1.0 or 2.0.
+    start_time, stop_time
+        The default experiment [s].
+
+    Raises
+    ------
+    FileExistsError
+        There is something at `path`.
+    """
+    path = Path(path)
+    structure = empty_structure(path.stem if name is None else name, version, start_time, stop_time)
+    with Archive.create(path, structure) as archive:
+        editor = Editor(archive, archive.structure())
+        yield editor
+        _finish(editor, force, save)
+
+
 def plot(trace: Trace, path: Path, title: str = "") -> None:
     """Draw every signal of a trace, one panel per unit, into a PNG, SVG or PDF file."""
     curves = [
         Curve(column.signal, column.unit, trace[column.signal]) for column in trace.columns if column.type == "Float64"
     ]
     plot_signals(trace.t, curves, path, title)
+
+
+def compare(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
+    """What differs between two systems by meaning, whatever their formatting, order or prefixes.
+
+    Not compared are descriptions, geometry, annotations and metadata.
+
+    Parameters
+    ----------
+    variant
+        Of both systems; or with `variant_b` of the first.
+    """
+    with Archive.open(a) as first, Archive.open(b) as second:
+        structures = first.structure(variant), second.structure(variant_b or variant)
+        return compare_structures((first, structures[0]), (second, structures[1]))
+
+
+def upgrade(path: Path | str, *, output: Path | None = None, write: bool = True) -> Migration:
+    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
+
+    Nothing is lost, and what an earlier downgrade kept aside comes back.
+    """
+    return _migrate(Path(path), Version.V2_0, output, write, drop=False)
+
+
+def downgrade(path: Path | str, *, drop: bool = False, output: Path | None = None, write: bool = True) -> Migration:
+    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 1.0.
+
+    Only what must change does. What is weakened or dropped is kept in annotations, and named in the result.
+
+    Parameters
+    ----------
+    drop
+        Drop what 1.0 cannot hold.
+    output
+        Where to write; without it in place.
+    write
+        False: say what would be written, and write nothing.
+
+    Raises
+    ------
+    NotRepresentable
+        1.0 cannot hold something, and it is not to be dropped.
+    InvalidDocument
+        A document is not valid in the version that it declares.
+    BrokenEdit
+        The result would have errors that were not there before.
+    """
+    return _migrate(Path(path), Version.V1_0, output, write, drop=drop)
+
+
+def _migrate(path: Path, version: Version, output: Path | None, write: bool, *, drop: bool) -> Migration:
+    if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
+        document = Document(path.name, path.read_bytes())
+        migration = migrate_lone(document, version, drop=drop)
+        if write and (migration.files or output):
+            with replacing(output or path) as file:
+                file.write(document.to_bytes())
+        return migration
+    with Archive.open(path) as archive:
+        upgrades = version is Version.V2_0
+        migration = upgrade_package(archive) if upgrades else downgrade_package(archive, drop=drop)
+        if found := _new_errors(archive):
+            raise BrokenEdit(path, found)
+        if write and (migration.files or output):
+            archive.save(output)
+        return migration
 
 
 @contextmanager
@@ -167,3 +321,36 @@ def _valid(path: Path | str, variant: str | None) -> Iterator[tuple[Archive, Doc
         if report.errors:
             raise InvalidSystem(report)
         yield archive, structure
+
+
+def _finish(editor: Editor, force: bool, save: bool) -> None:
+    """Check and save the edits of an archive."""
+    archive = editor.archive
+    if not archive.edits():
+        return
+    if not force and (found := _new_errors(archive)):
+        raise BrokenEdit(archive.path, found)
+    if save:
+        archive.save()
+
+
+def _new_errors(archive: Archive) -> tuple[Diagnostic, ...]:
+    """The errors of an edited archive that the one on disk does not have, not even as warnings of SSP 1.0."""
+    now = check(archive).errors
+    if not now:
+        return ()
+    before = {essence for each in _found_on_disk(archive.path) for essence in _essences(each)}
+    return tuple(each for each in now if before.isdisjoint(_essences(each)))
+
+
+def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
+    try:
+        return check_path(path).diagnostics
+    except FileNotFoundError:
+        return ()
+
+
+def _essences(diagnostic: Diagnostic) -> tuple[tuple[str, ...], ...]:
+    """By what a diagnostic is known again, although lines have changed: by its place, or by its words."""
+    code, file = diagnostic.code, diagnostic.position.file
+    return (code, file, "at", diagnostic.position.address), (code, file, "says", diagnostic.message)

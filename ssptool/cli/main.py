@@ -8,12 +8,25 @@ from typing import Annotated
 import typer
 
 import ssptool
+from ssptool.cli.add import add_command
+from ssptool.cli.bind import bind_command
+from ssptool.cli.connect import connect_command
 from ssptool.cli.console import complain
+from ssptool.cli.diff import diff_command
+from ssptool.cli.disconnect import disconnect_command
+from ssptool.cli.downgrade import downgrade_command
 from ssptool.cli.explain import explain_command
 from ssptool.cli.graph import graph_command
 from ssptool.cli.info import info_command
+from ssptool.cli.map import map_command
+from ssptool.cli.new import new_command
 from ssptool.cli.plan import plan_command
+from ssptool.cli.remove import remove_command
+from ssptool.cli.rename import rename_command
+from ssptool.cli.replace import replace_command
 from ssptool.cli.run import run_command
+from ssptool.cli.set import set_command
+from ssptool.cli.upgrade import upgrade_command
 from ssptool.cli.validate import validate_command
 
 app = typer.Typer(
@@ -30,6 +43,19 @@ app.command("graph")(graph_command)
 app.command("plan")(plan_command)
 app.command("run")(run_command)
 app.command("info")(info_command)
+app.command("diff")(diff_command)
+app.command("upgrade")(upgrade_command)
+app.command("downgrade")(downgrade_command)
+app.command("new")(new_command)
+app.command("add")(add_command)
+app.command("connect")(connect_command)
+app.command("disconnect")(disconnect_command)
+app.command("remove")(remove_command)
+app.command("rename")(rename_command)
+app.command("set")(set_command)
+app.command("bind")(bind_command)
+app.command("map")(map_command)
+app.command("replace")(replace_command)
 
 
 def _show_version(wanted: bool) -> None:
