@@ -17,8 +17,14 @@ Into = Annotated[str, typer.Option("--into", metavar="SYSTEM", help="The system 
 @contextmanager
 def showing(editing: "AbstractContextManager[Editor]", diff: bool) -> "Iterator[Editor]":
     """Run edits to their end, and then print what they did, or with `diff` what they would change."""
-    with editing as editor:
-        yield editor
-        text = editor.diff().rstrip("\n") if diff else "\n".join(editor.notes)
+    text = ""
+    try:
+        with editing as editor:
+            yield editor
+            text = editor.diff().rstrip("\n") if diff else "\n".join(editor.notes)
+    except Exception:
+        if diff and text:
+            typer.echo(text)  # What would not be saved is worth seeing even so.
+        raise
     if text:
         typer.echo(text)

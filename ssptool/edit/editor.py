@@ -7,11 +7,16 @@ from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.edit.adding import add_connector, add_fmu, add_system
+from ssptool.edit.binding import add_mapping, bind
 from ssptool.edit.changes import FileEdit, unified_diff
 from ssptool.edit.connecting import connect, disconnect
 from ssptool.edit.draft import Draft
 from ssptool.edit.errors import EditError
 from ssptool.edit.names import Name
+from ssptool.edit.removing import remove
+from ssptool.edit.renaming import rename
+from ssptool.edit.replacing import Consequence, consequences, replace
+from ssptool.edit.setting import set_value
 
 
 class Editor:
@@ -101,3 +106,67 @@ class Editor:
         """Remove what connects two connectors, terminals or elements."""
         disconnect(self._draft, a, b)
         return self
+
+    def remove(self, *names: Name, with_resource: bool = False) -> Self:
+        """Remove elements or connectors, and the connections that touch them.
+
+        `with_resource` takes a component's file out of the archive as well, if nothing else refers to it.
+        """
+        for name in names:
+            remove(self._draft, name, with_resource)
+        return self
+
+    def rename(self, old: Name, new: str) -> Self:
+        """Give an element or a connector another name; connections, parameters and mappings follow."""
+        rename(self._draft, old, new)
+        return self
+
+    def set(self, name: Name, value: object, unit: str | None = None, into: str | None = None) -> Self:
+        """Set a parameter or start value where its value in force comes from, or in a set where it will be in force.
+
+        Parameters
+        ----------
+        value
+            In `unit`, or else in the unit of the variable; of an enumeration the name of an item.
+        into
+            A parameter set, `NAME.ssv`, made in `resources` and bound to the root system if it is not there.
+        """
+        set_value(self._draft, name, value, unit, into)
+        return self
+
+    def bind(
+        self,
+        file: Path | str,
+        to: Name = "",
+        prefix: str = "",
+        mapping: Path | str | None = None,
+        inline: bool = False,
+    ) -> Self:
+        """Bind a parameter set (`.ssv`) to an element, else to the root system; its values win over earlier ones."""
+        bind(self._draft, file, to, prefix, mapping, inline)
+        return self
+
+    def map(
+        self,
+        source: str,
+        target: str,
+        to: Name = "",
+        of: str | None = None,
+        factor: float | None = None,
+        offset: float | None = None,
+    ) -> Self:
+        """Let the parameter `source` of a binding of `to` set `target`, as `factor · value + offset` if stated.
+
+        `of` is the parameter set that is meant, if the element has several.
+        """
+        add_mapping(self._draft, source, target, to, of, factor, offset)
+        return self
+
+    def replace(self, component: Name, fmu: Path | str, force: bool = False) -> Self:
+        """Let a component be another FMU; raises BreakingReplacement if something uses what that does not have."""
+        replace(self._draft, component, fmu, force)
+        return self
+
+    def consequences(self, component: Name, fmu: Path | str) -> tuple[Consequence, ...]:
+        """What `replace` would break and change; nothing is changed."""
+        return consequences(self._draft, component, fmu)

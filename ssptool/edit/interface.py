@@ -43,13 +43,13 @@ def connectors_of(fmu: FmuDescription, causalities: Collection[Causality], root:
     """
     variables = [variable for variable in fmu.variables.values() if variable.causality in causalities]
     for variable in variables:
-        _require_words(variable, root.version)
+        require_words(variable, root.version)
     made = [_connector(variable, fmu, root) for variable in variables]
     _place(made)
     return made
 
 
-def _require_words(variable: Variable, version: str) -> None:
+def require_words(variable: Variable, version: str) -> None:
     if version != "1.0":
         return
     unknown = None

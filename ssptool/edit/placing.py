@@ -44,17 +44,22 @@ def place(element: ssd.SystemElement, system: ssd.System) -> None:
             canvas.set("y2", number_text(box.y2 + max(margin_y, 0.0)))
 
 
-def shrink(system: ssd.System, gone: ssd.SystemElement) -> None:
-    """After an element was removed from where `place` would put it: the canvas as it was before `place`."""
+def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
+    """After an element was removed from where `place` would put it: the canvas as it was before `place`.
+
+    Gives whether it is another than before.
+    """
     canvas, others = system.system_geometry, _boxes(system.elements)
     box = _box(gone)
     if canvas is None or box is None or not others or box != free_spot(others, len(gone.connectors)):
-        return
+        return False
     right, top = max(each.x2 for each in others), max(each.y2 for each in others)
+    size = canvas.x2, canvas.y2
     if box.x2 > right and canvas.x2 >= box.x2:
         canvas.set("x2", number_text(right + canvas.x2 - box.x2))
     if box.y2 > top and canvas.y2 >= box.y2:
         canvas.set("y2", number_text(top + canvas.y2 - box.y2))
+    return size != (canvas.x2, canvas.y2)
 
 
 def free_spot(others: Iterable[Box], connectors: int) -> Box:
