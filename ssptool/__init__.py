@@ -13,31 +13,31 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ssptool.api import COMPARISON_RENDERERS as COMPARISON_RENDERERS
-    from ssptool.api import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
-    from ssptool.api import GRAPH_RENDERERS as GRAPH_RENDERERS
-    from ssptool.api import INVENTORY_RENDERERS as INVENTORY_RENDERERS
-    from ssptool.api import REPORT_RENDERERS as REPORT_RENDERERS
-    from ssptool.api import BrokenEdit as BrokenEdit
-    from ssptool.api import Editor as Editor
-    from ssptool.api import InvalidSystem as InvalidSystem
-    from ssptool.api import Settings as Settings
-    from ssptool.api import call_sequence as call_sequence
-    from ssptool.api import check_plot_name as check_plot_name
-    from ssptool.api import compare as compare
-    from ssptool.api import downgrade as downgrade
-    from ssptool.api import edit as edit
-    from ssptool.api import explain as explain
-    from ssptool.api import flatten as flatten
-    from ssptool.api import graph as graph
-    from ssptool.api import info as info
-    from ssptool.api import new as new
-    from ssptool.api import plan as plan
-    from ssptool.api import plot as plot
-    from ssptool.api import simulate as simulate
-    from ssptool.api import unified_diff as unified_diff
-    from ssptool.api import upgrade as upgrade
-    from ssptool.api import validate as validate
+    from ssptool.api.editing import COMPARISON_RENDERERS as COMPARISON_RENDERERS
+    from ssptool.api.editing import Editor as Editor
+    from ssptool.api.editing import compare as compare
+    from ssptool.api.editing import edit as edit
+    from ssptool.api.editing import new as new
+    from ssptool.api.editing import unified_diff as unified_diff
+    from ssptool.api.migrating import downgrade as downgrade
+    from ssptool.api.migrating import upgrade as upgrade
+    from ssptool.api.opening import InvalidSystem as InvalidSystem
+    from ssptool.api.running import Settings as Settings
+    from ssptool.api.running import call_sequence as call_sequence
+    from ssptool.api.running import check_plot_name as check_plot_name
+    from ssptool.api.running import plan as plan
+    from ssptool.api.running import plot as plot
+    from ssptool.api.running import simulate as simulate
+    from ssptool.api.saving import BrokenEdit as BrokenEdit
+    from ssptool.api.understanding import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
+    from ssptool.api.understanding import GRAPH_RENDERERS as GRAPH_RENDERERS
+    from ssptool.api.understanding import INVENTORY_RENDERERS as INVENTORY_RENDERERS
+    from ssptool.api.understanding import explain as explain
+    from ssptool.api.understanding import flatten as flatten
+    from ssptool.api.understanding import graph as graph
+    from ssptool.api.understanding import info as info
+    from ssptool.api.validating import REPORT_RENDERERS as REPORT_RENDERERS
+    from ssptool.api.validating import validate as validate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -68,10 +68,30 @@ __all__ = [
     "validate",
 ]
 
+# Which module of `ssptool.api` has it: each loads no more than its own functions need.
+_MODULES = {
+    "editing": ("COMPARISON_RENDERERS", "Editor", "compare", "edit", "new", "unified_diff"),
+    "migrating": ("downgrade", "upgrade"),
+    "opening": ("InvalidSystem",),
+    "running": ("Settings", "call_sequence", "check_plot_name", "plan", "plot", "simulate"),
+    "saving": ("BrokenEdit",),
+    "understanding": (
+        "EXPLANATION_RENDERERS",
+        "GRAPH_RENDERERS",
+        "INVENTORY_RENDERERS",
+        "explain",
+        "flatten",
+        "graph",
+        "info",
+    ),
+    "validating": ("REPORT_RENDERERS", "validate"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return getattr(import_module("ssptool.api"), name)
+    if name in _HOME:
+        return getattr(import_module(f"ssptool.api.{_HOME[name]}"), name)
     raise AttributeError(f"module 'ssptool' has no attribute {name!r}")
 
 
@@ -84,7 +104,7 @@ class _Package(ModuleType):
 
     @property
     def edit(self) -> Any:
-        return import_module("ssptool.api").edit
+        return import_module("ssptool.api.editing").edit
 
     @edit.setter
     def edit(self, layer: ModuleType) -> None:

@@ -1,0 +1,100 @@
+"""New and edited systems, and what differs between two."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ssptool.api.saving import BrokenEdit, new_errors
+from ssptool.documents.archive import Archive
+from ssptool.edit.changes import unified_diff as unified_diff
+from ssptool.edit.compare import Comparison
+from ssptool.edit.compare import compare as compare_structures
+from ssptool.edit.comparison_text import COMPARISON_RENDERERS as COMPARISON_RENDERERS
+from ssptool.edit.creating import empty_structure
+from ssptool.edit.editor import Editor as Editor
+
+
+@contextmanager
+def edit(path: Path | str, *, variant: str | None = None, force: bool = False, save: bool = True) -> Iterator[Editor]:
+    """Edit a system: `with ssptool.edit("x.ssp") as system: system.connect("A.y", "B.u")`.
+
+    At the end of the block the system is checked and saved, all of it or nothing. If the block raises, nothing is
+    written.
+
+    Parameters
+    ----------
+    force
+        Save even if the edits bring new errors into the system.
+    save
+        False: check, but write nothing.
+
+    Raises
+    ------
+    BrokenEdit
+        The edits bring new errors. Errors that the system had before do not keep it from being saved.
+    """
+    with Archive.open(path) as archive:
+        editor = Editor(archive, archive.structure(variant))
+        yield editor
+        _finish(editor, force, save)
+
+
+@contextmanager
+def new(
+    path: Path | str,
+    *,
+    name: str | None = None,
+    version: str = "2.0",
+    start_time: float | None = None,
+    stop_time: float | None = None,
+    force: bool = False,
+    save: bool = True,
+) -> Iterator[Editor]:
+    """Make a system: an `.ssp`, an `.ssd`, or else a folder; it is empty, and is saved as `edit` does.
+
+    Parameters
+    ----------
+    name
+        Of the system; else the file's.
+    version
+        Of SSP, 1.0 or 2.0.
+    start_time, stop_time
+        The default experiment [s].
+
+    Raises
+    ------
+    FileExistsError
+        There is something at `path`.
+    """
+    path = Path(path)
+    structure = empty_structure(path.stem if name is None else name, version, start_time, stop_time)
+    with Archive.create(path, structure) as archive:
+        editor = Editor(archive, archive.structure())
+        yield editor
+        _finish(editor, force, save)
+
+
+def compare(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
+    """What differs between two systems by meaning, whatever their formatting, order or prefixes.
+
+    Not compared are descriptions, geometry, annotations and metadata.
+
+    Parameters
+    ----------
+    variant
+        Of both systems; or with `variant_b` of the first.
+    """
+    with Archive.open(a) as first, Archive.open(b) as second:
+        structures = first.structure(variant), second.structure(variant_b or variant)
+        return compare_structures((first, structures[0]), (second, structures[1]))
+
+
+def _finish(editor: Editor, force: bool, save: bool) -> None:
+    """Check and save the edits of an archive."""
+    archive = editor.archive
+    if not archive.edits():
+        return
+    if not force and (found := new_errors(archive)):
+        raise BrokenEdit(archive.path, found)
+    if save:
+        archive.save()

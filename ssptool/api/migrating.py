@@ -1,0 +1,68 @@
+"""From one version of SSP to the other."""
+
+from pathlib import Path
+
+from ssptool.api.saving import BrokenEdit, new_errors
+from ssptool.documents.archive import Archive
+from ssptool.documents.document import Document
+from ssptool.documents.replacement import replacing
+from ssptool.edit.versions import (
+    LONE_SUFFIXES,
+    Migration,
+    Version,
+    downgrade_package,
+    migrate_lone,
+    upgrade_package,
+)
+
+
+def upgrade(path: Path | str, *, output: Path | None = None, write: bool = True) -> Migration:
+    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
+
+    Nothing is lost, and what an earlier downgrade kept aside comes back.
+    """
+    return _migrate(Path(path), Version.V2_0, output, write, drop=False)
+
+
+def downgrade(path: Path | str, *, drop: bool = False, output: Path | None = None, write: bool = True) -> Migration:
+    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 1.0.
+
+    Only what must change does. What is weakened or dropped is kept in annotations, and named in the result.
+
+    Parameters
+    ----------
+    drop
+        Drop what 1.0 cannot hold.
+    output
+        Where to write; without it in place.
+    write
+        False: say what would be written, and write nothing.
+
+    Raises
+    ------
+    NotRepresentable
+        1.0 cannot hold something, and it is not to be dropped.
+    InvalidDocument
+        A document is not valid in the version that it declares.
+    BrokenEdit
+        The result would have errors that were not there before.
+    """
+    return _migrate(Path(path), Version.V1_0, output, write, drop=drop)
+
+
+def _migrate(path: Path, version: Version, output: Path | None, write: bool, *, drop: bool) -> Migration:
+    if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
+        document = Document(path.name, path.read_bytes())
+        migration = migrate_lone(document, version, drop=drop)
+        if write and (migration.files or output):
+            with replacing(output or path) as file:
+                file.write(document.to_bytes())
+        return migration
+    with Archive.open(path) as archive:
+        upgrades = version is Version.V2_0
+        migration = upgrade_package(archive) if upgrades else downgrade_package(archive, drop=drop)
+        if found := new_errors(archive):
+            raise BrokenEdit(path, found)
+        if write and (migration.files or output):
+            archive.save(output)
+        return migration

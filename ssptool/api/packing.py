@@ -1,0 +1,106 @@
+"""Packages and folders, and the variants in them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from ssptool.api.saving import BrokenEdit, new_errors
+from ssptool.documents.archive import Archive
+from ssptool.edit import packing, variants
+from ssptool.edit.errors import EditError
+from ssptool.edit.packing import Packed, Unpacked
+from ssptool.edit.variants import VariantEdit
+from ssptool.network.inventory import VariantEntry
+
+
+def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = False) -> Packed:
+    """Make a package of a folder; equal folders give equal files.
+
+    `README.md` beside the structures and hidden files are left out, and named in the result.
+
+    Parameters
+    ----------
+    target
+        The package to write, which is replaced if it exists; else beside the folder, with its name.
+    force
+        Write even if what is left out is needed.
+
+    Raises
+    ------
+    EditError
+        `folder` is no folder, or has files that no package can hold.
+    BrokenEdit
+        Something that is left out is needed.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise EditError(f"{folder} is no folder: give the folder with SystemStructure.ssd in it")
+    target = Path(target) if target is not None else folder.resolve().with_name(folder.resolve().name + packing.SUFFIX)
+    with Archive.open(folder) as archive:
+        left_out = packing.leave_out(archive)
+        if left_out and not force and (found := new_errors(archive)):
+            raise BrokenEdit(folder, found)
+        return Packed(target, packing.write_package(archive, target), left_out)
+
+
+def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool = False) -> Unpacked:
+    """Write the files of a package into a folder, all of them or none.
+
+    Parameters
+    ----------
+    folder
+        Else beside the package, with its name.
+    force
+        Write into a folder that is not empty; files that are not in the package stay.
+
+    Raises
+    ------
+    InvalidDocument
+        `package` is no readable package, or has names that lead out of it.
+    FileExistsError
+        The folder is not empty.
+    """
+    package = Path(package)
+    if package.is_dir() or package.suffix.lower() == ".ssd":
+        raise EditError(f"{package} is no package: give an .ssp file")
+    folder = package.with_suffix("") if folder is None else Path(folder)
+    if folder == package:
+        raise EditError(f"{package} has no ending to leave out: say which folder to write")
+    with Archive.open(package) as archive:
+        return packing.unpack_package(archive, folder, force=force)
+
+
+def list_variants(path: Path | str) -> tuple[VariantEntry, ...]:
+    """The variants of a package, the default first."""
+    with Archive.open(path) as archive:
+        return tuple(
+            VariantEntry(document.root.get("name", ""), document.name, document.version)
+            for document in archive.variants()
+        )
+
+
+def add_variant(
+    path: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
+) -> VariantEdit:
+    """Copy a variant (`like`; else the default) under another name; `file` is else called after the name."""
+    return _edit(path, lambda archive: variants.add_variant(archive, name, like=like, file=file), save)
+
+
+def remove_variant(path: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
+    """Take a variant away, which must not be the default; the files that it refers to stay."""
+    return _edit(path, lambda archive: variants.remove_variant(archive, variant), save)
+
+
+def set_default_variant(path: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
+    """Make a variant the `SystemStructure.ssd`; the one that was gets a file called after its name."""
+    return _edit(path, lambda archive: variants.set_default(archive, variant), save)
+
+
+def _edit(path: Path | str, change: Callable[[Archive], VariantEdit], save: bool) -> VariantEdit:
+    """Raises, besides what the change raises, BrokenEdit if it brings errors into the system."""
+    with Archive.open(path) as archive:
+        edit = change(archive)
+        if edit.files and (found := new_errors(archive)):
+            raise BrokenEdit(Path(path), found)
+        if edit.files and save:
+            archive.save()
+        return edit

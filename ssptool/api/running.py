@@ -1,0 +1,70 @@
+"""What a run would do, and the run."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from ssptool.api.opening import NO_OVERRIDES, valid
+from ssptool.api.understanding import flatten
+from ssptool.draw.plot import Curve, plot_signals
+from ssptool.draw.plot import check_plot_name as check_plot_name
+from ssptool.engine.call_sequence import call_sequence as call_sequence
+from ssptool.engine.plan import Plan, make_plan
+from ssptool.engine.settings import Settings as Settings
+from ssptool.engine.simulate import Result, run
+from ssptool.engine.trace import Trace
+from ssptool.network.flatten import build_network
+
+
+def plan(
+    path: Path | str,
+    *,
+    variant: str | None = None,
+    parameters: Sequence[Path] = (),
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+    settings: Settings | None = None,
+) -> Plan:
+    """What a run would do, resolved to the last call, made without loading a binary."""
+    network = flatten(path, variant=variant, parameters=parameters, overrides=overrides)
+    return make_plan(network, settings or Settings())
+
+
+def simulate(
+    path: Path | str,
+    *,
+    variant: str | None = None,
+    parameters: Sequence[Path] = (),
+    overrides: Mapping[str, str] = NO_OVERRIDES,
+    settings: Settings | None = None,
+    output: Path | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Result:
+    """Initialize and co-simulate a system.
+
+    Parameters
+    ----------
+    output
+        CSV file to which the trace is streamed; `time` first, then one column per connector by its full name.
+    progress
+        Called with the fraction 0 … 1 of the interval that is done.
+
+    Returns
+    -------
+    Result
+        The trace, how initialization went, statistics; `status` says whether the run reached its end.
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors. No binary has been loaded.
+    """
+    with valid(path, variant) as (archive, structure):
+        network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+        return run(make_plan(network, settings or Settings()), archive, output=output, progress=progress)
+
+
+def plot(trace: Trace, path: Path, title: str = "") -> None:
+    """Draw every signal of a trace, one panel per unit, into a PNG, SVG or PDF file."""
+    curves = [
+        Curve(column.signal, column.unit, trace[column.signal]) for column in trace.columns if column.type == "Float64"
+    ]
+    plot_signals(trace.t, curves, path, title)

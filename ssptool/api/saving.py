@@ -1,0 +1,40 @@
+"""No edit brings errors into a system unasked: what is wrong after it and was not before."""
+
+from pathlib import Path
+
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.rules.runner import check, check_path
+
+
+class BrokenEdit(Exception):
+    """An edit that would bring errors into a system, and was not saved; `diagnostics` are the new errors."""
+
+    def __init__(self, path: Path, diagnostics: tuple[Diagnostic, ...]) -> None:
+        listed = "\n".join(f"  {diagnostic}" for diagnostic in diagnostics)
+        what = f"{len(diagnostics)} new errors" if len(diagnostics) > 1 else "a new error"
+        super().__init__(f"the edit would give {path} {what} and was not saved\n{listed}")
+        self.path = path
+        self.diagnostics = diagnostics
+
+
+def new_errors(archive: Archive) -> tuple[Diagnostic, ...]:
+    """The errors of an edited archive that the one on disk does not have, not even as warnings of SSP 1.0."""
+    now = check(archive).errors
+    if not now:
+        return ()
+    before = {essence for each in _found_on_disk(archive.path) for essence in _essences(each)}
+    return tuple(each for each in now if before.isdisjoint(_essences(each)))
+
+
+def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
+    try:
+        return check_path(path).diagnostics
+    except FileNotFoundError:
+        return ()
+
+
+def _essences(diagnostic: Diagnostic) -> tuple[tuple[str, ...], ...]:
+    """By what a diagnostic is known again, although lines have changed: by its place, or by its words."""
+    code, file = diagnostic.code, diagnostic.position.file
+    return (code, file, "at", diagnostic.position.address), (code, file, "says", diagnostic.message)
