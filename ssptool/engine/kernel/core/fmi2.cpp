@@ -31,20 +31,21 @@ class Fmi2Instance final : public Instance {
     }
   }
 
+  [[nodiscard]] const char* set_function() const noexcept override { return "fmi2SetReal"; }
   [[nodiscard]] const char* get_function() const noexcept override { return "fmi2GetReal"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
 
-  Failure set(References references, std::span<const double> values) noexcept override {
-    return checked("fmi2SetReal", set_real_(component_, references.data(), references.size(), values.data()));
+  int set(References references, std::span<const double> values) noexcept override {
+    return set_real_(component_, references.data(), references.size(), values.data());
   }
 
-  Failure get(References references, std::span<double> values) noexcept override {
-    return checked("fmi2GetReal", get_real_(component_, references.data(), references.size(), values.data()));
+  int get(References references, std::span<double> values) noexcept override {
+    return get_real_(component_, references.data(), references.size(), values.data());
   }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty()) {
-      if (const Failure failure = set(inputs_, motion.value)) return failure;
+      if (const Failure failure = checked(set_function(), set(inputs_, motion.value))) return failure;
       if (const Failure failure = set_rates(motion)) return failure;
     }
     return checked("fmi2DoStep", do_step_(component_, t, h, state_ ? 0 : 1));
@@ -78,10 +79,14 @@ class Fmi2Instance final : public Instance {
     if (told == 0) return {};
     told_order_ = order;
     const std::size_t n = inputs_.size();
-    std::copy(motion.first.begin(), motion.first.end(), rates_.begin());
-    std::copy(motion.second.begin(), motion.second.end(), rates_.begin() + static_cast<std::ptrdiff_t>(n));
-    const int status = set_rates_(component_, rate_references_.data(), static_cast<std::size_t>(told) * n,
-                                  rate_orders_.data(), rates_.data());
+    const double* rates = motion.first.data();
+    if (told == 2) {
+      std::copy(motion.first.begin(), motion.first.end(), rates_.begin());
+      std::copy(motion.second.begin(), motion.second.end(), rates_.begin() + static_cast<std::ptrdiff_t>(n));
+      rates = rates_.data();
+    }
+    const int status =
+        set_rates_(component_, rate_references_.data(), static_cast<std::size_t>(told) * n, rate_orders_.data(), rates);
     return checked("fmi2SetRealInputDerivatives", status);
   }
 

@@ -32,22 +32,21 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     if (environment != nullptr) environment->target = this;
   }
 
+  [[nodiscard]] const char* set_function() const noexcept override { return "fmi3SetFloat64"; }
   [[nodiscard]] const char* get_function() const noexcept override { return "fmi3GetFloat64"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
 
-  Failure set(References references, std::span<const double> values) noexcept override {
-    const int status = set_float64_(component_, references.data(), references.size(), values.data(), values.size());
-    return checked("fmi3SetFloat64", status);
+  int set(References references, std::span<const double> values) noexcept override {
+    return set_float64_(component_, references.data(), references.size(), values.data(), values.size());
   }
 
-  Failure get(References references, std::span<double> values) noexcept override {
-    const int status = get_float64_(component_, references.data(), references.size(), values.data(), values.size());
-    return checked("fmi3GetFloat64", status);
+  int get(References references, std::span<double> values) noexcept override {
+    return get_float64_(component_, references.data(), references.size(), values.data(), values.size());
   }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty())
-      if (const Failure failure = set(inputs_, motion.value)) return failure;
+      if (const Failure failure = checked(set_function(), set(inputs_, motion.value))) return failure;
     const bool varies = motion.order() > 0;
     if (varies && !has_environment_) return {"fmi3DoStep:intermediateUpdate", fmi::error};
     start_ = t;
@@ -86,7 +85,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void intermediate_update(double time) noexcept override {
     if (motion_ == nullptr) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
-    const Failure failure = set(inputs_, intermediate_);
+    const Failure failure = checked(set_function(), set(inputs_, intermediate_));
     if (!intermediate_failure_) intermediate_failure_ = failure;
   }
 

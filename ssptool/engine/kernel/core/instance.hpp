@@ -53,17 +53,18 @@ class Instance {
   Instance& operator=(const Instance&) = delete;
   virtual ~Instance() = default;
 
-  // Under which name a failing or nan-returning `get` is reported.
+  // The two that are called most return the bare status, which costs nothing; these are their names in a failure.
+  virtual int set(References, std::span<const double> values) noexcept = 0;
+  virtual int get(References, std::span<double> values) noexcept = 0;
+  [[nodiscard]] virtual const char* set_function() const noexcept = 0;
   [[nodiscard]] virtual const char* get_function() const noexcept = 0;
-  [[nodiscard]] virtual bool has_saved_state() const noexcept = 0;
 
-  virtual Failure set(References, std::span<const double> values) noexcept = 0;
-  virtual Failure get(References, std::span<double> values) noexcept = 0;
   // Set the inputs to their course over the step and do it.
   virtual Failure step(double t, double h, const Motion&) noexcept = 0;
   virtual Failure directional(References unknowns, References knowns, std::span<const double> seed,
                               std::span<double> sensitivity) noexcept = 0;
 
+  [[nodiscard]] virtual bool has_saved_state() const noexcept = 0;
   virtual Failure save() noexcept = 0;
   virtual Failure restore() noexcept = 0;
   virtual void release() noexcept = 0;

@@ -79,21 +79,19 @@ Index Kernel::add(Member member) {
       owned_[slot] = true;
     }
   const Index index = members_.size();
-  Instance& instance = *member.instance;
-  variables_.push_back({{instance, index, member.inputs, member.input_references},
-                        {instance, index, member.outputs, member.output_references}});
+  const auto inputs = member.inputs;
+  const auto outputs = member.outputs;
+  const auto output_references = member.output_references;
   members_.push_back(std::move(member));
+  double* const first = input_rates_.data();
+  steppers_.push_back({Window(input_value_.data(), inputs), Window(first, inputs),
+                       Window(first + values_.size(), inputs), transfer(index, outputs, output_references)});
   return index;
 }
 
-Kernel::Transfer::Transfer(Instance& owner, Index owner_index, std::vector<Slot> all_slots,
-                           std::vector<fmi::Reference> all_references)
-    : instance(&owner),
-      index(owner_index),
-      slots(std::move(all_slots)),
-      references(std::move(all_references)),
-      buffer(3 * slots.size()) {
-  for (std::size_t i = 1; i < slots.size(); ++i) consecutive = consecutive && slots[i] == slots[0] + i;
+Kernel::Transfer Kernel::transfer(Index instance, const std::vector<Slot>& slots,
+                                  std::vector<fmi::Reference> references) {
+  return {members_[instance].instance.get(), instance, slots, std::move(references), Window(values_.data(), slots)};
 }
 
 void Kernel::connect(const std::vector<Wire>& wires) {
@@ -130,7 +128,7 @@ Index Kernel::group(std::vector<Index> instances) {
   return groups_.size() - 1;
 }
 
-Kernel::ResolvedCall Kernel::resolve(const Call& call) const {
+Kernel::ResolvedCall Kernel::resolve(const Call& call) {
   check_index(call.instance, members_.size(), "instance");
   const Member& member = members_[call.instance];
   auto inputs = call.inputs;
@@ -139,10 +137,9 @@ Kernel::ResolvedCall Kernel::resolve(const Call& call) const {
   std::sort(outputs.begin(), outputs.end());
   auto input_references = references(inputs, member.inputs, member.input_references, "input");
   auto output_references = references(outputs, member.outputs, member.output_references, "output");
-  Instance& instance = *member.instance;
-  return {wires_into(inputs),
-          {instance, call.instance, std::move(inputs), std::move(input_references)},
-          {instance, call.instance, std::move(outputs), std::move(output_references)}};
+  return {wires_into(inputs), transfer(call.instance, inputs, std::move(input_references)),
+          transfer(call.instance, outputs, std::move(output_references)), Window(tangent_.data(), inputs),
+          Window(tangent_.data(), outputs)};
 }
 
 Index Kernel::loop(const LoopCalls& calls) {
@@ -256,33 +253,25 @@ void Kernel::interpolate(Index group, int order, double h) {
 
 // -- steps -----------------------------------------------------------------------------------------------------
 
-// The next three are in every step several times: inlined, they cost half as much.
-inline std::span<const double> Kernel::Transfer::in(const std::vector<double>& array, std::size_t offset,
-                                                    std::size_t part) noexcept {
-  const std::size_t n = slots.size();
-  if (n == 0) return {};
-  if (consecutive) return {array.data() + offset + slots[0], n};
-  double* place = buffer.data() + part * n;
-  for (std::size_t i = 0; i < n; ++i) place[i] = array[offset + slots[i]];
-  return {place, n};
-}
-
+// These two are in every step several times: inlined, they cost half as much.
 inline bool Kernel::set(Transfer& inputs) noexcept {
-  if (inputs.slots.empty()) return true;
-  const Failure failure = inputs.instance->set(inputs.references, inputs.in(values_));
-  return failure ? failed(inputs.index, failure) : true;
+  if (inputs.references.empty()) return true;
+  const int status = inputs.instance->set(inputs.references, inputs.values.read());
+  if (status > fmi::warning) [[unlikely]]
+    return failed(inputs.index, {inputs.instance->set_function(), status});
+  return true;
 }
 
 inline bool Kernel::get(Transfer& outputs) noexcept {
-  const std::size_t n = outputs.slots.size();
-  if (n == 0) return true;
-  double* place = outputs.consecutive ? values_.data() + outputs.slots[0] : outputs.buffer.data();
-  const Failure failure = outputs.instance->get(outputs.references, {place, n});
-  if (failure) return failed(outputs.index, failure);
-  if (!outputs.consecutive)
-    for (std::size_t i = 0; i < n; ++i) values_[outputs.slots[i]] = place[i];
-  for (std::size_t i = 0; i < n; ++i)
-    if (!std::isfinite(place[i])) return nonfinite(outputs, i);
+  if (outputs.references.empty()) return true;
+  const std::span<double> values = outputs.values.room();
+  const int status = outputs.instance->get(outputs.references, values);
+  if (status > fmi::warning) [[unlikely]]
+    return failed(outputs.index, {outputs.instance->get_function(), status});
+  outputs.values.written();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i])) [[unlikely]]
+      return nonfinite(outputs, i);
   return true;
 }
 
@@ -295,11 +284,12 @@ bool Kernel::step_all(const Group& group, double t, double h) noexcept {
 }
 
 bool Kernel::step(Index index, double t, double h) noexcept {
-  auto& [inputs, outputs] = variables_[index];
-  const Motion motion{inputs.in(input_value_), inputs.in(input_rates_, 0, 1),
-                      inputs.in(input_rates_, values_.size(), 2)};
-  const Failure failure = inputs.instance->step(t, h, motion);
-  return failure ? failed(index, failure) : get(outputs);
+  Stepper& stepper = steppers_[index];
+  const Motion motion{stepper.value.read(), stepper.first.read(), stepper.second.read()};
+  const Failure failure = stepper.outputs.instance->step(t, h, motion);
+  if (failure) [[unlikely]]
+    return failed(index, failure);
+  return get(stepper.outputs);
 }
 
 bool Kernel::nonfinite(const Transfer& outputs, std::size_t i) noexcept {
@@ -412,7 +402,7 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
     const double reached = start + static_cast<double>(first + k + 1) * h;
     double* row = rows.data() + static_cast<std::size_t>(k) * width;
     for (const Instruction& instruction : program)
-      if (!execute(instruction, t, reached, h, row)) {
+      if (!execute(instruction, t, reached, h, row)) [[unlikely]] {
         outcome_.steps = k;
         return outcome_;
       }
@@ -485,19 +475,19 @@ Outcome Kernel::jacobian_product(Index index, std::span<const double> seed, std:
   bool ok = true;
   for (ResolvedCall& call : loop.body) {
     for (const Wire& wire : call.wires) tangent_[wire.destination] = wire.factor * tangent_[wire.source];
-    Transfer& outputs = call.outputs;
-    std::fill(outputs.buffer.begin(), outputs.buffer.end(), 0.0);
-    if (!call.inputs.slots.empty() && !outputs.slots.empty()) {
-      const Failure failure =
-          outputs.instance->directional(outputs.references, call.inputs.references, call.inputs.in(tangent_),
-                                        {outputs.buffer.data(), outputs.slots.size()});
-      if (failure) {
-        ok = failed(outputs.index, failure);
-        outcome_.loop = static_cast<int>(index);
-        break;
-      }
+    const std::span<double> sensitivity = call.output_tangents.room();
+    const std::span<const double> direction = call.input_tangents.read();
+    std::fill(sensitivity.begin(), sensitivity.end(), 0.0);
+    Failure failure;
+    if (!direction.empty() && !sensitivity.empty())
+      failure =
+          call.outputs.instance->directional(call.outputs.references, call.inputs.references, direction, sensitivity);
+    if (failure) {
+      ok = failed(call.outputs.index, failure);
+      outcome_.loop = static_cast<int>(index);
+      break;
     }
-    for (std::size_t i = 0; i < outputs.slots.size(); ++i) tangent_[outputs.slots[i]] = outputs.buffer[i];
+    call.output_tangents.written();
   }
   for (std::size_t i = 0; i < loop.torn.size(); ++i) product[i] = tangent_[loop.torn[i]];
   return result(ok);

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "instance.hpp"
+#include "window.hpp"
 
 namespace ssptool {
 
-using Slot = std::size_t;
 using Index = std::size_t;
 
 enum class Code { ok, fmi, loop, nonfinite };
@@ -118,29 +118,25 @@ class Kernel {
     std::vector<double> values;
   };
 
-  // Variables of an instance that are set or got together. FMI functions work on them in place where their slots
-  // are consecutive, else by way of the buffer, which has room for three values of each.
+  // Variables of an instance that are set or got together.
   struct Transfer {
-    Transfer(Instance&, Index, std::vector<Slot>, std::vector<fmi::Reference>);
-
     Instance* instance;
     Index index;  // of the instance
     std::vector<Slot> slots;
     std::vector<fmi::Reference> references;
-    bool consecutive = true;
-    std::vector<double> buffer;
-
-    // These variables in an array over all slots; `part` 0 to 2 of the buffer may hold them.
-    std::span<const double> in(const std::vector<double>& array, std::size_t offset = 0, std::size_t part = 0) noexcept;
+    Window values;
   };
 
   struct ResolvedCall {
     std::vector<Wire> wires;
     Transfer inputs, outputs;
+    Window input_tangents, output_tangents;
   };
 
-  struct Variables {
-    Transfer inputs, outputs;
+  // What a step needs of an instance.
+  struct Stepper {
+    Window value, first, second;  // of the inputs
+    Transfer outputs;
   };
 
   struct Group {
@@ -162,7 +158,8 @@ class Kernel {
   static constexpr std::size_t unconnected = static_cast<std::size_t>(-1);
 
   void check_slot(Slot) const;
-  ResolvedCall resolve(const Call&) const;
+  ResolvedCall resolve(const Call&);
+  Transfer transfer(Index instance, const std::vector<Slot>&, std::vector<fmi::Reference>);
   std::vector<Wire> wires_into(const std::vector<Slot>&) const;
   void check_program(std::span<const Instruction>) const;
 
@@ -190,7 +187,7 @@ class Kernel {
 
   std::vector<double> values_, input_value_, input_rates_, tangent_;
   std::vector<Member> members_;
-  std::vector<Variables> variables_;  // of the members
+  std::vector<Stepper> steppers_;
   std::vector<bool> owned_;
   std::vector<Wire> wires_;
   std::vector<std::size_t> wire_into_;  // by destination slot: index into wires_
