@@ -8,6 +8,11 @@ from weakref import WeakValueDictionary
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
+try:
+    from fmpy.logging import addLoggerProxy
+except OSError:  # its native library does not exist for every platform; messages then keep their printf marks
+    addLoggerProxy = None
+
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
 Log: TypeAlias = deque[str]
@@ -67,11 +72,8 @@ def _make_shared() -> Any:
         allocateMemory=fmi2.fmi2CallbackAllocateMemoryTYPE(calloc),
         freeMemory=fmi2.fmi2CallbackFreeMemoryTYPE(free),
     )
-    try:
-        from fmpy.logging import addLoggerProxy  # loads a native library that not every platform has
-    except OSError:
-        return callbacks
-    addLoggerProxy(ctypes.byref(callbacks))
+    if addLoggerProxy is not None:
+        addLoggerProxy(ctypes.byref(callbacks))
     return callbacks
 
 
