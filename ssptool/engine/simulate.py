@@ -1,30 +1,18 @@
-"""Carry out a plan: load, initialize, step, record."""
+"""Carry out a plan and say how it went."""
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
 
-import numpy as np
-
-from ssptool.documents.archive import Archive
-from ssptool.engine.assembly import Assembly, assemble
+from ssptool.engine.assembly import Sources
 from ssptool.engine.choices import Choice
-from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Ending, Failure, RunError
-from ssptool.engine.initialize import InitializationReport, initialize
-from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Coupled
+from ssptool.engine.execution import Execution, Job, execute
+from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.isolation import Limits, execute_isolated
 from ssptool.engine.plan import Plan
+from ssptool.engine.recorder import Progress, Recorder
 from ssptool.engine.trace import CsvWriter, Trace
-
-Progress = Callable[[float], None]
-
-MAX_CHUNK = 1000
-"""Macro steps between two looks at the clock, the file and the progress bar; at least a hundredth of the
-run.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +49,50 @@ class Statistics:
     real_time_factor: float
 
 
+class TraceNotKept(Exception):
+    """The rows of the run went to a file only."""
+
+    def __init__(self, output: Path | None) -> None:
+        where = f"read {output}, or" if output is not None else "to have it,"
+        super().__init__(f"the trace was not kept in memory; {where} simulate with keep=True")
+        self.output = output
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end."""
+    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end.
+
+    Attributes
+    ----------
+    kept
+        The trace, if it was kept in memory.
+    rows, last_time
+        How many rows were recorded, and the time [s] of the last.
+    """
 
     name: str
-    trace: Trace
+    kept: Trace | None
+    rows: int
+    last_time: float
     failure: Failure | None
     initialization: InitializationReport
     statistics: Statistics
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
     output: Path | None
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded, also by a run that failed.
+
+        Raises
+        ------
+        TraceNotKept
+            It is in a file only.
+        """
+        if self.kept is None:
+            raise TraceNotKept(self.output)
+        return self.kept
 
     @property
     def status(self) -> Ending:
@@ -89,6 +109,8 @@ class Result:
         ------
         RunError
             It did not.
+        TraceNotKept
+            It is in a file only.
         """
         if self.failure is not None:
             raise RunError(self.failure)
@@ -97,11 +119,14 @@ class Result:
 
 def run(
     plan: Plan,
-    archive: Archive,
+    archive: Sources,
     *,
     output: Path | None = None,
+    keep: bool = True,
     progress: Progress | None = None,
     native: bool | None = None,
+    isolated: bool = False,
+    limits: Limits | None = None,
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
@@ -109,16 +134,22 @@ def run(
     ----------
     output
         CSV file that rows are written to as they come.
+    keep
+        Keep the rows in memory, for `Result.trace`.
     progress
         Called with the fraction 0 … 1 that is done.
     native
         True: the C++ kernel; False: its twin in Python; None: the first where it was built.
+    isolated
+        Run the FMUs in a child process, which may crash.
+    limits
+        Of time and memory; only for a child process.
 
     Returns
     -------
     Result
         A failing FMU, a loop without solution or an iteration that does not converge end the trace early; see
-        `failure`. The rows until then are kept.
+        `failure`. So do, if isolated, a crash and a limit that is reached. The rows until then are kept.
 
     Raises
     ------
@@ -126,110 +157,47 @@ def run(
         An FMU cannot be loaded or instantiated.
     OSError
         The output file cannot be written.
+    ValueError
+        Limits without isolation.
     """
+    if limits is not None and not isolated:
+        raise ValueError("limits of time and memory need a child process; found isolated=False")
+    job = Job(plan, archive, native)
     with ExitStack() as stack:
-        assembly = stack.enter_context(assemble(plan, archive, native))
-        initialized = initialize(assembly)
-        recorder = _Recorder(plan, output, stack, progress or _ignore)
-        if initialized.report.failure is not None:
-            assembly.abandon(initialized.report.failure)
-            return recorder.result(assembly, initialized.report, initialized.report.failure)
-        evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
-        system = couple(assembly, evaluation, initialized.loops)
-        failure = recorder.step(system)
-        if failure is None:
-            failure = assembly.terminate(plan.interval.stop)
-        else:
-            assembly.abandon(failure)
-        return recorder.result(assembly, initialized.report, failure, evaluation)
+        writer = None
+        if output is not None:
+            writer = stack.enter_context(CsvWriter(output, [column.signal for column in plan.columns]))
+        recorder = Recorder(plan, writer, keep=keep, progress=progress)
+        execution = execute_isolated(job, recorder, limits or Limits()) if isolated else execute(job, recorder)
+    return _result(plan, execution, recorder, output)
 
 
-def _ignore(_fraction: float) -> None:
-    pass
+def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path | None) -> Result:
+    return Result(
+        name=plan.name,
+        kept=recorder.trace,
+        rows=recorder.recorded,
+        last_time=recorder.last_time,
+        failure=execution.failure,
+        initialization=execution.initialization,
+        statistics=_statistics(execution, recorder.last_time - plan.interval.start),
+        choices=plan.choices,
+        notes=plan.notes,
+        output=output,
+    )
 
 
-class _Recorder:
-    """Drives the master chunk by chunk, keeps the rows and the counts."""
-
-    def __init__(self, plan: Plan, output: Path | None, stack: ExitStack, progress: Progress) -> None:
-        self.plan = plan
-        self.output = output
-        self.progress = progress
-        self.rows: Floats = np.empty((plan.interval.steps + 1, 1 + len(plan.recorded)))
-        self.filled = 0
-        self.iterations: list[int] = []
-        self.rejected = 0
-        self.seconds = 0.0
-        names = [column.signal for column in plan.columns]
-        self.writer = stack.enter_context(CsvWriter(output, names)) if output is not None else None
-
-    def step(self, system: Coupled) -> Failure | None:
-        """All macro steps, or as many as can be done."""
-        steps = self.plan.interval.steps
-        began = perf_counter()
-        self.rows[0, 0] = system.start
-        self.rows[0, 1:] = system.kernel.values[system.recorded]
-        self._keep(1)
-        stepper = self.plan.master.start(system)
-        chunk = max(1, min(MAX_CHUNK, steps // 100))
-        failure: Failure | None = None
-        finished = steps == 0
-        while failure is None and not finished:
-            stretch = stepper.run(self.filled - 1, self._room(chunk))
-            failure = stretch.failure
-            self.iterations += stretch.iterations
-            self.rejected += stretch.rejected
-            self._keep(stretch.steps)
-            finished = stretch.finished if self.plan.master.chooses_steps else self.filled > steps
-        self.seconds = perf_counter() - began
-        return failure
-
-    def _room(self, chunk: int) -> Floats:
-        """Rows for the next steps; how many there will be is known only if all steps are equal."""
-        if self.plan.master.chooses_steps and self.filled + chunk > len(self.rows):
-            self.rows = np.concatenate((self.rows, np.empty_like(self.rows), np.empty((chunk, self.rows.shape[1]))))
-        return self.rows[self.filled : self.filled + chunk]
-
-    def _keep(self, count: int) -> None:
-        if self.writer is not None:
-            self.writer.write(self.rows[self.filled : self.filled + count])
-        self.filled += count
-        interval = self.plan.interval
-        elapsed = float(self.rows[self.filled - 1, 0]) - interval.start
-        self.progress(min(elapsed / (interval.steps * interval.step or 1.0), 1.0))
-
-    def result(
-        self,
-        assembly: Assembly,
-        report: InitializationReport,
-        failure: Failure | None,
-        evaluation: Evaluation | None = None,
-    ) -> Result:
-        return Result(
-            name=self.plan.name,
-            trace=Trace(self.rows[: self.filled, 0], self.rows[: self.filled, 1:], self.plan.columns),
-            failure=failure,
-            initialization=report,
-            statistics=self._statistics(assembly, report, evaluation),
-            choices=self.plan.choices,
-            notes=self.plan.notes,
-            output=self.output,
-        )
-
-    def _statistics(
-        self, assembly: Assembly, report: InitializationReport, evaluation: Evaluation | None
-    ) -> Statistics:
-        steps = max(self.filled - 1, 0)
-        simulated = float(self.rows[steps, 0] - self.rows[0, 0]) if steps else 0.0
-        return Statistics(
-            kernel=assembly.kernel.name,
-            steps=steps,
-            iterations_mean=float(np.mean(self.iterations)) if self.iterations else 1.0,
-            iterations_max=max(self.iterations, default=1),
-            rejected=self.rejected,
-            loops_rescued=evaluation.rescues.count if evaluation else 0,
-            rescue_iterations=evaluation.rescues.iterations if evaluation else 0,
-            seconds=self.seconds,
-            initialization_seconds=report.seconds,
-            real_time_factor=simulated / self.seconds if self.seconds > 0 else 0.0,
-        )
+def _statistics(execution: Execution, simulated: float) -> Statistics:
+    counts = execution.counts
+    return Statistics(
+        kernel=execution.kernel,
+        steps=counts.steps,
+        iterations_mean=counts.iterations_mean,
+        iterations_max=counts.iterations_max,
+        rejected=counts.rejected,
+        loops_rescued=counts.loops_rescued,
+        rescue_iterations=counts.rescue_iterations,
+        seconds=counts.seconds,
+        initialization_seconds=execution.initialization.seconds,
+        real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
+    )

@@ -1,0 +1,182 @@
+"""The process in which FMUs run when they are isolated, and what it tells its parent."""
+
+import copyreg
+import faulthandler
+import io
+import os
+import pickle
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ssptool.engine.execution import Execution, Job, execute
+from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.shared import SharedMemory
+from ssptool.engine.watch import Watch
+
+_PR_SET_PDEATHSIG = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """FMUs by their names in the archive, as files that a child process can read."""
+
+    paths: Mapping[str, Path]
+
+    def local_path(self, name: str) -> Path:
+        return self.paths[name]
+
+
+@dataclass(frozen=True, slots=True)
+class Initialized:
+    """Initialization has ended; rows follow if it went well."""
+
+    kernel: str
+    report: InitializationReport
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """So many rows of the next slot of the ring are final. The parent answers when it has read them."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    execution: Execution
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    error: BaseException
+
+
+Message = Initialized | Committed | Finished | Raised
+
+
+class _Pickler(pickle.Pickler):
+    """Also takes frozen mappings, and errors whose constructors do not take what `args` holds."""
+
+    dispatch_table = copyreg.dispatch_table.copy()
+    dispatch_table[MappingProxyType] = lambda mapping: (_frozen, (dict(mapping),))
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, BaseException):
+            return _rebuild, (type(value), value.args, value.__dict__)
+        return NotImplemented
+
+
+def _frozen(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(entries)
+
+
+def _rebuild(kind: type[BaseException], arguments: tuple[Any, ...], facts: dict[str, Any]) -> BaseException:
+    error = kind.__new__(kind)
+    error.args = arguments
+    error.__dict__.update(facts)
+    return error
+
+
+def dumps(value: Any) -> bytes:
+    """A message, or a job, as bytes for `pickle.loads`."""
+    buffer = io.BytesIO()
+    _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    return buffer.getvalue()
+
+
+class SharedRows:
+    """Rows in slots that the parent reads: what was written there is not lost when this process is."""
+
+    def __init__(self, ring: Floats, connection: Connection) -> None:
+        self._ring = ring
+        self._connection = connection
+        self._turn = 0
+        self._unread = 0
+
+    def initialized(self, kernel: str, report: InitializationReport) -> None:
+        self._connection.send_bytes(dumps(Initialized(kernel, report)))
+
+    def space(self, count: int) -> Floats:
+        if self._unread == len(self._ring):
+            self._connection.recv_bytes()
+            self._unread -= 1
+        rows: Floats = self._ring[self._turn % len(self._ring)][:count]
+        return rows
+
+    def commit(self, count: int) -> None:
+        self._connection.send_bytes(dumps(Committed(count)))
+        self._turn += 1
+        self._unread += 1
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """All that a child has to know. `scratch` is a folder that the parent removes."""
+
+    job: Job
+    scratch: str
+    slots: int
+    rows: int
+
+    def watch_and_ring(self, memory: SharedMemory) -> tuple[Watch, Floats]:
+        """The two parts of the shared memory."""
+        names = [instance.name for instance in self.job.plan.instances]
+        width = 1 + len(self.job.plan.recorded)
+        shape = (self.slots, self.rows, width)
+        size = Watch.size(len(names))
+        ring: Floats = np.frombuffer(memory.buffer, count=int(np.prod(shape)), offset=size).reshape(shape)
+        return Watch(memory.buffer, names, measured=self.job.measured), ring
+
+    @property
+    def size(self) -> int:
+        """Bytes of shared memory."""
+        row = 8 * (1 + len(self.job.plan.recorded))
+        return Watch.size(len(self.job.plan.instances)) + self.slots * self.rows * row
+
+
+def work(assignment: Assignment, memory: SharedMemory, connection: Connection, parent: int) -> None:
+    """Do the job, tell the parent, and end this process; returns to nobody."""
+    try:
+        connection.send_bytes(dumps(_attempt(assignment, memory, connection, parent)))
+    except Exception as error:
+        connection.send_bytes(dumps(Raised(error)))
+    finally:
+        # Nothing that the parent has prepared for its own end is done here.
+        os._exit(0)
+
+
+def _attempt(assignment: Assignment, memory: SharedMemory, connection: Connection, parent: int) -> Message:
+    _settle(assignment, parent)
+    watch, ring = assignment.watch_and_ring(memory)
+    return Finished(execute(assignment.job, SharedRows(ring, connection), watch))
+
+
+def _settle(assignment: Assignment, parent: int) -> None:
+    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    faulthandler.disable()
+    tempfile.tempdir = assignment.scratch
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def main() -> None:
+    """Entry of a fresh interpreter: descriptors of the connection and the memory are its arguments."""
+    connection = Connection(int(sys.argv[1]))
+    assignment: Assignment = pickle.loads(connection.recv_bytes())
+    work(assignment, SharedMemory(int(sys.argv[2]), assignment.size), connection, int(sys.argv[3]))

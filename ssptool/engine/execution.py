@@ -1,0 +1,152 @@
+"""Carry out a plan in this process, chunk by chunk: load, initialize, step."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Protocol
+
+from ssptool.engine.assembly import Assembly, Sources, assemble
+from ssptool.engine.coupling import Evaluation, couple
+from ssptool.engine.ending import Failure
+from ssptool.engine.initialize import InitializationReport, initialize
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import Coupled
+from ssptool.engine.plan import Plan
+from ssptool.engine.watch import CallCount, Watch
+
+FIRST_CHUNK = 64
+"""Macro steps before the first look at the clock."""
+
+CHUNK_SECONDS = 0.02
+"""What a chunk of macro steps should take: often enough for files and progress, too seldom to cost anything."""
+
+CHUNK_GROWTH = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done: a plan, the FMUs for it, and how. `native` None: the native kernel if it was built."""
+
+    plan: Plan
+    sources: Sources
+    native: bool | None = None
+    measured: bool = False
+
+
+class Rows(Protocol):
+    """Takes what comes out of an execution, as it comes."""
+
+    def initialized(self, kernel: str, report: InitializationReport) -> None:
+        """Initialization has ended, well or not, in the kernel of this name."""
+        ...
+
+    def space(self, count: int) -> Floats:
+        """An array (k, 1 + recorded) for the next rows, 1 ≤ k ≤ `count`."""
+        ...
+
+    def commit(self, count: int) -> None:
+        """The first `count` rows of the last `space` are final."""
+        ...
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an execution counted. `iterations` is summed over the macro steps of an iterated master."""
+
+    steps: int = 0
+    iterated_steps: int = 0
+    iterations: int = 0
+    iterations_max: int = 1
+    rejected: int = 0
+    loops_rescued: int = 0
+    rescue_iterations: int = 0
+    seconds: float = 0.0
+
+    def add(self, steps: int, iterations: Sequence[int]) -> None:
+        self.steps += steps
+        self.iterated_steps += len(iterations)
+        self.iterations += sum(iterations)
+        self.iterations_max = max(self.iterations_max, max(iterations, default=1))
+
+    @property
+    def iterations_mean(self) -> float:
+        return self.iterations / self.iterated_steps if self.iterated_steps else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How it went; `calls` of FMUs are those counted in this process, complete if the job was measured."""
+
+    kernel: str
+    initialization: InitializationReport
+    failure: Failure | None
+    counts: Counts
+    calls: tuple[CallCount, ...] = ()
+
+
+def execute(job: Job, rows: Rows, watch: Watch | None = None) -> Execution:
+    """Load, initialize and step; rows go to `rows`.
+
+    Raises
+    ------
+    UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu, FmiError
+        An FMU cannot be loaded or instantiated. Everything later is in the result.
+    """
+    counts = Counts()
+    with assemble(job.plan, job.sources, job.native, watch) as assembly:
+        initialized = initialize(assembly)
+        report, kernel = initialized.report, assembly.kernel.name
+        rows.initialized(kernel, report)
+        if report.failure is not None:
+            assembly.abandon(report.failure)
+            return Execution(kernel, report, report.failure, counts, _calls(watch))
+        evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
+        system = couple(assembly, evaluation, initialized.loops)
+        failure = _step(job.plan, system, rows, counts)
+        failure = _end(assembly, failure)
+    counts.loops_rescued = evaluation.rescues.count
+    counts.rescue_iterations = evaluation.rescues.iterations
+    return Execution(kernel, report, failure, counts, _calls(watch))
+
+
+def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
+    return watch.python_calls() if watch else ()
+
+
+def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
+    if failure is None:
+        return assembly.terminate(assembly.plan.interval.stop)
+    assembly.abandon(failure)
+    return failure
+
+
+def _step(plan: Plan, system: Coupled, rows: Rows, counts: Counts) -> Failure | None:
+    """All macro steps, or as many as can be done."""
+    began = perf_counter()
+    first = rows.space(1)
+    first[0, 0] = system.start
+    first[0, 1:] = system.kernel.values[system.recorded]
+    rows.commit(1)
+    failure: Failure | None = None
+    chunk = FIRST_CHUNK
+    steps, free = plan.interval.steps, plan.master.chooses_steps
+    stepper = plan.master.start(system)
+    finished = steps == 0
+    while failure is None and not finished:
+        chunk_began = perf_counter()
+        space = rows.space(chunk if free else min(chunk, steps - counts.steps))
+        stretch = stepper.run(counts.steps, space)
+        failure = stretch.failure
+        counts.add(stretch.steps, stretch.iterations)
+        counts.rejected += stretch.rejected
+        finished = stretch.finished if free else counts.steps >= steps
+        rows.commit(stretch.steps)
+        chunk = _next_chunk(len(space), perf_counter() - chunk_began)
+    counts.seconds = perf_counter() - began
+    return failure
+
+
+def _next_chunk(steps: int, seconds: float) -> int:
+    """As many macro steps as take `CHUNK_SECONDS` at the present speed; more only by and by."""
+    fitting = CHUNK_SECONDS * steps / max(seconds, 1e-9)
+    return max(1, min(CHUNK_GROWTH * steps, int(fitting)))

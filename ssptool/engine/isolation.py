@@ -1,0 +1,321 @@
+"""Carry out a plan in a child process, so that an FMU that crashes, hangs or eats memory ends the run and nothing
+else.
+"""
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, dumps, work
+from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.execution import Counts, Execution, Job
+from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.recorder import Recorder
+from ssptool.engine.shared import SharedMemory
+from ssptool.engine.watch import NATIVE, Watch
+
+SLOTS = 4
+"""Of the ring of rows between the two processes: one is written while others are read."""
+
+SLOT_BYTES = 1 << 20
+
+LOOK_SECONDS = 0.01
+"""Between two looks at memory and steps, if one of them is limited."""
+
+_ENTRY = "from ssptool.engine.child import main; main()"
+
+_REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may take; None: as much as it likes.
+
+    Attributes
+    ----------
+    seconds : [s]
+        Wall time of the whole run, from the start of the child process.
+    step_seconds : [s]
+        Wall time of one macro step, or of loading and initialization.
+    memory : [byte]
+        Resident memory of the child process (Linux only).
+    """
+
+    seconds: float | None = None
+    step_seconds: float | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "step_seconds", "memory"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"the limit {name} must be greater than 0, found {value:g}")
+        if self.memory is not None and sys.platform != "linux":
+            raise ValueError("memory can be limited on Linux only")
+
+
+def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool | None = None) -> Execution:
+    """As `execute`, in a child process; crashes and limits end the run with a `Failure`.
+
+    Parameters
+    ----------
+    fork
+        Whether the child is a copy of this process (fast) or a fresh interpreter; None: the copy where that is safe,
+        which is on Linux while there is only one thread.
+    """
+    with tempfile.TemporaryDirectory(prefix="ssptool-") as scratch:
+        assignment = _assignment(job, scratch)
+        memory = SharedMemory.create(assignment.size)
+        try:
+            child = (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
+            try:
+                return _Parent(assignment, memory, child, recorder, limits).follow()
+            finally:
+                child.end()
+        finally:
+            memory.close()
+
+
+def _assignment(job: Job, scratch: str) -> Assignment:
+    plan = job.plan
+    # Here, because what an archive unpacks in the child would never be removed.
+    paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
+    located = Job(plan, Located(paths), job.native, job.measured)
+    rows = max(1, min(plan.interval.steps + 1, SLOT_BYTES // (8 * (1 + len(plan.recorded)))))
+    return Assignment(located, scratch, SLOTS, rows)
+
+
+def _may_fork(fork: bool | None) -> bool:
+    return sys.platform == "linux" and threading.active_count() == 1 if fork is None else fork
+
+
+class _Child(Protocol):
+    pid: int
+    connection: Connection
+
+    def wait(self) -> int:
+        """The exit status, or minus the number of the signal that ended it."""
+        ...
+
+    def end(self) -> None:
+        """Kill it if it is still there."""
+        ...
+
+
+class _Fork:
+    """A copy of this process."""
+
+    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
+        self.connection, theirs = Pipe()
+        parent = os.getpid()
+        self._status: int | None = None
+        with warnings.catch_warnings():
+            # The threads that Python counts here are idle ones of the BLAS library, which knows about forks.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
+        if self.pid == 0:
+            self.connection.close()
+            work(assignment, memory, theirs, parent)
+        theirs.close()
+
+    def wait(self) -> int:
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
+
+    def end(self) -> None:
+        if self._status is None:
+            os.kill(self.pid, signal.SIGKILL)
+            self.wait()
+        self.connection.close()
+
+
+class _Fresh:
+    """A new interpreter."""
+
+    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
+        self.connection, theirs = Pipe()
+        descriptors = (theirs.fileno(), memory.descriptor)
+        command = [sys.executable, "-c", _ENTRY, *map(str, descriptors), str(os.getpid())]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = subprocess.Popen(command, pass_fds=descriptors, env=environment, stdin=subprocess.DEVNULL)
+        self.pid = self._process.pid
+        theirs.close()
+        self.connection.send_bytes(dumps(assignment))
+
+    def wait(self) -> int:
+        return self._process.wait()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self.connection.close()
+
+
+class _Overdue(Exception):
+    """A limit was reached."""
+
+    def __init__(self, ending: Ending, what: str, advice: str) -> None:
+        super().__init__(what)
+        self.ending = ending
+        self.what = what
+        self.advice = advice
+
+
+class _Parent:
+    """Follows a child: takes its rows, and says how it ended."""
+
+    def __init__(
+        self, assignment: Assignment, memory: SharedMemory, child: _Child, recorder: Recorder, limits: Limits
+    ) -> None:
+        self.child = child
+        self.recorder = recorder
+        self.limits = limits
+        self.watch: Watch
+        self.watch, self.ring = assignment.watch_and_ring(memory)
+        self.turn = 0
+        self.began = self.moved = self.looked = time.monotonic()
+        self.position = (0, 0)
+        self.ring[:, :, 0] = np.nan
+
+    def follow(self) -> Execution:
+        """Until the child has finished or must not go on."""
+        try:
+            while (message := self._next()) is not None:
+                match message:
+                    case Initialized(kernel, report):
+                        self.recorder.initialized(kernel, report)
+                    case Committed(count):
+                        self._take(count)
+                        self._answer()
+                    case Finished(execution):
+                        self.child.wait()
+                        return execution
+                    case Raised(error):
+                        raise error
+        except _Overdue as overdue:
+            calls = self.watch.in_flight()
+            self.child.end()
+            self._salvage()
+            return self._ended(overdue.ending, overdue.what, overdue.advice, calls)
+        status = self.child.wait()
+        self._salvage()
+        return self._died(status)
+
+    def _next(self) -> Message | None:
+        """The next message; None at the end."""
+        try:
+            while True:
+                ready = self.child.connection.poll(self._patience())
+                self._check_limits()
+                if ready:
+                    message: Message = pickle.loads(self.child.connection.recv_bytes())
+                    return message
+        except (EOFError, ConnectionResetError):
+            return None
+
+    def _take(self, count: int) -> None:
+        slot = self.ring[self.turn % len(self.ring)]
+        self.recorder.add(slot[:count])
+        slot[:, 0] = np.nan
+        self.turn += 1
+
+    def _answer(self) -> None:
+        # If it has died by now, what it has written is still to be read.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.child.connection.send_bytes(b"")
+
+    def _salvage(self) -> None:
+        """The rows that the child has finished and not yet committed: those with a time."""
+        times = self.ring[self.turn % len(self.ring), :, 0]
+        self._take(_leading_numbers(times))
+
+    # -- limits ----------------------------------------------------------------------------------------------
+
+    def _patience(self) -> float | None:
+        """How long to wait for a message before limits are looked at [s]."""
+        limits = self.limits
+        if limits.memory is not None or limits.step_seconds is not None:
+            return LOOK_SECONDS
+        if limits.seconds is not None:
+            return max(0.0, self.began + limits.seconds - time.monotonic())
+        return None
+
+    def _check_limits(self) -> None:
+        limits, now = self.limits, time.monotonic()
+        if limits.seconds is not None and now - self.began >= limits.seconds:
+            what = f"the run has taken {limits.seconds:g} s, which is all that it may take"
+            raise _Overdue(Ending.TIMEOUT, what, "allow more with --timeout, or look at why it takes so long")
+        if now - self.looked < LOOK_SECONDS:
+            return
+        self.looked = now
+        if limits.step_seconds is not None:
+            self._check_step(limits.step_seconds, now)
+        if limits.memory is not None:
+            self._check_memory(limits.memory)
+
+    def _check_step(self, allowed: float, now: float) -> None:
+        position = (self.turn, _leading_numbers(self.ring[self.turn % len(self.ring), :, 0]))
+        if position != self.position:
+            self.position, self.moved = position, now
+        if now - self.moved >= allowed:
+            what = f"no macro step has been finished for {allowed:g} s, which is all that one may take"
+            raise _Overdue(Ending.TIMEOUT, what, "allow more with --step-timeout, or report it to the FMU's supplier")
+
+    def _check_memory(self, allowed: int) -> None:
+        used = _resident(self.child.pid)
+        if used > allowed:
+            what = f"{used >> 20} MiB of memory are in use, allowed are {allowed >> 20} MiB"
+            raise _Overdue(Ending.MEMORY, what, "allow more with --memory-limit, or report it to the FMU's supplier")
+
+    # -- how it ended ----------------------------------------------------------------------------------------
+
+    def _died(self, status: int) -> Execution:
+        calls = self.watch.in_flight()
+        if status >= 0:
+            return self._ended(
+                Ending.EXITED, f"the process was ended from inside, with exit status {status}", _REPORT, calls
+            )
+        number = -status
+        name, described = signal.Signals(number).name, signal.strsignal(number)
+        return self._ended(Ending.CRASHED, f"the process was ended by {name} ({described})", _REPORT, calls)
+
+    def _ended(self, ending: Ending, what: str, advice: str, calls: tuple[tuple[str, str], ...]) -> Execution:
+        component, function = calls[0] if calls else ("", "")
+        where = " and of ".join(f"component {name} in {call}" for name, call in calls)
+        if not calls:
+            where = "none of an FMU" if NATIVE else "not known, because the native part of ssptool was not built"
+        failure = Failure(
+            ending, f"{what}; call in flight: {where}", advice, self.recorder.last_time, component, function
+        )
+        seconds = time.monotonic() - self.began
+        report = self.recorder.report or InitializationReport((), failure, seconds)
+        counts = Counts(steps=max(0, self.recorder.recorded - 1), seconds=seconds - report.seconds)
+        return Execution(self.recorder.kernel, report, failure, counts)
+
+
+def _leading_numbers(times: np.ndarray) -> int:
+    missing = np.isnan(times)
+    return int(np.argmax(missing)) if missing.any() else len(times)
+
+
+def _resident(pid: int) -> int:
+    """Resident memory of a process [byte]; 0 if it has just ended."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
