@@ -8,6 +8,7 @@ from ssptool.api.understanding import flatten
 from ssptool.draw.plot import Curve, plot_signals
 from ssptool.draw.plot import check_plot_name as check_plot_name
 from ssptool.engine.call_sequence import call_sequence as call_sequence
+from ssptool.engine.limits import Limits as Limits
 from ssptool.engine.plan import Plan, make_plan
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import Result, run
@@ -36,6 +37,9 @@ def simulate(
     overrides: Mapping[str, str] = NO_OVERRIDES,
     settings: Settings | None = None,
     output: Path | None = None,
+    keep: bool = True,
+    isolated: bool = False,
+    limits: Limits | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Initialize and co-simulate a system.
@@ -44,6 +48,11 @@ def simulate(
     ----------
     output
         CSV file to which the trace is streamed; `time` first, then one column per connector by its full name.
+    keep
+        Keep the trace in memory; without it, `output` alone has it.
+    isolated, limits
+        Run the FMUs in a child process: if it crashes, hangs or takes more than the limits, the result says so, and
+        which FMU it was.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
 
@@ -59,7 +68,8 @@ def simulate(
     """
     with valid(path, variant) as (archive, structure):
         network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
-        return run(make_plan(network, settings or Settings()), archive, output=output, progress=progress)
+        planned = make_plan(network, settings or Settings())
+        return run(planned, archive, output=output, keep=keep, isolated=isolated, limits=limits, progress=progress)
 
 
 def plot(trace: Trace, path: Path, title: str = "") -> None:

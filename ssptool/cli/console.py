@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import typer
 
@@ -19,10 +19,23 @@ def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
+    with ExitStack() as stack:
+        bars: list[Callable[[float], None]] = []
+
+        def update(fraction: float) -> None:
+            # Only now, because a bar is a thread, and a process is forked more safely while it has but one.
+            if not bars:
+                bars.append(_start_bar(description, stack))
+            bars[0](fraction)
+
+        yield update
+
+
+def _start_bar(description: str, stack: ExitStack) -> Callable[[float], None]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(description, total=1.0)
-        yield lambda fraction: progress.update(task, completed=fraction)
+    progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+    task = progress.add_task(description, total=1.0)
+    return lambda fraction: progress.update(task, completed=fraction)

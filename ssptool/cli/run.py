@@ -24,6 +24,7 @@ from ssptool.cli.options import (
     parse_overrides,
 )
 from ssptool.cli.summary import result_text
+from ssptool.engine.limits import Limits
 from ssptool.engine.settings import InitName, InputName, MasterName, Settings
 
 
@@ -50,6 +51,23 @@ def run_command(
             help="Where to write the results; else the system's file name with .csv, here.",
         ),
     ] = None,
+    in_process: Annotated[
+        bool,
+        typer.Option("--in-process", help="Run the FMUs in this process, where a crash of theirs ends everything."),
+    ] = False,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", metavar="SECONDS", help="End the run after this wall time.")
+    ] = None,
+    step_timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--step-timeout", metavar="SECONDS", help="End the run when one macro step takes longer than this."
+        ),
+    ] = None,
+    memory_limit: Annotated[
+        int | None,
+        typer.Option("--memory-limit", metavar="MIB", help="End the run when it needs more memory than this."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the results (PNG, SVG or PDF).")
     ] = None,
@@ -61,6 +79,9 @@ def run_command(
     settings = Settings(start_time, stop_time, step_size, master, acceleration, input, input_order, init, tolerance)
     if plot is not None:
         ssptool.check_plot_name(plot)
+    limits = Limits(timeout, step_timeout, None if memory_limit is None else memory_limit << 20)
+    if in_process and limits != Limits():
+        raise typer.BadParameter("limits need a process of its own for the FMUs", param_hint="--in-process")
     with progress_bar("running") as progress:
         result = ssptool.simulate(
             system,
@@ -69,6 +90,9 @@ def run_command(
             overrides=parse_overrides(set),
             settings=settings,
             output=output or Path(system.resolve().stem).with_suffix(".csv"),
+            keep=plot is not None,
+            isolated=not in_process,
+            limits=None if in_process else limits,
             progress=progress,
         )
     typer.echo(result_text(result))

@@ -33,13 +33,13 @@ def _loop(loop: "LoopReport") -> str:
 
 
 def _run(result: "Result") -> Iterator[str]:
-    statistics, trace = result.statistics, result.trace
+    statistics = result.statistics
     chosen = {choice.setting: choice for choice in result.choices}
     for setting in ("master", "input", "step_size"):
         if setting in chosen:
             yield f"{setting.replace('_', ' '):<16}{chosen[setting].value}  ({chosen[setting].reason})"
-    if len(trace.t):
-        yield f"{'run':<16}{trace.t[0]:g} … {trace.t[-1]:g} s in {statistics.steps} steps, {_speed(result)}"
+    if result.rows:
+        yield f"{'run':<16}{result.first_time:g} … {result.last_time:g} s in {statistics.steps} steps, {_speed(result)}"
     if statistics.iterations_max > 1:
         yield f"{'iterations':<16}{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}"
     if statistics.loops_rescued:
@@ -59,4 +59,4 @@ def _speed(result: "Result") -> str:
 
 def _files(result: "Result") -> Iterator[str]:
     if result.output is not None:
-        yield f"{'results':<16}{result.output}  ({len(result.trace)} rows, {len(result.trace.columns)} signals)"
+        yield f"{'results':<16}{result.output}  ({result.rows} rows, {len(result.columns)} signals)"

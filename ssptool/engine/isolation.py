@@ -12,7 +12,6 @@ import tempfile
 import threading
 import time
 import warnings
-from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +22,7 @@ from ssptool.engine.child import Assignment, Committed, Finished, Initialized, L
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.execution import Counts, Execution, Job
 from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.limits import Limits
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import NATIVE, Watch
@@ -38,33 +38,6 @@ LOOK_SECONDS = 0.01
 _ENTRY = "from ssptool.engine.child import main; main()"
 
 _REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What a run may take; None: as much as it likes.
-
-    Attributes
-    ----------
-    seconds : [s]
-        Wall time of the whole run, from the start of the child process.
-    step_seconds : [s]
-        Wall time of one macro step, or of loading and initialization.
-    memory : [byte]
-        Resident memory of the child process (Linux only).
-    """
-
-    seconds: float | None = None
-    step_seconds: float | None = None
-    memory: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("seconds", "step_seconds", "memory"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"the limit {name} must be greater than 0, found {value:g}")
-        if self.memory is not None and sys.platform != "linux":
-            raise ValueError("memory can be limited on Linux only")
 
 
 def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool | None = None) -> Execution:
@@ -295,11 +268,16 @@ class _Parent:
 
     def _ended(self, ending: Ending, what: str, advice: str, calls: tuple[tuple[str, str], ...]) -> Execution:
         component, function = calls[0] if calls else ("", "")
-        where = " and of ".join(f"component {name} in {call}" for name, call in calls)
+        where = " and in ".join(f"{call} of component {name}" for name, call in calls)
         if not calls:
-            where = "none of an FMU" if NATIVE else "not known, because the native part of ssptool was not built"
+            where = "no call of an FMU" if NATIVE else "what it called is not known: the native stand-ins are not built"
         failure = Failure(
-            ending, f"{what}; call in flight: {where}", advice, self.recorder.last_time, component, function
+            ending,
+            f"{what} (in {where})" if calls else f"{what} ({where})",
+            advice,
+            self.recorder.last_time,
+            component,
+            function,
         )
         seconds = time.monotonic() - self.began
         report = self.recorder.report or InitializationReport((), failure, seconds)

@@ -9,10 +9,11 @@ from ssptool.engine.choices import Choice
 from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
-from ssptool.engine.isolation import Limits, execute_isolated
+from ssptool.engine.isolation import execute_isolated
+from ssptool.engine.limits import Limits
 from ssptool.engine.plan import Plan
 from ssptool.engine.recorder import Progress, Recorder
-from ssptool.engine.trace import CsvWriter, Trace
+from ssptool.engine.trace import Column, CsvWriter, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +67,17 @@ class Result:
     ----------
     kept
         The trace, if it was kept in memory.
-    rows, last_time
-        How many rows were recorded, and the time [s] of the last.
+    columns
+        What was recorded.
+    rows, first_time, last_time
+        How many rows were recorded, and the times [s] of the first and the last.
     """
 
     name: str
     kept: Trace | None
+    columns: tuple[Column, ...]
     rows: int
+    first_time: float
     last_time: float
     failure: Failure | None
     initialization: InitializationReport
@@ -176,7 +181,9 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
     return Result(
         name=plan.name,
         kept=recorder.trace,
+        columns=plan.columns,
         rows=recorder.recorded,
+        first_time=plan.interval.start,
         last_time=recorder.last_time,
         failure=execution.failure,
         initialization=execution.initialization,

@@ -1,0 +1,31 @@
+"""What a run may take. Needs nothing but the standard library, as settings do."""
+
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may take; None: as much as it likes.
+
+    Attributes
+    ----------
+    seconds : [s]
+        Wall time of the whole run, from the start of the child process.
+    step_seconds : [s]
+        Wall time of one macro step, or of loading and initialization.
+    memory : [byte]
+        Resident memory of the child process (Linux only).
+    """
+
+    seconds: float | None = None
+    step_seconds: float | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "step_seconds", "memory"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"the limit {name} must be greater than 0, found {value:g}")
+        if self.memory is not None and sys.platform != "linux":
+            raise ValueError("memory can be limited on Linux only")
