@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.iteration_log import LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import FUNCTIONS, Call, Code, InstanceTable, Kernel, Outcome
 from ssptool.engine.plan import Plan, PlannedInstance
@@ -28,11 +29,15 @@ class Sources(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """Running FMUs and the kernel that they are registered with. Indices and slots are those of the plan."""
+    """Running FMUs and the kernel that they are registered with. Indices and slots are those of the plan.
+
+    `loop_log` takes the iterates of algebraic loops, if somebody asked for them.
+    """
 
     plan: Plan
     kernel: Kernel
     instances: tuple[FmuInstance, ...]
+    loop_log: IterationLog | None = None
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """What a kernel operation that failed means."""
@@ -130,7 +135,9 @@ def assemble(
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
         _connect(kernel, plan)
-        yield Assembly(plan, kernel, tuple(instances))
+        log = plan.settings.log_loops
+        loop_log = None if log is None else stack.enter_context(open_log(log, LOOP_FACTS))
+        yield Assembly(plan, kernel, tuple(instances), loop_log)
 
 
 def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch | None, index: int) -> FmuInstance:

@@ -7,9 +7,10 @@ import numpy as np
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.kernel.interface import Call, Code, Outcome, SolveLoop
+from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
 from ssptool.engine.masters.master import Coupled, Instances
+from ssptool.engine.ode.begin import begin
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
 
@@ -31,10 +32,32 @@ class Evaluation:
     assembly: Assembly
     loops: Sequence[RunningLoop]
     rescues: Rescues = field(default_factory=Rescues)
+    watched: dict[int, tuple[int | RunningLoop, ...]] = field(default_factory=dict)
 
     def __call__(self, sweep: int, time: float) -> Failure | None:
-        outcome = self.assembly.kernel.evaluate(sweep)
+        outcome = self._evaluate(sweep, time)
         return None if outcome.ok else self._rescue(sweep, time, outcome)
+
+    def register(self, steps: tuple[Call | SolveLoop, ...]) -> int:
+        """A sweep with the kernel; where loops are logged, also its parts: the kernel does not tell of its iterates."""
+        kernel = self.assembly.kernel
+        sweep = kernel.sweep(steps)
+        if self.assembly.loop_log is not None:
+            by_index = {loop.index: loop for loop in self.loops}
+            self.watched[sweep] = tuple(
+                by_index[step.loop] if isinstance(step, SolveLoop) else kernel.sweep((step,)) for step in steps
+            )
+        return sweep
+
+    def _evaluate(self, sweep: int, time: float) -> Outcome:
+        kernel = self.assembly.kernel
+        if sweep not in self.watched:
+            return kernel.evaluate(sweep)
+        for part in self.watched[sweep]:
+            outcome = part.sweep(time) if isinstance(part, RunningLoop) else kernel.evaluate(part)
+            if not outcome.ok:
+                return outcome
+        return OK
 
     def _rescue(self, sweep: int, time: float, outcome: Outcome) -> Failure | None:
         by_index = {loop.index: loop for loop in self.loops}
@@ -47,7 +70,7 @@ class Evaluation:
                     return failure
             except ComponentFailed as error:
                 return self.assembly.explain(error.outcome, time)
-            outcome = self.assembly.kernel.evaluate(sweep)
+            outcome = self._evaluate(sweep, time)
         if outcome.code is Code.LOOP:
             return self._given_up(by_index[outcome.loop], time)
         return None if outcome.ok else self.assembly.explain(outcome, time)
@@ -74,10 +97,10 @@ class Evaluation:
 def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Coupled:
     """Register groups and sweeps with the kernel, and accept the start time as the first point."""
     plan, kernel = assembly.plan, assembly.kernel
-    groups = tuple(_group(assembly, group, loops) for group in plan.groups)
+    groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
     everyone = tuple(range(len(plan.instances)))
     steps = tuple(step for group in plan.groups for step in group.sweep)
-    everything = _set(assembly, everyone, kernel.sweep(_registered(steps, loops)))
+    everything = _set(assembly, everyone, evaluation.register(_registered(steps, loops)))
     kernel.exchange(everything.group)
     kernel.accept(plan.interval.start)
     return Coupled(
@@ -89,11 +112,13 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
         groups=groups,
         evaluate=evaluation,
         explain=assembly.explain,
+        integration=begin(assembly, everything, evaluation),
+        stepwise=assembly.loop_log is not None,
     )
 
 
-def _group(assembly: Assembly, group: PlannedGroup, loops: dict[int, RunningLoop]) -> Instances:
-    sweep = assembly.kernel.sweep(_registered(group.sweep, loops))
+def _group(assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Instances:
+    sweep = evaluation.register(_registered(group.sweep, loops))
     members = tuple(
         _set(assembly, (instance,), sweep, interpolates=able)
         for instance, able in zip(group.instances, group.interpolates, strict=True)

@@ -128,10 +128,10 @@ class _Initialization:
                 raise _Stopped(self.assembly.explain(outcome, self.plan.interval.start))
 
     def _solve_at_start(self, number: int) -> None:
-        self._solve(RunningLoop(self.assembly, self.plan.loops[number]), self.plan.init)
+        self._solve(RunningLoop(self.assembly, self.plan.loops[number], number), self.plan.init)
 
     def _solve_for_sweeps(self, number: int) -> None:
-        loop = RunningLoop(self.assembly, self.plan.loops[number])
+        loop = RunningLoop(self.assembly, self.plan.loops[number], number)
         solution = self._solve(loop, InitName.AUTO)
         self.sweep_loops[number] = loop.for_sweeps(solution.x)
 

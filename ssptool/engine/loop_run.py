@@ -8,11 +8,15 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
-from ssptool.engine.loops.chain import Chain
+from ssptool.engine.loops.aitken import Aitken
+from ssptool.engine.loops.anderson import Anderson
+from ssptool.engine.loops.chain import Chain, default_chain
 from ssptool.engine.loops.fixed_point import FixedPoint
+from ssptool.engine.loops.homotopy import Homotopy
 from ssptool.engine.loops.jacobian import FiniteDifferences, Jacobian, Products
 from ssptool.engine.loops.newton import Newton
-from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status
+from ssptool.engine.loops.singular import null_direction
+from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
 from ssptool.engine.plan import PlannedLoop
 from ssptool.engine.settings import InitName
 from ssptool.network.dependencies import Stage
@@ -33,8 +37,8 @@ class ComponentFailed(Exception):
 class LoopReport:
     """How one algebraic loop was solved.
 
-    `torn` are its unknowns, in the order of `solution.x`; `cause` says which component could not be
-    evaluated, if that ended it.
+    `torn` are its unknowns, in the order of `solution.x`; `cause` says what stood in the way, if that is known: which
+    component could not be evaluated, in which direction nothing changes, which bounds were reached.
     """
 
     stage: Stage
@@ -79,8 +83,10 @@ class RunningLoop:
     values.
     """
 
-    def __init__(self, assembly: Assembly, planned: PlannedLoop) -> None:
+    def __init__(self, assembly: Assembly, planned: PlannedLoop, number: int) -> None:
         self.planned = planned
+        self.number = number
+        self.chord = -np.eye(len(planned.torn))
         self._assembly = assembly
         self._kernel = assembly.kernel
         self._torn = list(planned.calls.torn)
@@ -88,6 +94,7 @@ class RunningLoop:
         self._convergence = Convergence(planned.calls.rtol, planned.calls.atol)
         self.index = self._kernel.loop(planned.calls)
         self._rejected: Outcome | None = None  # what a component said last of a point that it cannot be at
+        self._matrix: Floats | None = None  # the Jacobian at the last solution
 
     def __call__(self, x: Floats) -> Floats:
         outcome, value = self._kernel.residual(self.index, x)
@@ -113,19 +120,87 @@ class RunningLoop:
             An FMU cannot go on.
         """
         start = np.array(self._kernel.values[self._torn])
-        solution = self._solver(how).solve(self, start, self._domain)
-        cause = ""
-        if solution.status is Status.NONFINITE and self._rejected is not None:
-            cause = self._assembly.explain(self._rejected, time).message
+
+        def watch(solver: str, iteration: int, x: Floats, residual: Floats) -> None:
+            self.write(time, solver, iteration, x, residual)
+
+        log = self._assembly.loop_log
+        solution = self._solver(how).solve(self, start, self._domain, unwatched if log is None else watch)
+        if solution.status is Status.NONFINITE:
+            cause = "" if self._rejected is None else self._assembly.explain(self._rejected, time).message
+        else:
+            solution, cause = self._judged(solution)
         return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
 
+    def write(self, time: float, solver: str, iteration: int, x: Floats, residual: Floats) -> None:
+        """Write an iterate to the log, if there is one."""
+        if self._assembly.loop_log is not None:
+            names = [str(signal) for signal in self.planned.torn]
+            values, residuals = (dict(zip(names, numbers.tolist(), strict=True)) for numbers in (x, residual))
+            facts = (time, str(self.planned.stage), self.number, solver, iteration)
+            self._assembly.loop_log.write(facts, values, residuals)
+
+    def _judged(self, solution: Solution) -> tuple[Solution, str]:
+        """The solution unless the equations leave it open; or what kept from finding one."""
+        x = solution.x
+        self._matrix, precision = self._jacobian(x)
+        direction = None
+        if np.all(np.isfinite(self._matrix)):
+            direction = null_direction(self._matrix, precision)
+        if solution.converged:
+            if direction is None or not self._flat(x, direction):
+                return solution, ""
+            return replace(solution, status=Status.UNDETERMINED), self._along(direction)
+        if direction is not None:
+            return replace(solution, status=Status.INCONSISTENT), self._along(direction)
+        return solution, self._at_bounds(x)
+
+    def _flat(self, x: Floats, direction: Floats) -> bool:
+        """Whether the equations still hold some way along a direction, so that x is one of many solutions.
+
+        At a double root, where the Jacobian is singular as well, they do not: the residual grows with the square of
+        the distance.
+        """
+        size = 1e-3 * float(np.min(np.maximum(np.abs(x), self._domain.nominal) / np.maximum(np.abs(direction), 1e-12)))
+        moved = self._domain.clip(x + size * direction)
+        residual = self(moved) - moved
+        self(x)
+        return bool(
+            np.all(np.abs(residual) <= 1e-6 * np.max(np.abs(moved - x) / self._domain.nominal) * self._domain.nominal)
+        )
+
+    def _along(self, direction: Floats) -> str:
+        parts = [
+            f"{signal} by {share:.3g}"
+            for signal, share in zip(self.planned.torn, direction.tolist(), strict=True)
+            if abs(share) > 1e-6
+        ]
+        return f"changing {', '.join(parts)} changes the values that come back around the loop by just as much"
+
+    def _at_bounds(self, x: Floats) -> str:
+        reached = [
+            f"{signal} is at its {kind} {bound:g}"
+            for kind, bounds in (("min", self._domain.minimum), ("max", self._domain.maximum))
+            for signal, value, bound in zip(self.planned.torn, x.tolist(), bounds.tolist(), strict=True)
+            if value == bound
+        ]
+        return ", ".join(reached)
+
     def _solver(self, how: InitName) -> LoopSolver:
-        newton = [Newton(jacobian, self._convergence) for jacobian in self._jacobians()]
-        if how is InitName.FIXED_POINT:
-            return FixedPoint(convergence=self._convergence)
-        if how is InitName.NEWTON:
-            return Chain(tuple(newton))
-        return Chain((*newton, FixedPoint(0.5, self._convergence)))
+        jacobians, convergence = self._jacobians(), self._convergence
+        match how:
+            case InitName.AUTO:
+                return default_chain(convergence, jacobians)
+            case InitName.NEWTON:
+                return Chain(tuple(Newton(jacobian, convergence) for jacobian in jacobians))
+            case InitName.AITKEN:
+                return Aitken(convergence=convergence)
+            case InitName.ANDERSON:
+                return Anderson(convergence=convergence)
+            case InitName.FIXED_POINT:
+                return FixedPoint(convergence=convergence)
+            case InitName.HOMOTOPY:
+                return Homotopy(jacobians[0], convergence)
 
     def _jacobians(self) -> list[Jacobian]:
         """Directional derivatives where all FMUs give them, and differences, should those be wrong or
@@ -140,36 +215,58 @@ class RunningLoop:
 
     def refresh(self, x: Floats) -> None:
         """Give the kernel a new chord, from the Jacobian at the solution x."""
-        self._set_chord(self._jacobian(x))
+        self._set_chord(self._at(x))
 
     def for_sweeps(self, x: Floats) -> "RunningLoop":
         """The loop with the chord of its solution x, and a tolerance that rounding allows.
 
         A gain of γ turns the rounding of x into a residual of γ ε x, which no iteration can remove.
         """
-        jacobian, nominal = self._jacobian(x), self._domain.nominal
+        jacobian, nominal = self._at(x), self._domain.nominal
         rows = np.sum(np.abs(jacobian) * nominal / nominal[:, None], axis=1)
         rounding = 4 * float(np.finfo(float).eps) * float(np.max(rows, initial=0.0))
         loop = self
         if rounding > self.planned.calls.rtol:
             calls = replace(self.planned.calls, rtol=rounding)
-            loop = RunningLoop(self._assembly, replace(self.planned, calls=calls))
+            loop = RunningLoop(self._assembly, replace(self.planned, calls=calls), self.number)
         loop._set_chord(jacobian)
         return loop
 
     def _set_chord(self, jacobian: Floats) -> None:
         system = jacobian - np.eye(len(jacobian))
         if np.all(np.isfinite(system)) and np.linalg.matrix_rank(system) == len(system):
-            self._kernel.set_chord(self.index, np.ascontiguousarray(np.linalg.inv(system)))
+            self.chord = np.ascontiguousarray(np.linalg.inv(system))
+            self._kernel.set_chord(self.index, self.chord)
 
-    def _jacobian(self, x: Floats) -> Floats:
-        """At x, where the components are left. Not at the torn slots' values: those are g(x), farther off
-        than x.
+    def _at(self, x: Floats) -> Floats:
+        """The Jacobian at the solution x, which `solve` has judged with it."""
+        return self._jacobian(x)[0] if self._matrix is None else self._matrix
+
+    def _jacobian(self, x: Floats) -> tuple[Floats, float]:
+        """At x, where the components are left; and how precise it is. Not at the torn slots' values: those are g(x),
+        farther off than x.
         """
-        matrix = np.full((len(x), len(x)), np.nan)
+        matrix, precision = np.full((len(x), len(x)), np.nan), np.inf
         for source in self._jacobians():
-            matrix = source.at(self, x, self(x), self._domain)
+            matrix, precision = source.at(self, x, self(x), self._domain), source.precision
             self(x)
             if np.all(np.isfinite(matrix)):
                 break
-        return matrix
+        return matrix, precision
+
+    def sweep(self, time: float) -> Outcome:
+        """What the kernel does with this loop in a sweep, iterate by iterate, so that each can be logged."""
+        calls, nominal = self.planned.calls, self._domain.nominal
+        x = np.array(self._kernel.values[self._torn])
+        for iteration in range(1, calls.max_iterations + 1):
+            outcome, value = self._kernel.residual(self.index, x)
+            residual = value - x
+            self.write(time, "chord", iteration, x, residual)
+            if outcome.code is Code.NONFINITE and iteration > 1:
+                return replace(outcome, code=Code.LOOP)
+            if not outcome.ok or self._convergence.reached(residual, x, nominal):
+                return outcome
+            for row in range(len(x)):
+                # In the order of the kernel's own sum: a log must not change the last bit of a result.
+                x[row] -= sum((self.chord[row, column] * residual[column] for column in range(len(x))), 0.0)
+        return Outcome(Code.LOOP, loop=self.index)

@@ -4,6 +4,7 @@ at once.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 
 
 class MasterName(StrEnum):
@@ -38,7 +39,10 @@ class InitName(StrEnum):
 
     AUTO = "auto"
     NEWTON = "newton"
+    AITKEN = "aitken"
+    ANDERSON = "anderson"
     FIXED_POINT = "fixed-point"
+    HOMOTOPY = "homotopy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,8 @@ class Settings:
         Highest polynomial order of extrapolated and interpolated inputs, 1 or 2.
     tolerance
         Relative tolerance of the iterated master.
+    log_loops
+        File (.csv or .jsonl) for every iterate of every algebraic loop.
     """
 
     start_time: float | None = None
@@ -64,6 +70,7 @@ class Settings:
     init: InitName = InitName.AUTO
     tolerance: float | None = None
     max_iterations: int | None = None
+    log_loops: Path | None = None
 
     def __post_init__(self) -> None:
         """Take plain text for the names, and refuse what is none of them."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ssptool.engine.loops.iterate import Proposal, iterate
-from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution
+from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution, Watch, unwatched
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Aitken:
     def proposal(self) -> Proposal:
         return _Relaxation(self.first_relaxation)
 
-    def solve(self, g: Function, x0: Floats, domain: Domain | None = None) -> Solution:
+    def solve(self, g: Function, x0: Floats, domain: Domain | None = None, watch: Watch = unwatched) -> Solution:
         domain = domain or Domain.of_size(len(x0))
-        return iterate(g, x0, domain, self.proposal(), self.convergence, self.max_iterations, self.name)
+        return iterate(g, x0, domain, self.proposal(), self.convergence, self.max_iterations, self.name, watch)
 
 
 class _Relaxation:

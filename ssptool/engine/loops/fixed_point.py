@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ssptool.engine.loops.iterate import Proposal, iterate
-from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution
+from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution, Watch, unwatched
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,6 @@ class FixedPoint:
             return lambda x, value: value
         return lambda x, value: x + self.relaxation * (value - x)
 
-    def solve(self, g: Function, x0: Floats, domain: Domain | None = None) -> Solution:
+    def solve(self, g: Function, x0: Floats, domain: Domain | None = None, watch: Watch = unwatched) -> Solution:
         domain = domain or Domain.of_size(len(x0))
-        return iterate(g, x0, domain, self.proposal(), self.convergence, self.max_iterations, self.name)
+        return iterate(g, x0, domain, self.proposal(), self.convergence, self.max_iterations, self.name, watch)

@@ -5,13 +5,25 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution, Status
+from ssptool.engine.loops.solution import (
+    Convergence,
+    Domain,
+    Floats,
+    Function,
+    Solution,
+    Status,
+    Watch,
+    unwatched,
+)
 
 Proposal: TypeAlias = Callable[[Floats, Floats], Floats]
 """(x, g(x)) → next x, in nominal values (all about 1). It may remember the pairs it has seen."""
 
 GROWTH_LIMIT = 1e6
 """An iteration whose residual has grown by this factor over its smallest one is called diverged."""
+
+MAX_RETREATS = 20
+"""Halvings of a step that leads to a point at which g cannot be evaluated."""
 
 
 def iterate(
@@ -22,21 +34,33 @@ def iterate(
     convergence: Convergence,
     max_iterations: int,
     name: str,
+    watch: Watch = unwatched,
 ) -> Solution:
-    """Evaluate, judge, propose; until converged, diverged, not finite, or out of iterations."""
+    """Evaluate, judge, propose; until converged, diverged, not finite, or out of iterations.
+
+    From a point at which g cannot be evaluated it goes back halfway towards the last one at which it could.
+    """
     nominal = domain.nominal
-    x = domain.clip(np.array(x0, dtype=float))
+    x = good = domain.clip(np.array(x0, dtype=float))
     best, best_residual, best_norm = x, np.full_like(x, np.nan), np.inf
     history: list[float] = []
     status = Status.MAX_ITERATIONS
-    for _ in range(max_iterations):
+    retreats = 0
+    for number in range(1, max_iterations + 1):
         value = g(x)
         residual = value - x
+        watch(name, number, x, residual)
         norm = scaled_norm(residual, nominal)
-        history.append(norm)
         if not np.isfinite(norm):
-            status = Status.NONFINITE
-            break
+            retreats += 1
+            if not history or retreats > MAX_RETREATS:
+                history.append(norm)
+                status = Status.NONFINITE
+                break
+            x = good + (x - good) / 2
+            continue
+        retreats, good = 0, x
+        history.append(norm)
         if norm <= best_norm:
             best, best_residual, best_norm = x, residual, norm
         if convergence.reached(residual, x, nominal):

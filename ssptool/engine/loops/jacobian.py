@@ -51,7 +51,8 @@ class Products:
 class FiniteDifferences:
     """One-sided differences, one evaluation of g per colour.
 
-    Columns that share no row of `pattern` (m, m; None: full) have one colour and are perturbed together.
+    Columns that share no row of `pattern` (m, m; None: full) have one colour and are perturbed together. Where g
+    cannot be evaluated at the perturbed point, the other side is tried.
 
     References
     ----------
@@ -76,9 +77,12 @@ class FiniteDifferences:
         steps = np.where(x + steps > domain.maximum, -steps, steps)
         jacobian = np.zeros((size, size))
         for columns in colours(pattern):
-            moved = x.copy()
-            moved[columns] += steps[columns]
-            change = g(moved) - value
+            for side in (1.0, -1.0):
+                moved = x.copy()
+                moved[columns] += side * steps[columns]
+                change = g(moved) - value
+                if np.all(np.isfinite(change)):
+                    break
             for column in columns:
                 # What was really added, after rounding, not what was meant to be.
                 step = moved[column] - x[column]

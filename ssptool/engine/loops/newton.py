@@ -6,7 +6,17 @@ import numpy as np
 
 from ssptool.engine.loops.iterate import scaled_norm
 from ssptool.engine.loops.jacobian import FiniteDifferences, Jacobian
-from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution, Status
+from ssptool.engine.loops.singular import null_direction
+from ssptool.engine.loops.solution import (
+    Convergence,
+    Domain,
+    Floats,
+    Function,
+    Solution,
+    Status,
+    Watch,
+    unwatched,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +46,12 @@ class Newton:
     def name(self) -> str:
         return f"Newton ({self.jacobian.name})"
 
-    def solve(self, g: Function, x0: Floats, domain: Domain | None = None) -> Solution:
+    def solve(self, g: Function, x0: Floats, domain: Domain | None = None, watch: Watch = unwatched) -> Solution:
         domain = domain or Domain.of_size(len(x0))
         x = domain.clip(np.array(x0, dtype=float))
         residual = g(x) - x
         history = [scaled_norm(residual, domain.nominal)]
+        watch(self.name, 1, x, residual)
         status = self._judge(x, residual, domain)
         while status is None and len(history) < self.max_iterations:
             step = self._step(g, x, residual, domain)
@@ -55,6 +66,7 @@ class Newton:
                 break
             x, residual = moved
             history.append(scaled_norm(residual, domain.nominal))
+            watch(self.name, len(history), x, residual)
             status = Status.CONVERGED if tiny else self._judge(x, residual, domain)
         norm = scaled_norm(residual, domain.nominal)
         final = status or Status.MAX_ITERATIONS
@@ -69,18 +81,11 @@ class Newton:
         """The full Newton step, in the units of the signals; None where the Jacobian is singular or not
         finite.
         """
-        jacobian = self.jacobian.at(g, x, residual + x, domain) - np.eye(len(x))
-        scaled = jacobian * domain.nominal / domain.nominal[:, None]
-        if not np.all(np.isfinite(scaled)) or self._singular(scaled):
+        jacobian = self.jacobian.at(g, x, residual + x, domain)
+        if not np.all(np.isfinite(jacobian)) or null_direction(jacobian, self.jacobian.precision) is not None:
             return None
+        scaled = jacobian * domain.nominal / domain.nominal[:, None] - np.eye(len(x))
         return np.asarray(np.linalg.solve(scaled, -residual / domain.nominal) * domain.nominal)
-
-    def _singular(self, scaled: Floats) -> bool:
-        """Whether the matrix cannot be told from a singular one, given how exactly it is known."""
-        if not len(scaled):
-            return False
-        sizes = np.linalg.svd(scaled, compute_uv=False)
-        return bool(sizes[-1] <= self.jacobian.precision * (1.0 + sizes[0]))
 
     def _search(
         self, g: Function, x: Floats, residual: Floats, step: Floats, domain: Domain

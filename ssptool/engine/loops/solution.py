@@ -12,6 +12,13 @@ Floats: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Callable[[Floats], Floats]
 """g: (m,) → (m,). A point that a component rejects, or cannot be evaluated at, gives nan."""
 
+Watch: TypeAlias = Callable[[str, int, Floats, Floats], None]
+"""Told of every iterate: (solver, its number in the order of that solver, x, g(x) − x)."""
+
+
+def unwatched(_solver: str, _iteration: int, _x: Floats, _residual: Floats) -> None:
+    """Nobody wants to know."""
+
 
 class Status(StrEnum):
     """How a loop solver ended."""
@@ -21,6 +28,8 @@ class Status(StrEnum):
     DIVERGED = "diverged"
     STALLED = "no step reduces the residual"
     SINGULAR = "singular Jacobian"
+    INCONSISTENT = "its equations contradict each other"
+    UNDETERMINED = "its equations do not determine its unknowns"
     NONFINITE = "a component returned nan or inf, or rejected the values it was given"
 
     @property
@@ -36,6 +45,10 @@ _ADVICE = {
     Status.STALLED: "give start values closer to the solution, or check the min and max of the variables",
     Status.SINGULAR: "the equations of the loop contradict or repeat each other here: check for "
     "gains of exactly 1, or give other start values",
+    Status.INCONSISTENT: "no values satisfy all of them near the best point: check for a gain of exactly 1 around the "
+    "loop, or give other start values",
+    Status.UNDETERMINED: "a continuum of values satisfies them: check for a gain of exactly 1 around the loop, or for "
+    "components that only hand on each other's values",
     Status.NONFINITE: "give start values for the loop's signals at which the components can be evaluated",
 }
 
@@ -140,6 +153,6 @@ class LoopError(Exception):
 class LoopSolver(Protocol):
     """A method for x = g(x)."""
 
-    def solve(self, g: Function, x0: Floats, domain: Domain | None = None) -> Solution:
+    def solve(self, g: Function, x0: Floats, domain: Domain | None = None, watch: Watch = unwatched) -> Solution:
         """Iterate from `x0` (m,) until converged or hopeless."""
         ...

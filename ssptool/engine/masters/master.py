@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.ending import Failure
-from ssptool.engine.kernel.interface import Code, Floats, Instruction, Kernel, Op, Outcome, Slots
+from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class Coupled:
         Run a sweep at a time; solve its loops with the full chain where the kernel's iteration does not.
     explain
         A failed kernel operation, at a time, in words.
+    stepwise
+        Every operation is to be asked for one by one, since something in them is watched.
     """
 
     kernel: Kernel
@@ -67,6 +69,7 @@ class Coupled:
     groups: tuple[Instances, ...]
     evaluate: Callable[[int, float], Failure | None]
     explain: Callable[[Outcome, float], Failure]
+    stepwise: bool = False
 
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
@@ -74,9 +77,13 @@ class Coupled:
 
     def finish(self, point: int, row: Floats) -> None:
         """The step that leads to this point is final: exchange, remember, record."""
+        self.finish_at(self.time(point), row)
+
+    def finish_at(self, time: float, row: Floats) -> None:
+        """The step that leads to this time is final: exchange, remember, record."""
         self.kernel.exchange(self.everything.group)
-        self.kernel.accept(self.time(point))
-        row[0] = self.time(point)
+        self.kernel.accept(time)
+        row[0] = time
         row[1:] = self.kernel.values[self.recorded]
 
 
@@ -190,6 +197,8 @@ class Program:
 
     def run(self, first: int, rows: Floats) -> Stretch:
         """Hand it to the kernel for as many steps as it can do; help where it cannot solve a loop."""
+        if self.system.stepwise:
+            return self._stepwise(first, rows)
         system, instructions = self.system, self.instructions()
         done = 0
         while done < len(rows):
@@ -204,6 +213,39 @@ class Program:
             system.finish(first + done + 1, rows[done])
             done += 1
         return Stretch(done)
+
+    def _stepwise(self, first: int, rows: Floats) -> Stretch:
+        for done in range(len(rows)):
+            point = first + done
+            if failure := self.step(self.system.time(point), self.system.step, self.system.time(point + 1)):
+                return Stretch(done, failure)
+            self.system.finish(point + 1, rows[done])
+        return Stretch(len(rows))
+
+    def step(self, t: float, h: float, end: float) -> Failure | None:
+        """One macro step from t to `end`, until the outputs there are consistent; neither accepted nor recorded."""
+        for instruction in self.steps:
+            outcome = self._execute(instruction, t, h)
+            if not outcome.ok:
+                return self.system.explain(outcome, t)
+        return self.system.evaluate(self.system.everything.sweep, end)
+
+    def _execute(self, instruction: Instruction, t: float, h: float) -> Outcome:
+        kernel, argument = self.system.kernel, instruction.argument
+        match instruction.op:
+            case Op.EXCHANGE:
+                kernel.exchange(argument)
+            case Op.HOLD:
+                kernel.hold(argument)
+            case Op.EXTRAPOLATE:
+                kernel.extrapolate(argument, instruction.order)
+            case Op.INTERPOLATE:
+                kernel.interpolate(argument, instruction.order, h)
+            case Op.ADVANCE:
+                return kernel.advance(argument, t, h)
+            case _:
+                raise AssertionError(f"{instruction.op} does not belong to a step")
+        return OK
 
 
 def set_inputs(instances: Instances, moving: Instruction) -> tuple[Instruction, ...]:
