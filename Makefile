@@ -51,6 +51,16 @@ lint: $(VENV)/.ready-dev  ## style of Python, C and C++
 types: $(VENV)/.ready-dev  ## mypy --strict
 	$(BIN)/mypy
 
+# The sanitized kernel takes the place of the installed one; Python itself is not built with sanitizers and "leaks".
+sanitize: build/models/.ready $(VENV)/.ready-dev  ## the kernel's tests under address and undefined-behaviour sanitizers
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake -S . -B build/sanitize -G Ninja -DSSPTOOL_SANITIZE=ON \
+	    -DPython_EXECUTABLE="$(CURDIR)/$(BIN)/python" >/dev/null
+	PATH="$(CURDIR)/$(BIN):$$PATH" cmake --build build/sanitize -j2
+	SSPTOOL_KERNEL="$$(ls $(CURDIR)/build/sanitize/_kernel*.so)" \
+	    LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so) $$(c++ -print-file-name=libstdc++.so)" \
+	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+	    $(BIN)/python -m pytest -q -p no:cacheprovider -p tests.engine.kernel.other_build tests/engine/kernel
+
 bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run
 	$(BIN)/python benchmarks/bench.py
 
