@@ -1,4 +1,7 @@
-"""The archive: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike."""
+"""The archive: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike.
+
+The entries of a package inside, or of an FMU, have names like `resources/sub.ssp!SystemStructure.ssd`.
+"""
 
 import zipfile
 from dataclasses import dataclass
@@ -10,6 +13,7 @@ from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.entries import Entries, FolderEntries, Limits, ZipEntries
+from ssptool.documents.nesting import INSIDE, Allowance, Nesting
 from ssptool.documents.overlay import Content, Overlay
 from ssptool.documents.replacement import Replacement, replacing
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
@@ -42,11 +46,17 @@ class Archive:
     Use it as a context manager, or `close` it: files unpacked from a zip live as long as it does.
     """
 
-    def __init__(self, path: Path, entries: Entries, default: str = DEFAULT_STRUCTURE) -> None:
+    def __init__(
+        self, path: Path, entries: Entries, default: str = DEFAULT_STRUCTURE, limits: Limits | None = None
+    ) -> None:
         self.path = path
         self.default = default
         self._entries = entries
         self._now = Overlay(entries, path)
+        allowance = Allowance(limits or Limits())
+        if isinstance(entries, ZipEntries):
+            allowance.take(entries)
+        self._all = Nesting(self._now, allowance)
         self._documents: dict[str, Document] = {}
 
     @classmethod
@@ -63,13 +73,13 @@ class Archive:
         """
         path = Path(path)
         if path.is_dir():
-            archive = cls(path, FolderEntries(path))
+            archive = cls(path, FolderEntries(path), limits=limits)
         elif not path.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder or an .ssd file")
         elif path.suffix.lower() == ".ssd":
-            archive = cls(path, FolderEntries(path.parent, lone=path.name), default=path.name)
+            archive = cls(path, FolderEntries(path.parent, lone=path.name), default=path.name, limits=limits)
         else:
-            archive = cls(path, ZipEntries(path, limits or Limits()))
+            archive = cls(path, ZipEntries(path, limits or Limits()), limits=limits)
         if not archive.has(archive.default):
             archive.close()
             raise _no_default(archive)
@@ -107,22 +117,22 @@ class Archive:
 
     def close(self) -> None:
         """Remove the unpacked files; documents that were read stay usable."""
-        self._now.close()
+        self._all.close()
 
     def names(self) -> tuple[str, ...]:
         """All entries but folders: in the order of the zip, or sorted."""
         return self._now.names()
 
     def has(self, name: str) -> bool:
-        return self._now.has(name)
+        return self._all.has(name)
 
     def read(self, name: str) -> bytes:
         """The bytes of an entry, without edits of a tree. Raises MissingEntry, or InvalidDocument if it is damaged."""
-        return self._now.read(name)
+        return self._all.read(name)
 
     def local_path(self, name: str) -> Path:
         """A file with the bytes of an entry, unpacked if need be; not to be written to. Raises as `read`."""
-        return self._now.local_path(name)
+        return self._all.local_path(name)
 
     def put(self, name: str, content: Content) -> None:
         """Add an entry, or replace one; `content` is bytes, or a file to be copied. On disk at `save`.
@@ -135,17 +145,16 @@ class Archive:
         if reason := uri.unsafe(name):
             raise ValueError(f"{name!r} cannot be the name of an entry: it {reason}")
         self._now.put(name, content)
-        self._documents.pop(name, None)
+        self._forget(name)
 
     def remove(self, name: str) -> None:
         """Take an entry away; on disk at `save`. Raises MissingEntry."""
         self._now.remove(name)
-        self._documents.pop(name, None)
+        self._forget(name)
 
     def edits(self) -> tuple["EntryEdit", ...]:
         """What `save` would change, by name: documents that were edited, entries added, replaced and removed."""
-        edited = {name for name, document in self._documents.items() if document.changed}
-        names = sorted(edited | set(self._now.added) | self._now.removed)
+        names = sorted(self._edited() | set(self._now.added) | self._now.removed)
         return tuple(EntryEdit(name, self._entries.has(name), self._now.has(name)) for name in names)
 
     def before(self, name: str) -> bytes:
@@ -185,8 +194,24 @@ class Archive:
         return document
 
     def resolve(self, document_name: str, reference: str) -> str:
-        """The name of the entry to which a URI in a document leads, whether or not it exists; see `uri.resolve`."""
-        return uri.resolve(document_name, reference)
+        """The name of the entry to which a URI in a document leads, whether or not it exists; see `uri.resolve`.
+
+        Raises
+        ------
+        UnresolvableUri
+            The URI is not relative, or leads out of the package that the document is in.
+        """
+        if INSIDE not in document_name:
+            return uri.resolve(document_name, reference)
+        place = self._all.place(document_name)
+        return place.prefix + uri.resolve(place.name, reference)
+
+    def inside(self, name: str, reference: str) -> str:
+        """The name of the entry to which a URI leads that is relative to the root of a package or FMU (AMB-10).
+
+        `name` is that of the package, which may stand here unpacked as well, as a folder. Raises UnresolvableUri.
+        """
+        return name.rstrip("/") + (INSIDE if self.has(name) else "/") + uri.resolve("", reference)
 
     def save(self, path: Path | str | None = None) -> None:
         """Write everything, edits included, to an `.ssp` or a folder (no suffix); of a lone `.ssd` that file alone.
@@ -200,15 +225,30 @@ class Archive:
         FileExistsError
             `path` is another folder that is not empty.
         ValueError
-            An archive is to become a lone `.ssd`, or the reverse.
+            An archive is to become a lone `.ssd`, or the reverse; or a document of a package inside was edited.
         """
         target = Path(path) if path is not None else self.path
+        self._edited()
         if self._is_lone or target.suffix.lower() == ".ssd":
             self._save_lone(target)
         elif target.is_dir() or not target.suffix:
             self._save_folder(target)
         else:
             self._save_zip(target)
+
+    def _edited(self) -> set[str]:
+        """The documents that were edited; none of a package inside may be, as nothing would come of it."""
+        edited = {name for name, document in self._documents.items() if document.changed}
+        if inside := sorted(name for name in edited if not self._now.has(name)):
+            raise ValueError(f"{inside[0]} is in a package inside: edit that package, and put it here")
+        return edited
+
+    def _forget(self, name: str) -> None:
+        """What was read of an entry that is replaced or removed, and of what is inside it."""
+        self._all.forget(name)
+        for known in list(self._documents):
+            if known == name or known.startswith(name + INSIDE):
+                del self._documents[known]
 
     @property
     def _is_lone(self) -> bool:

@@ -22,11 +22,15 @@ _RATIO_MATTERS_FROM = 16 * _MIB
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a zip may ask of the machine: number of entries, bytes unpacked in total, and per packed byte."""
+    """What a zip may ask of the machine: number of entries, bytes unpacked in total, and per packed byte.
+
+    The first two hold for it and the packages inside it together; these may be nested to a `depth`.
+    """
 
     entries: int = 50_000
     unpacked_bytes: int = 16 * 1024 * _MIB
     ratio: float = 250.0
+    depth: int = 8
 
 
 class MissingEntry(LookupError):
@@ -86,19 +90,29 @@ class FolderEntries:
 
 
 class ZipEntries:
-    """A zip; files that must be on disk are unpacked, one at a time, into a private temporary folder."""
+    """A zip; files that must be on disk are unpacked, one at a time, into a private temporary folder.
 
-    def __init__(self, path: Path, limits: Limits) -> None:
-        self._path = path
+    `inside` is its name in the package around it, by which messages call it; empty if there is none.
+    """
+
+    def __init__(self, path: Path, limits: Limits, inside: str = "") -> None:
+        self._path = Path(inside or path)
+        self._prefix = inside and f"{inside}!"
         try:
             self._zip = zipfile.ZipFile(path)
         except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as problem:
-            raise InvalidDocument(_unreadable(path.name, str(problem))) from None
-        if problems := tuple(_problems(path.name, self._zip.infolist(), limits)):
+            raise InvalidDocument(_unreadable(inside or path.name, str(problem))) from None
+        if problems := tuple(_problems(inside or path.name, self._zip.infolist(), limits, self._prefix)):
             self._zip.close()
             raise InvalidDocument(*problems)
         self._infos = {info.filename: info for info in self._zip.infolist() if not info.is_dir()}
         self._folder: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def size(self) -> Limits:
+        """What of the limits it uses up."""
+        infos = self._infos.values()
+        return Limits(entries=len(infos), unpacked_bytes=sum(info.file_size for info in infos))
 
     def names(self) -> tuple[str, ...]:
         return tuple(self._infos)
@@ -117,7 +131,7 @@ class ZipEntries:
         try:
             return self._zip.read(info)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as problem:
-            raise InvalidDocument(_unreadable(name, str(problem) or type(problem).__name__)) from None
+            raise InvalidDocument(_unreadable(self._prefix + name, str(problem) or type(problem).__name__)) from None
 
     def local_path(self, name: str) -> Path:
         content_of = self.info(name)
@@ -140,31 +154,29 @@ def _unreadable(file: str, reason: str) -> Diagnostic:
     return error("PKG-001", Position(file), message, "pack or download the file again")
 
 
-def _problems(file: str, infos: list[zipfile.ZipInfo], limits: Limits) -> Iterator[Diagnostic]:
+def _problems(file: str, infos: list[zipfile.ZipInfo], limits: Limits, prefix: str) -> Iterator[Diagnostic]:
     yield from _exceeded(file, infos, limits)
     for name, count in Counter(info.filename for info in infos).items():
         if count > 1:
-            yield error("PKG-021", Position(name), f"{count} entries have this name", "keep one of them")
+            yield error("PKG-021", Position(prefix + name), f"{count} entries have this name", "keep one of them")
     names = {info.orig_filename for info in infos}
     for name in sorted(names.intersection(chain.from_iterable(map(_parents, names)))):
-        yield error("PKG-021", Position(name), "this is the name of a file and of a folder", "rename one of them")
+        yield error(
+            "PKG-021", Position(prefix + name), "this is the name of a file and of a folder", "rename one of them"
+        )
     for info in infos:
         # zipfile cuts names at a zero byte and knows no other encryption than that of flag bit 0.
         name = info.orig_filename
+        at = Position(prefix + name)
         if reason := unsafe(name):
-            yield error(
-                "PKG-020",
-                Position(name),
-                f"the name of this entry {reason}",
-                "pack again with relative names",
-            )
+            yield error("PKG-020", at, f"the name of this entry {reason}", "pack again with relative names")
         elif "." in name.split("/") or "" in name.rstrip("/").split("/"):
-            yield error("PKG-021", Position(name), "the name has an empty or '.' part", "pack again with plain names")
+            yield error("PKG-021", at, "the name has an empty or '.' part", "pack again with plain names")
         if info.flag_bits & 0x2041:
-            yield error("PKG-003", Position(name), "the entry is encrypted", "pack again without a password")
+            yield error("PKG-003", at, "the entry is encrypted", "pack again without a password")
         elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             message = f"compressed by method {info.compress_type}; SSP allows 0 (stored) and 8 (deflated)"
-            yield error("PKG-002", Position(name), message, "pack again with plain zip compression")
+            yield error("PKG-002", at, message, "pack again with plain zip compression")
 
 
 def _parents(name: str) -> Iterator[str]:

@@ -92,6 +92,7 @@ class _Explainer:
     ports: dict[Signal, Port] = field(default_factory=dict)
     arriving: dict[Signal, Wire] = field(default_factory=dict)
     leaving: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
+    passing: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         network = self.network
@@ -103,9 +104,7 @@ class _Explainer:
             self.arriving[wire.destination] = wire
             for signal in dict.fromkeys(leg.source for leg in wire.legs[1:]):
                 if signal in inside and signal not in (wire.source, wire.destination):
-                    before, after = _cut(wire, signal)
-                    self.arriving[signal] = before
-                    self.leaving[signal].append(after)
+                    self.passing[signal].append(wire)
 
     def named(self, names: tuple[str, ...]) -> tuple[Explained, ...]:
         found: list[Explained] = []
@@ -170,7 +169,9 @@ class _Explainer:
 
     def _of_port(self, port: Port) -> Explanation:
         given = self.network.boundary_assignments if port.signal.component else self.network.assignments
-        arriving, assignment = self.arriving.get(port.signal), given.get(port.signal)
+        parts = [_cut(wire, port.signal) for wire in self.passing.get(port.signal, ())]
+        arriving = parts[0][0] if parts else self.arriving.get(port.signal)
+        assignment = given.get(port.signal)
         origin, value = Origin.NOTHING, None
         if arriving is not None:
             origin, value = Origin.CONNECTION, self._carried(arriving)
@@ -189,7 +190,7 @@ class _Explainer:
             assignment=assignment,
             arriving=arriving,
             brought=self._brought(arriving),
-            leaving=tuple(self.leaving.get(port.signal, ())),
+            leaving=(*self.leaving.get(port.signal, ()), *(after for _, after in parts)),
         )
 
     def _brought(self, wire: Wire | None) -> Assignment | None:

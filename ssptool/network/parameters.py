@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.archive import UnresolvableUri
@@ -30,8 +31,20 @@ COMMAND_LINE = Position("--set")
 PARAMETER_SET = "application/x-ssp-parameter-set"
 PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 
-Binding: TypeAlias = tuple[Path, Authority, ssd.ParameterBinding, Scope]
-"""A binding, the element that owns it, and where its source is looked for."""
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A binding of the element at `path`; `base` is the entry to which sources "inside the component" are relative."""
+
+    path: Path
+    authority: Authority
+    binding: ssd.ParameterBinding
+    scope: Scope
+    base: str | None = None
+
+    @property
+    def giver(self) -> Giver:
+        return Giver(self.authority, len(self.path), dotted(self.path), self.binding.position)
 
 
 class Parameterization:
@@ -47,10 +60,10 @@ class Parameterization:
 
     def apply_bindings(self) -> None:
         """The bindings of all levels; on one element in document order."""
-        for path, authority, binding, scope in _bindings(self._tree):
-            giver = Giver(authority, len(path), dotted(path), binding.position)
-            for given, entry in self._given_by(binding, scope, path):
-                self._apply(given, path, entry, giver)
+        for bound in _bindings(self._tree):
+            giver = bound.giver
+            for given, entry in self._given_by(bound):
+                self._apply(given, bound.path, entry, giver)
 
     def apply_file(self, file: FilePath) -> None:
         """A parameter set from outside the archive, as if bound last to the root system."""
@@ -126,19 +139,18 @@ class Parameterization:
             chain = (*assignment.chain, *_steps(flow, assignment))
             yield Assignment(destination, final, unit_name(flow.destination.variable_unit), chain)
 
-    def _given_by(
-        self, binding: ssd.ParameterBinding, scope: Scope, path: Path
-    ) -> Iterator[tuple[Given, ssm.MappingEntry | None]]:
+    def _given_by(self, bound: Bound) -> Iterator[tuple[Given, ssm.MappingEntry | None]]:
         """The values of a binding under the names that they have after prefix and mapping."""
-        parameters = self._parameter_set(binding, scope)
+        binding = bound.binding
+        parameters = self._parameter_set(bound)
         if parameters is None:
             return
         mapping = binding.parameter_mapping
-        renamed = None if mapping is None else self._mapping(mapping, scope)
+        renamed = None if mapping is None else self._mapping(mapping, bound)
         if mapping is not None and renamed is None:
             return
         targets = {} if renamed is None else by_source(renamed)
-        detail = f"bound to {dotted(path) or 'the root system'} at {binding.position}"
+        detail = f"bound to {dotted(bound.path) or 'the root system'} at {binding.position}"
         for given in read_set(parameters, self._tree, detail):
             if binding.prefix:
                 name = binding.prefix + given.name
@@ -165,42 +177,50 @@ class Parameterization:
             except (IncompatibleUnits, InvalidValue) as problem:
                 self._tree.refuse(at, f"the value of {target}: {problem}")
 
-    def _parameter_set(self, binding: ssd.ParameterBinding, scope: Scope) -> ssv.ParameterSet | None:
+    def _parameter_set(self, bound: Bound) -> ssv.ParameterSet | None:
+        binding = bound.binding
         if binding.type != PARAMETER_SET:
             return None  # Other formats are skipped with a message of rule SSD-PAR-006.
         if binding.source is None:
             return binding.parameter_set
-        return self._root(binding, binding.source, binding.source_base, scope, ssv.ParameterSet)
+        return self._root(binding, binding.source, bound, ssv.ParameterSet)
 
-    def _mapping(self, mapping: ssd.ParameterMapping, scope: Scope) -> ssm.ParameterMapping | None:
+    def _mapping(self, mapping: ssd.ParameterMapping, bound: Bound) -> ssm.ParameterMapping | None:
         if mapping.type != PARAMETER_MAPPING:
             return None
         if mapping.source is None:
             return mapping.inline
-        return self._root(mapping, mapping.source, mapping.source_base, scope, ssm.ParameterMapping)
+        return self._root(mapping, mapping.source, bound, ssm.ParameterMapping)
 
-    def _root(self, element: Element, source: str, base: ssd.SourceBase, scope: Scope, kind: type[R]) -> R | None:
-        if base is ssd.SourceBase.COMPONENT:
-            self._tree.refuse(element.position, f"the source {source!r} inside a component's archive")
-            return None
+    def _root(
+        self, element: ssd.ParameterBinding | ssd.ParameterMapping, source: str, bound: Bound, kind: type[R]
+    ) -> R | None:
+        archive, inside = bound.scope.archive, element.source_base is ssd.SourceBase.COMPONENT
+        base = bound.base if inside else bound.scope.document.name
         try:
-            document = scope.archive.document(scope.archive.resolve(scope.document.name, source))
-            return document.root_as(kind)
-        except (UnresolvableUri, MissingEntry, InvalidDocument):
-            return None  # Reported by the rules URI-002, XML-001 and their like.
+            if base is None:
+                raise UnresolvableUri(source, "sourceBase='component' on what is no component")
+            return archive.document(archive.resolve(base, source)).root_as(kind)
+        except (UnresolvableUri, MissingEntry, InvalidDocument) as problem:
+            if inside:
+                self._tree.refuse(element.position, f"the source {source!r} inside the component: {problem}")
+            return None  # Else reported by the rules URI-002, XML-001 and their like.
 
 
-def _bindings(tree: Tree) -> Iterator[Binding]:
+def _bindings(tree: Tree) -> Iterator[Bound]:
     """Every binding with its element, a host's with the element in whose place its system stands."""
     for system in tree.systems:
         for binding in system.system.parameter_bindings:
-            yield system.path, Authority.BINDING, binding, system.scope
+            yield Bound(system.path, Authority.BINDING, binding, system.scope)
         if system.host is not None and system.host_scope is not None:
+            # The SSDs of a package are at its root, so that their base is that of the package as well (AMB-10).
+            base = system.scope.document.name
             for binding in system.host.parameter_bindings:
-                yield system.path, Authority.HOST_BINDING, binding, system.host_scope
+                yield Bound(system.path, Authority.HOST_BINDING, binding, system.host_scope, base)
     for component in tree.components:
+        base = component.scope.archive.inside(component.source, "modelDescription.xml")
         for binding in component.component.parameter_bindings:
-            yield component.path, Authority.BINDING, binding, component.scope
+            yield Bound(component.path, Authority.BINDING, binding, component.scope, base)
 
 
 def _is_flat(target: Target) -> bool:

@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ssptool.documents import ssd
-from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
+from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Unsupported
@@ -19,6 +20,7 @@ Path: TypeAlias = tuple[str, ...]
 
 FMU = "application/x-fmu-sharedlibrary"
 SYSTEM_STRUCTURE = "application/x-ssp-definition"
+PACKAGE = "application/x-ssp-package"
 
 
 MOST_PLACES = 1_000_000
@@ -114,12 +116,14 @@ class _Gardener:
                 self.tree.refuse(element.position, f"the reference {element.name!r} to a signal dictionary")
 
     def component(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
-        kind, source = component.type.partition(";")[0].strip().lower(), component.source
+        kind, source = media_type(component), component.source
         if source is None:
             self.tree.refuse(component.position, f"{component.name!r}: a component without an implementation")
         elif source.startswith("#"):
             self._same_document(component, path, scope, around)
-        elif kind == SYSTEM_STRUCTURE:
+        elif kind == SYSTEM_STRUCTURE and "#" in source:
+            self.tree.refuse(component.position, f"{component.name!r}: a reference into another SSD")
+        elif kind in (SYSTEM_STRUCTURE, PACKAGE):
             self._nested(component, path, scope, around)
         elif kind != FMU:
             self.tree.refuse(component.position, f"{component.name!r}: a component of type {kind or 'empty'}")
@@ -134,6 +138,8 @@ class _Gardener:
             self._fmus[entry] = _read(scope.archive, entry)
         fmu = self._fmus[entry]
         if fmu is None:
+            if INSIDE in entry:
+                self.tree.refuse(component.position, f"{component.name!r}: an FMU that cannot be read, {entry}")
             return
         if fmu.fmi_major == 1:
             self.tree.refuse(component.position, f"{component.name!r}: an FMU of FMI 1.0")
@@ -154,20 +160,40 @@ class _Gardener:
             self.system(SystemPlace(path, system, scope, component, scope), around | {system})
 
     def _nested(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
-        if "#" in (component.source or ""):
-            self.tree.refuse(component.position, f"{component.name!r}: a reference into another SSD")
-            return
-        entry = _entry(scope, component.source)
-        if entry is None or not scope.archive.has(entry):
+        entry = structure_of(scope, component)
+        if entry is None:
             return
         try:
             document = scope.archive.document(entry)
             root = document.structure
-        except InvalidDocument:
+        except (InvalidDocument, MissingEntry) as problem:
+            if INSIDE in entry:
+                self.tree.refuse(component.position, f"{component.name!r}: {problem}")
             return
         if root.system not in around:
             inner = Scope(scope.archive, document, document_units(root))
             self.system(SystemPlace(path, root.system, inner, component, scope), around | {root.system})
+
+
+def structure_of(scope: Scope, component: ssd.Component) -> str | None:
+    """The entry with the SSD that a component refers to: `x.ssd`, or in a package `x.ssp` or `x.ssp#Variant.ssd`.
+
+    None if the reference leads nowhere in the archive.
+    """
+    uri, _, variant = (component.source or "").partition("#")
+    entry = _entry(scope, uri)
+    if entry is None or media_type(component) != PACKAGE:
+        return entry
+    try:
+        inside = scope.archive.inside(entry, variant or DEFAULT_STRUCTURE)
+    except UnresolvableUri:
+        return None
+    return inside if scope.archive.has(inside) or scope.archive.has(entry) else None
+
+
+def media_type(component: ssd.Component) -> str:
+    """The type of a component's source, without parameters."""
+    return component.type.partition(";")[0].strip().lower()
 
 
 def _entry(scope: Scope, source: str | None) -> str | None:

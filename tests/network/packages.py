@@ -1,5 +1,6 @@
 """Packages for tests, written as files: SSDs as text, and FMUs that hold nothing but a model description."""
 
+import io
 import zipfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -136,7 +137,18 @@ def model(variables: str, structure: str = "", types: str = "", version: str = "
     )
 
 
-def package(folder: Path, structure: str, fmus: Mapping[str, str], files: Mapping[str, str] | None = None) -> Archive:
+def packed(files: Mapping[str, str | bytes]) -> bytes:
+    """A zip."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+def package(
+    folder: Path, structure: str, fmus: Mapping[str, str], files: Mapping[str, str | bytes] | None = None
+) -> Archive:
     """An unpacked SSP: `fmus` by name, other files by path."""
     resources = folder / "resources"
     resources.mkdir(parents=True, exist_ok=True)
@@ -145,7 +157,7 @@ def package(folder: Path, structure: str, fmus: Mapping[str, str], files: Mappin
         with zipfile.ZipFile(resources / f"{name}.fmu", "w") as archive:
             archive.writestr("modelDescription.xml", text)
     for name, text in (files or {}).items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_bytes(text.encode() if isinstance(text, str) else text)
     return Archive.open(folder)
 
 

@@ -217,10 +217,6 @@ def test_connections_of_texts_and_of_units_that_do_not_fit_are_refused(tmp_path)
             '<ssd:Component name="M" type="text/x-modelica; path=P.M" source="resources/P.mo"/>',
             "'M': a component of type text/x-modelica",
         ),
-        (
-            '<ssd:Component name="M" type="application/x-ssp-package" source="resources/P.ssp"/>',
-            "'M': a component of type application/x-ssp-package",
-        ),
         ('<ssd:Component name="M"/>', "'M': a component without an implementation"),
         (
             '<ssd:SignalDictionaryReference name="D" dictionary="d"/>',

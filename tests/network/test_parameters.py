@@ -1,5 +1,7 @@
 """Which value wins, and how it came about: the algorithm of SSP 2.0 §5.2.3, case by case."""
 
+import zipfile
+
 import pytest
 from pytest import approx
 
@@ -366,7 +368,38 @@ def test_bindings_that_cannot_be_read_are_left_to_the_rules(tmp_path, binding):
     assert values(result) == {}
 
 
-def test_a_set_inside_an_fmu_is_refused(tmp_path):
-    text = root("", bindings('sourceBase="component" source="p.ssv"'))
+def test_a_set_inside_the_fmu_is_read_from_there(tmp_path):
+    """`sourceBase="component"`: the root of the FMU is the base (AMB-10)."""
+    archive = package(tmp_path, ssd(root("", bindings('sourceBase="component" source="extra/p.ssv"'))), FMUS)
+    with zipfile.ZipFile(tmp_path / "resources" / "plant.fmu", "a") as fmu:
+        fmu.writestr("extra/p.ssv", ssv("k Real value='2'"))
+    result = flat(archive)
+    assert (values(result), result.unsupported) == ({"A.k": 2.0}, ())
+    (step,) = result.assignments[Signal("A", "k")].chain
+    assert (step.position.file, step.position.line) == ("resources/plant.fmu!extra/p.ssv", 3)
+
+
+def test_a_set_inside_an_unpacked_fmu_is_read_from_there(tmp_path):
+    fmu = tmp_path / "resources" / "plant.fmu"
+    fmu.mkdir(parents=True)
+    (fmu / "modelDescription.xml").write_text(PLANT)
+    (fmu / "p.ssv").write_text(ssv("k Real value='2'"))
+    archive = package(tmp_path, ssd(root("", bindings('sourceBase="component" source="p.ssv"'))), {})
+    assert values(flat(archive)) == {"A.k": 2.0}
+
+
+@pytest.mark.parametrize(
+    ("source", "what"),
+    [("p.ssv", "resources/plant.fmu has no entry 'p.ssv'"), ("../p.ssv", "it leads out of the archive")],
+)
+def test_a_set_that_is_not_inside_the_fmu_is_refused(tmp_path, source, what):
+    text = root("", bindings(f'sourceBase="component" source="{source}"'))
     (refused,) = network(tmp_path, text).unsupported
-    assert refused.feature == "the source 'p.ssv' inside a component's archive"
+    assert refused.feature.startswith(f"the source {source!r} inside the component: ")
+    assert what in refused.feature
+
+
+def test_a_system_has_no_inside_for_its_sets(tmp_path):
+    """SSD-PAR-005."""
+    (refused,) = network(tmp_path, root(bindings('sourceBase="component" source="p.ssv"'))).unsupported
+    assert "sourceBase='component' on what is no component" in refused.feature

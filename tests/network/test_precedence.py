@@ -1,4 +1,4 @@
-"""The parameter rules of the catalogue that are behaviour, case by case (SSP 2.0 §5.2.3, §7.1; ids SSD-PAR-…, SSM-…)."""
+"""The behaviour that the catalogue asks of parameters, case by case (SSP 2.0 §5.2.3, §7.1; ids SSD-PAR-…, SSM-…)."""
 
 from dataclasses import dataclass, field
 
