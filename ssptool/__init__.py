@@ -22,6 +22,12 @@ if TYPE_CHECKING:
     from ssptool.api.migrating import downgrade as downgrade
     from ssptool.api.migrating import upgrade as upgrade
     from ssptool.api.opening import InvalidSystem as InvalidSystem
+    from ssptool.api.packing import add_variant as add_variant
+    from ssptool.api.packing import list_variants as list_variants
+    from ssptool.api.packing import pack as pack
+    from ssptool.api.packing import remove_variant as remove_variant
+    from ssptool.api.packing import set_default_variant as set_default_variant
+    from ssptool.api.packing import unpack as unpack
     from ssptool.api.running import Settings as Settings
     from ssptool.api.running import call_sequence as call_sequence
     from ssptool.api.running import check_plot_name as check_plot_name
@@ -36,7 +42,9 @@ if TYPE_CHECKING:
     from ssptool.api.understanding import flatten as flatten
     from ssptool.api.understanding import graph as graph
     from ssptool.api.understanding import info as info
+    from ssptool.api.validating import PLAIN_REPORT_RENDERERS as PLAIN_REPORT_RENDERERS
     from ssptool.api.validating import REPORT_RENDERERS as REPORT_RENDERERS
+    from ssptool.api.validating import report_summary as report_summary
     from ssptool.api.validating import validate as validate
 
 __version__ = "0.1.0"
@@ -45,11 +53,13 @@ __all__ = [
     "EXPLANATION_RENDERERS",
     "GRAPH_RENDERERS",
     "INVENTORY_RENDERERS",
+    "PLAIN_REPORT_RENDERERS",
     "REPORT_RENDERERS",
     "BrokenEdit",
     "Editor",
     "InvalidSystem",
     "Settings",
+    "add_variant",
     "call_sequence",
     "check_plot_name",
     "compare",
@@ -59,11 +69,17 @@ __all__ = [
     "flatten",
     "graph",
     "info",
+    "list_variants",
     "new",
+    "pack",
     "plan",
     "plot",
+    "remove_variant",
+    "set_default_variant",
+    "report_summary",
     "simulate",
     "unified_diff",
+    "unpack",
     "upgrade",
     "validate",
 ]
@@ -73,6 +89,7 @@ _MODULES = {
     "editing": ("COMPARISON_RENDERERS", "Editor", "compare", "edit", "new", "unified_diff"),
     "migrating": ("downgrade", "upgrade"),
     "opening": ("InvalidSystem",),
+    "packing": ("add_variant", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),
     "running": ("Settings", "call_sequence", "check_plot_name", "plan", "plot", "simulate"),
     "saving": ("BrokenEdit",),
     "understanding": (
@@ -84,7 +101,7 @@ _MODULES = {
         "graph",
         "info",
     ),
-    "validating": ("REPORT_RENDERERS", "validate"),
+    "validating": ("PLAIN_REPORT_RENDERERS", "REPORT_RENDERERS", "report_summary", "validate"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

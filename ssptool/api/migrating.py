@@ -16,15 +16,17 @@ from ssptool.edit.versions import (
 )
 
 
-def upgrade(path: Path | str, *, output: Path | None = None, write: bool = True) -> Migration:
+def upgrade(path: Path | str, *, output: Path | None = None, force: bool = False, write: bool = True) -> Migration:
     """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
 
     Nothing is lost, and what an earlier downgrade kept aside comes back.
     """
-    return _migrate(Path(path), Version.V2_0, output, write, drop=False)
+    return _migrate(Path(path), Version.V2_0, output, force, write)
 
 
-def downgrade(path: Path | str, *, drop: bool = False, output: Path | None = None, write: bool = True) -> Migration:
+def downgrade(
+    path: Path | str, *, drop: bool = False, output: Path | None = None, force: bool = False, write: bool = True
+) -> Migration:
     """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 1.0.
 
     Only what must change does. What is weakened or dropped is kept in annotations, and named in the result.
@@ -35,6 +37,8 @@ def downgrade(path: Path | str, *, drop: bool = False, output: Path | None = Non
         Drop what 1.0 cannot hold.
     output
         Where to write; without it in place.
+    force
+        Write even if the system gets new errors.
     write
         False: say what would be written, and write nothing.
 
@@ -47,10 +51,12 @@ def downgrade(path: Path | str, *, drop: bool = False, output: Path | None = Non
     BrokenEdit
         The result would have errors that were not there before.
     """
-    return _migrate(Path(path), Version.V1_0, output, write, drop=drop)
+    return _migrate(Path(path), Version.V1_0, output, force, write, drop=drop)
 
 
-def _migrate(path: Path, version: Version, output: Path | None, write: bool, *, drop: bool) -> Migration:
+def _migrate(
+    path: Path, version: Version, output: Path | None, force: bool, write: bool, *, drop: bool = False
+) -> Migration:
     if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
         document = Document(path.name, path.read_bytes())
         migration = migrate_lone(document, version, drop=drop)
@@ -61,7 +67,7 @@ def _migrate(path: Path, version: Version, output: Path | None, write: bool, *, 
     with Archive.open(path) as archive:
         upgrades = version is Version.V2_0
         migration = upgrade_package(archive) if upgrades else downgrade_package(archive, drop=drop)
-        if found := new_errors(archive):
+        if not force and (found := new_errors(archive)):
             raise BrokenEdit(path, found)
         if write and (migration.files or output):
             archive.save(output)

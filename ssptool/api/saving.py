@@ -35,6 +35,10 @@ def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
 
 
 def _essences(diagnostic: Diagnostic) -> tuple[tuple[str, ...], ...]:
-    """By what a diagnostic is known again, although lines have changed: by its place, or by its words."""
-    code, file = diagnostic.code, diagnostic.position.file
-    return (code, file, "at", diagnostic.position.address), (code, file, "says", diagnostic.message)
+    """By what a diagnostic is known again, although lines have changed: place or words, or both in a renamed file."""
+    code, file, address = diagnostic.code, diagnostic.position.file, diagnostic.position.address
+    return (
+        (code, file, "at", address),
+        (code, file, "says", diagnostic.message),
+        (code, "anywhere", address, diagnostic.message),
+    )

@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 import ssptool
-from ssptool.cli.migration_text import Diff, DocumentPath, Output, migration_text
+from ssptool.cli.edited import Diff, Force
+from ssptool.cli.migration_text import DocumentPath, Output, migration_text
 
 
 def downgrade_command(
@@ -13,13 +14,14 @@ def downgrade_command(
     drop: Annotated[bool, typer.Option("--drop", help="Drop what SSP 1.0 cannot hold.")] = False,
     output: Output = None,
     diff: Diff = False,
+    force: Force = False,
 ) -> None:
     """Make a system, or one document, one of SSP 1.0.
 
     What 1.0 can only hold in part is weakened and named; what it cannot hold is refused unless --drop is given.
     Either way the original is kept in annotations, from which upgrading restores it.
     """
-    migration = ssptool.downgrade(system, drop=drop, output=output, write=not diff)
+    migration = ssptool.downgrade(system, drop=drop, output=output, force=force, write=not diff)
     typer.echo(
         ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
     )

@@ -20,14 +20,17 @@ from ssptool.cli.graph import graph_command
 from ssptool.cli.info import info_command
 from ssptool.cli.map import map_command
 from ssptool.cli.new import new_command
+from ssptool.cli.pack import pack_command
 from ssptool.cli.plan import plan_command
 from ssptool.cli.remove import remove_command
 from ssptool.cli.rename import rename_command
 from ssptool.cli.replace import replace_command
 from ssptool.cli.run import run_command
 from ssptool.cli.set import set_command
+from ssptool.cli.unpack import unpack_command
 from ssptool.cli.upgrade import upgrade_command
 from ssptool.cli.validate import validate_command
+from ssptool.cli.variant import variant_app
 
 app = typer.Typer(
     name="ssptool",
@@ -46,6 +49,9 @@ app.command("info")(info_command)
 app.command("diff")(diff_command)
 app.command("upgrade")(upgrade_command)
 app.command("downgrade")(downgrade_command)
+app.command("pack")(pack_command)
+app.command("unpack")(unpack_command)
+app.add_typer(variant_app, name="variant")
 app.command("new")(new_command)
 app.command("add")(add_command)
 app.command("connect")(connect_command)

@@ -13,7 +13,6 @@ DocumentPath = Annotated[
     typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or one .ssd, .ssv, .ssm or .ssb."),
 ]
 Output = Annotated[Path | None, typer.Option("--output", metavar="PATH", help="Write there; without it in place.")]
-Diff = Annotated[bool, typer.Option("--diff", help="Show what would change in each file, and write nothing.")]
 
 
 def migration_text(migration: "Migration", target: Path) -> str:

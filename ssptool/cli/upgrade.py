@@ -3,15 +3,16 @@
 import typer
 
 import ssptool
-from ssptool.cli.migration_text import Diff, DocumentPath, Output, migration_text
+from ssptool.cli.edited import Diff, Force
+from ssptool.cli.migration_text import DocumentPath, Output, migration_text
 
 
-def upgrade_command(system: DocumentPath, output: Output = None, diff: Diff = False) -> None:
+def upgrade_command(system: DocumentPath, output: Output = None, diff: Diff = False, force: Force = False) -> None:
     """Make a system, or one document, one of SSP 2.0.
 
     Nothing is lost, and what an earlier downgrade kept aside comes back. Only what must change does.
     """
-    migration = ssptool.upgrade(system, output=output, write=not diff)
+    migration = ssptool.upgrade(system, output=output, force=force, write=not diff)
     typer.echo(
         ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
     )

@@ -1,0 +1,24 @@
+"""`ssptool unpack`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ssptool
+
+
+def unpack_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="The package.")],
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="Where to; without it beside the package, of its name.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
+    ] = False,
+) -> None:
+    """Write the files of a package into a folder: all of them or none, and none outside it."""
+    unpacked = ssptool.unpack(file, folder, force=force)
+    for name in unpacked.kept:
+        typer.echo(f"kept {name}, which the package does not have")
+    typer.echo(f"{unpacked.folder}: {len(unpacked.names)} files")

@@ -1,0 +1,158 @@
+"""upgrade, downgrade, pack, unpack and variant as a user meets them."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ssptool.cli.main import main
+from tests.network.packages import component, model, package, ssd
+
+SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+MODEL = model("input u Real; output y Real")
+
+
+@pytest.fixture
+def ssptool(monkeypatch, capsys, tmp_path):
+    """Run the command in an empty folder; gives (exit status, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr("sys.argv", ["ssptool", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        printed = capsys.readouterr()
+        return int(ending.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def clocked(tmp_path) -> Path:
+    """A system of 2.0 with a clock, which 1.0 cannot hold."""
+    elements = [component("A", "A", "input u Real, output tick Clock")]
+    return package(tmp_path / "clocked", ssd(f"<ssd:Elements>{''.join(elements)}</ssd:Elements>"), {"A": MODEL}).path
+
+
+def texts(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.rglob("*.ss?")}
+
+
+def test_downgrade_and_upgrade_say_what_they_did(ssptool, tmp_path):
+    folder = Path(shutil.copytree(SYSTEM, tmp_path / "p"))
+    status, out, _ = ssptool("downgrade", folder)
+    assert status == 0
+    assert "Mixed.ssd:" in out and "weakened DIFF-23" in out and "SSP 1.0 now: FMI3.ssd, Mixed.ssd" in out
+    assert ssptool("downgrade", folder)[1].strip().endswith("nothing to do")
+    status, out, _ = ssptool("upgrade", folder)
+    assert (status, "SSP 2.0 now" in out) == (0, True)
+    assert ssptool("validate", folder)[0] == 0
+
+
+def test_downgrade_refuses_by_name_with_file_and_line(ssptool, clocked):
+    before = texts(clocked)
+    status, _, err = ssptool("downgrade", clocked)
+    assert status == 1
+    assert "SystemStructure.ssd:2: DIFF-07: the connector 'tick' of 'A' is a clock" in err
+    assert "--drop" in err
+    assert texts(clocked) == before
+
+
+def test_downgrade_drops_on_demand_and_upgrade_brings_back(ssptool, clocked):
+    status, out, _ = ssptool("downgrade", clocked, "--drop")
+    assert (status, "dropped DIFF-07" in out) == (0, True)
+    text = texts(clocked)["SystemStructure.ssd"]
+    assert 'version="1.0"' in text
+    assert "<ssc:Clock" not in text
+    # The FMU of the test has no clock, so what comes back is an error again.
+    assert ssptool("upgrade", clocked)[0] == 1
+    status, out, _ = ssptool("upgrade", clocked, "--force")
+    assert (status, "restored" in out) == (0, True)
+    assert "<ssc:Clock" in texts(clocked)["SystemStructure.ssd"]
+
+
+@pytest.mark.parametrize("arguments", [["upgrade"], ["downgrade", "--drop"]])
+def test_diff_shows_the_change_and_writes_nothing(ssptool, clocked, tmp_path, arguments):
+    folder = clocked if arguments[0] == "downgrade" else Path(shutil.copytree(SYSTEM, tmp_path / "p"))
+    before = texts(folder)
+    status, out, _ = ssptool(arguments[0], folder, *arguments[1:], "--diff")
+    assert (status, texts(folder)) == (0, before)
+    assert "--- a/SystemStructure.ssd" in out
+    assert any(line.startswith("+") and "version=" in line for line in out.splitlines())
+
+
+def test_output_leaves_the_original_alone(ssptool, clocked, tmp_path):
+    before = texts(clocked)
+    status, out, _ = ssptool("downgrade", clocked, "--drop", "--output", tmp_path / "old.ssp")
+    assert (status, texts(clocked)) == (0, before)
+    assert "old.ssp: SSP 1.0 now" in out
+    status, _, err = ssptool("downgrade", clocked, "--drop", "--output", clocked.parent)
+    assert (status, "not empty" in err) == (2, True)
+
+
+def test_a_change_that_would_bring_errors_is_not_made(ssptool, tmp_path):
+    """Dropping an item that is in use would leave a type without a definition of it."""
+    enumeration = '<ssc:Enumeration name="E"><ssc:Item name="wide" value="4294967296"/></ssc:Enumeration>'
+    connector = '<ssd:Connector name="u" kind="input"><ssc:Enumeration name="E"/></ssd:Connector>'
+    structure = ssd(
+        f"<ssd:Connectors>{connector}</ssd:Connectors>", extra=f"<ssd:Enumerations>{enumeration}</ssd:Enumerations>"
+    )
+    folder = package(tmp_path / "p", structure, {}).path
+    before = texts(folder)
+    status, _, err = ssptool("downgrade", folder, "--drop")
+    assert (status, texts(folder)) == (1, before)
+    assert "ENUM-002" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["upgrade", "nowhere.ssp"], "nowhere.ssp does not exist"),
+        (["upgrade", "text.ssp"], "PKG-001"),
+        (["upgrade", "text.ssv"], "XML-001"),
+        (["downgrade", "other.ssv"], "SSP knows the versions 1.0 and 2.0"),
+        (["pack", "nowhere"], "nowhere"),
+        (["pack", "text.ssp"], "no folder"),
+        (["unpack", "nowhere.ssp"], "nowhere.ssp"),
+        (["unpack", "text.ssp"], "PKG-001"),
+        (["variant", "list", "text.ssp"], "PKG-001"),
+        (["variant", "remove", SYSTEM, "No"], "DualMassOscillatorMixed"),
+        (["variant", "add", SYSTEM, "DualMassOscillator"], "must differ"),
+        (["variant", "default", SYSTEM / "Mixed.ssd", "Mixed"], "folder"),
+    ],
+)
+def test_wrong_use_is_explained(ssptool, tmp_path, arguments, hint):
+    (tmp_path / "text.ssp").write_text("text")
+    (tmp_path / "text.ssv").write_text("text")
+    space = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
+    (tmp_path / "other.ssv").write_text(
+        f'<ParameterSet xmlns="{space}" version="3.0" name="x"><Parameters/></ParameterSet>'
+    )
+    status, out, err = ssptool(*arguments)
+    assert status in (1, 2)
+    assert hint in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+def test_pack_unpack_and_run_the_rest_of_the_way(ssptool, tmp_path):
+    status, out, _ = ssptool("pack", SYSTEM, tmp_path / "dmo.ssp")
+    assert (status, "left out README.md" in out) == (0, True)
+    assert ssptool("validate", tmp_path / "dmo.ssp")[0] == 0
+    assert ssptool("unpack", tmp_path / "dmo.ssp")[0] == 0
+    status, _, err = ssptool("unpack", tmp_path / "dmo.ssp")
+    assert (status, "--force" in err) == (2, True)
+    assert ssptool("diff", tmp_path / "dmo.ssp", tmp_path / "dmo")[0] == 0
+
+
+def test_variants_are_added_listed_made_default_and_removed(ssptool, tmp_path):
+    folder = Path(shutil.copytree(SYSTEM, tmp_path / "p"))
+    assert ssptool("variant", "add", folder, "Heavy", "--from", "Mixed")[0] == 0
+    assert "Heavy  (Heavy.ssd, SSP 2.0)" in ssptool("variant", "list", folder)[1]
+    status, out, _ = ssptool("variant", "default", folder, "Heavy", "--diff")
+    assert (status, "+++ b/SystemStructure.ssd" in out) == (0, True)
+    assert "Heavy.ssd" in ssptool("variant", "list", folder)[1]
+    assert ssptool("variant", "default", folder, "Heavy")[0] == 0
+    assert ssptool("variant", "list", folder)[1].startswith("Heavy  (SystemStructure.ssd, SSP 2.0, the default)")
+    assert ssptool("variant", "remove", folder, "DualMassOscillator")[0] == 0
+    assert ssptool("validate", folder)[0] == 0
