@@ -36,7 +36,11 @@ def near_misses(name: str, known: Collection[str]) -> tuple[str, ...]:
 def hint(name: str, known: Collection[str]) -> str:
     """The end of a message about an unknown name: the nearest known ones, or all if they are few."""
     if near := near_misses(name, known):
-        return f"; did you mean {' or '.join(map(repr, near))}?"
+        return f"; did you mean {_quoted(near, ' or ')}?"
     if 0 < len(known) <= 12:
-        return f"; there are {', '.join(map(repr, sorted(known)))}"
+        return f"; there are {_quoted(sorted(known), ', ')}"
     return ""
+
+
+def _quoted(names: Collection[str], between: str) -> str:
+    return between.join(f"'{name}'" for name in names)
