@@ -283,8 +283,11 @@ def transformation_fact(transformation: ssc.Transformation | None) -> str | None
             | ssc.IntegerMappingTransformation()
             | ssc.EnumerationMappingTransformation()
         ):
-            rows = sorted((str(source), str(target)) for source, target in transformation.table.items())
-            return ", ".join(f"{source} → {target}" for source, target in rows)
+            try:
+                rows = [(str(source), str(target)) for source, target in transformation.table.items()]
+            except ValueError:  # A wrong number is for the schema to tell.
+                rows = [(entry.source, entry.target) for entry in transformation.entries]
+            return ", ".join(f"{source} → {target}" for source, target in sorted(rows))
         case _:
             raise NotImplementedError(f"the transformation {transformation.tag}")
 

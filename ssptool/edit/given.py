@@ -55,13 +55,15 @@ def _of_binding(archive: Archive, structure: Document, binding: ssd.ParameterBin
     renames = None
     if mapping is not None:
         renames = _linked(archive, structure, mapping.source, mapping.inline, ssm.ParameterMapping)
+    targets: dict[str, list[ssm.MappingEntry]] = {}
+    for entry in () if renames is None else renames.entries:
+        targets.setdefault(entry.source, []).append(entry)
     for parameter in () if values is None else values.parameters:
         name, value, unit = binding.prefix + parameter.name, parameter.value, parameter.unit
         if mapping is None:
             yield name, Given(value, unit, None, parameter.position)
-        for entry in () if renames is None else renames.entries:
-            if entry.source == name:
-                yield entry.target, Given(value, unit, entry.transformation, parameter.position)
+        for entry in targets.get(name, ()):
+            yield entry.target, Given(value, unit, entry.transformation, parameter.position)
 
 
 def _linked(archive: Archive, structure: Document, source: str | None, inline: R | None, kind: type[R]) -> R | None:

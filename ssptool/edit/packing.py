@@ -123,6 +123,8 @@ def _impossible(folder: Path, names: tuple[str, ...]) -> Iterator[str]:
             continue
         if reason := unsafe(name):
             yield f"{name!r}: the name {reason}"
+        elif any("\ud800" <= character <= "\udfff" for character in name):  # how Python shows other bytes
+            yield f"{name!r}: the name is not UTF-8"
         elif not (folder / name).is_file():
             yield f"{name!r}: {'a link that leads nowhere' if (folder / name).is_symlink() else 'no regular file'}"
     for parent, folders, _ in os.walk(folder):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -111,6 +112,13 @@ def test_a_link_to_a_folder_is_refused_by_name(tmp_path, folder):
 def test_a_name_that_no_package_may_have_is_refused(folder):
     (folder / "resources" / "a\\b.txt").write_text("x")
     with pytest.raises(EditError, match="backslash"):
+        ssptool.pack(folder)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere such names cannot be made")
+def test_a_name_that_is_not_utf_8_is_refused(folder):
+    (folder / "resources" / os.fsdecode(b"Stra\xdfe.txt")).write_text("x")
+    with pytest.raises(EditError, match="not UTF-8"):
         ssptool.pack(folder)
 
 
