@@ -10,14 +10,20 @@ import pytest
 import ssptool
 from ssptool.edit.editor import Editor
 from ssptool.edit.errors import EditError
-from tests.network.packages import component, content, package, ssd, system
+from tests.network.packages import component, content, package, system
 from tests.network.packages import model as model
+from tests.network.packages import ssd as any_ssd
 
 DUAL_MASS = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 FMUS = DUAL_MASS / "resources"
 
 SOURCE = model('output y Real unit="m"; output n Integer; output flag Boolean; parameter k Real unit="m" start="1"')
 SINK = model('input u Real unit="m" start="0"; input i Integer start="0"; input force Real unit="N" start="0"')
+
+
+def ssd(system: str, version: str = "2.0") -> str:
+    """A system structure that is valid even where nothing is connected."""
+    return any_ssd(system, version).replace("<ssd:Connections>\n</ssd:Connections>", "")
 
 
 def fmu(folder: Path, name: str, description: str, terminals: str = "") -> Path:

@@ -6,8 +6,20 @@ import ssptool
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.edit.errors import AmbiguousName, EditError
 from ssptool.network.connections import LEGAL, Owner
-from tests.edit.small_systems import FMUS, SINK, SOURCE, changed_lines, errors, fmu, model, nested, refused, snapshot
-from tests.network.packages import component, content, package, ssd, system
+from tests.edit.small_systems import (
+    FMUS,
+    SINK,
+    SOURCE,
+    changed_lines,
+    errors,
+    fmu,
+    model,
+    nested,
+    refused,
+    snapshot,
+    ssd,
+)
+from tests.network.packages import component, content, package, system
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from ssptool.documents.archive import Archive
 from ssptool.edit.errors import AmbiguousName, EditError, UnknownName
 from ssptool.edit.names import ConnectorPlace, Place, find, find_connector, find_element, find_system
-from tests.edit.small_systems import SINK, SOURCE, nested
-from tests.network.packages import component, content, package, ssd, system
+from tests.edit.small_systems import SINK, SOURCE, nested, ssd
+from tests.network.packages import component, content, package, system
 
 
 def root_of(folder: Path):
