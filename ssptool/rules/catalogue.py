@@ -79,6 +79,16 @@ class Rule:
         return " ".join(self.page.partition("\n\n")[0].split())
 
     @property
+    def rationale(self) -> str:
+        """Why it is demanded, and what else is to be known; empty if the title says all."""
+        return "\n\n".join(part for part in self.page.split("\n\n")[1:] if not part.startswith("Fix: "))
+
+    @property
+    def fix(self) -> str:
+        """How to mend a violation."""
+        return next((part[len("Fix: ") :] for part in self.page.split("\n\n") if part.startswith("Fix: ")), "")
+
+    @property
     def optional(self) -> bool:
         """Whether it rests on less than the words of the standard."""
         return self.basis in (SHOULD, DERIVED, POLICY)

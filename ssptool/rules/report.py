@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
@@ -21,7 +22,8 @@ class Report:
     """All diagnostics of a package in the order of files and lines.
 
     `subject` is the path that was checked, `files` the documents of it that were looked at, `excerpts` the source
-    line of each position that has one.
+    line of each position that has one. `withheld` are diagnostics that are not wanted, of rules that rest on the
+    words of the standard. `folder` is where the files stand on disk; None if they are in a zip.
     """
 
     subject: str
@@ -29,6 +31,8 @@ class Report:
     files: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     excerpts: Mapping[Position, Excerpt] = field(default_factory=lambda: MappingProxyType({}))
+    withheld: tuple[Diagnostic, ...] = ()
+    folder: str | None = None
 
     @property
     def errors(self) -> tuple[Diagnostic, ...]:
@@ -49,3 +53,12 @@ class Report:
 
     def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
         return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is severity)
+
+    def on_disk(self, file: str) -> str:
+        """The path of a file that other tools can open, with forward slashes: of the package if it is inside a zip."""
+        path = Path(self.subject) if self.folder is None else Path(self.folder, file)
+        return path.as_posix()
+
+    def line_on_disk(self, position: Position) -> int:
+        """The line in the file of `on_disk`; 0 if there is none."""
+        return 0 if self.folder is None else position.line

@@ -15,13 +15,12 @@ INTERNAL = "INTERNAL"
 class Run:
     """One pass over a package.
 
-    `strict` lets a rule that fails raise, as tests want it; else the failure becomes a finding of its own and the
-    other rules go on. Codes in `ignore` are not run.
+    `unguarded` lets a rule that fails raise, as tests want it; else the failure becomes a finding of its own and the
+    other rules go on.
     """
 
-    def __init__(self, *, strict: bool = False, ignore: Iterable[str] = ()) -> None:
-        self._strict = strict
-        self._ignored = frozenset(ignore)
+    def __init__(self, *, unguarded: bool = False) -> None:
+        self._unguarded = unguarded
         self._files: dict[str, File] = {}
         self._rules: dict[type, tuple[Rule, ...]] = {}
 
@@ -59,13 +58,13 @@ class Run:
 
     def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
         for rule in rules:
-            if rule.code in self._ignored or (version in VERSIONS and version not in rule.severity):
+            if version in VERSIONS and version not in rule.severity:
                 continue
             try:
                 for finding in rule.find(subject, *context):
                     yield self._stamped(rule, version, finding)
             except Exception as problem:
-                if self._strict:
+                if self._unguarded:
                     raise
                 yield _internal(rule, subject, problem)
 

@@ -1,6 +1,6 @@
 """Check a package: read it, apply the catalogue, report."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,10 +12,11 @@ from ssptool.rules.load import load
 from ssptool.rules.report import Report, Skipped
 from ssptool.rules.run import Run
 from ssptool.rules.subjects import Package, Unreadable
+from ssptool.rules.switches import EVERYTHING, Switches
 
 
 def check_path(
-    path: Path | str, variant: str | None = None, *, strict: bool = False, ignore: Iterable[str] = ()
+    path: Path | str, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
     """Check a zip, a folder or a lone SSD. No FMU binary is loaded.
 
@@ -25,10 +26,10 @@ def check_path(
         What to check.
     variant
         The only system structure to check; None: all at the root, and all that they refer to.
-    strict
+    switches
+        Which findings are shown.
+    unguarded
         Let a rule that fails raise, instead of reporting that under the code INTERNAL.
-    ignore
-        Codes of rules that are not applied.
 
     Raises
     ------
@@ -41,23 +42,35 @@ def check_path(
     try:
         archive = Archive.open(path)
     except InvalidDocument as problem:
-        run = Run(strict=strict, ignore=ignore)
-        return Report(str(path), _sorted(set(run.unreadable(Unreadable(problem.diagnostics)))))
+        found = set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
+        listed, withheld = switches.apply(_sorted(found))
+        return Report(str(path), listed, withheld=withheld)
     with archive:
-        return check(archive, variant, strict=strict, ignore=ignore)
+        return check(archive, variant, switches=switches, unguarded=unguarded)
 
 
-def check(archive: Archive, variant: str | None = None, *, strict: bool = False, ignore: Iterable[str] = ()) -> Report:
+def check(
+    archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
+) -> Report:
     """Check an archive that is open; see `check_path`."""
     package = load(archive, variant)
-    diagnostics = _sorted(Run(strict=strict, ignore=ignore).package(package))
+    listed, withheld = switches.apply(_sorted(Run(unguarded=unguarded).package(package)))
     return Report(
         str(archive.path),
-        diagnostics,
+        listed,
         tuple(file.name for file in package.files),
         tuple(_skipped(package)),
-        MappingProxyType(_excerpts(package, diagnostics)),
+        MappingProxyType(_excerpts(package, listed)),
+        withheld,
+        _folder(archive.path),
     )
+
+
+def _folder(path: Path) -> str | None:
+    """Where the files of an archive stand on disk; None if they are in a zip."""
+    if path.is_dir():
+        return str(path)
+    return str(path.parent) if path.suffix.lower() == ".ssd" else None
 
 
 def _sorted(diagnostics: set[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -16,6 +16,7 @@ from ssptool.rules.renderers.text import render_text
 from ssptool.rules.report import Report, Skipped
 from ssptool.rules.runner import check_path
 from ssptool.rules.subjects import Structure
+from ssptool.rules.switches import Choice, Switches
 
 HERE = Path(__file__).parent
 TWO_OUTPUTS = HERE / "SSD-CONN-004" / "fail-two-outputs.ssd"
@@ -47,7 +48,7 @@ def test_a_rule_that_fails_is_reported_and_takes_no_other_along(failing_rule: st
 
 def test_a_rule_that_fails_raises_if_asked_to(failing_rule: str, package: Callable[[Path], Path]):
     with pytest.raises(ZeroDivisionError):
-        check_path(package(TWO_OUTPUTS), strict=True)
+        check_path(package(TWO_OUTPUTS), unguarded=True)
 
 
 def test_a_code_is_given_once():
@@ -55,24 +56,25 @@ def test_a_code_is_given_once():
         rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="nowhere")(RULES["SSD-CONN-004"].find)
 
 
-def test_ignored_codes_are_not_applied(package: Callable[[Path], Path]):
-    assert check_path(package(TWO_OUTPUTS), strict=True, ignore=["SSD-CONN-004"]).ok
+def test_ignored_codes_are_not_listed(package: Callable[[Path], Path]):
+    switches = Switches((Choice(ignore=("SSD-CONN-004",)),))
+    assert check_path(package(TWO_OUTPUTS), switches=switches, unguarded=True).ok
 
 
 @pytest.mark.parametrize(("name", "severity"), [("fail-empty", ERROR), ("fail-empty-1.0", WARNING)])
 def test_the_severity_may_depend_on_the_version(name: str, severity: Severity, package: Callable[[Path], Path]):
-    report = check_path(package(HERE / "SSD-COMP-002" / f"{name}.ssd"), strict=True)
+    report = check_path(package(HERE / "SSD-COMP-002" / f"{name}.ssd"), unguarded=True)
     assert [one.severity for one in report.diagnostics if one.code == "SSD-COMP-002"] == [severity]
 
 
 def test_a_parameter_meant_for_an_element_is_an_error(package: Callable[[Path], Path]):
-    misspelt = check_path(package(HERE / "SSD-PAR-023" / "fail-misspelt.ssd"), strict=True)
+    misspelt = check_path(package(HERE / "SSD-PAR-023" / "fail-misspelt.ssd"), unguarded=True)
     assert [one.severity for one in misspelt.diagnostics if one.code == "SSD-PAR-023"] == [ERROR]
     assert "'steps'" in misspelt.errors[0].advice
 
 
 def test_a_parameter_meant_for_nothing_here_is_an_information(package: Callable[[Path], Path]):
-    stray = check_path(package(HERE / "SSD-PAR-023" / "fail-matches-nothing.ssd"), strict=True)
+    stray = check_path(package(HERE / "SSD-PAR-023" / "fail-matches-nothing.ssd"), unguarded=True)
     assert [one.severity for one in stray.diagnostics if one.code == "SSD-PAR-023"] == [INFO]
 
 

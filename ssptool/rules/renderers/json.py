@@ -25,6 +25,7 @@ def render_json(report: Report) -> str:
         "files": list(report.files),
         "skipped": [{"file": skipped.file, "reason": skipped.reason} for skipped in report.skipped],
         "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
+        "withheld": [_diagnostic(diagnostic) for diagnostic in report.withheld],
     }
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
 

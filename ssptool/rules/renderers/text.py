@@ -34,7 +34,9 @@ def render_text(report: Report, *, colour: bool | None = None) -> str:
             console.print(_diagnostic(diagnostic, report.excerpts.get(diagnostic.position)))
         for skipped in report.skipped:
             console.print(Text.assemble(("skipped", "dim"), f" {skipped.file}: {skipped.reason}"))
-        console.print(_summary(report))
+        if report.withheld:
+            console.print(Text.assemble(("ignored", "bold yellow"), f" {_withheld(report)}"))
+        console.print(Text(summary(report), _style(report)))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
@@ -68,16 +70,31 @@ def _excerpt(excerpt: Excerpt, line: int, style: str) -> Text:
     )
 
 
-def _summary(report: Report) -> Text:
+def summary(report: Report) -> str:
+    """How much was found, and where."""
     where = _files(report)
+    ignored = f" ({len(report.withheld)} more ignored)" if report.withheld else ""
     if not report.diagnostics:
-        return Text(f"no findings in {where}", "green")
+        return f"no findings in {where}{ignored}"
     counts = [
         _count(len(report.errors), "error"),
         _count(len(report.warnings), "warning"),
         _count(len(report.infos), "info"),
     ]
-    return Text(f"{', '.join(filter(None, counts))} in {where}", "bold" if report.ok else "bold red")
+    return f"{', '.join(filter(None, counts))} in {where}{ignored}"
+
+
+def _style(report: Report) -> str:
+    if not report.diagnostics:
+        return "green"
+    return "bold" if report.ok else "bold red"
+
+
+def _withheld(report: Report) -> str:
+    """The findings that are not wanted, although they are against the words of the standard."""
+    counts = Counter(diagnostic.code for diagnostic in report.withheld)
+    listed = ", ".join(f"{code} ({number})" for code, number in sorted(counts.items()))
+    return f"although the standard says so: {listed}"
 
 
 def _files(report: Report) -> str:

@@ -1,0 +1,96 @@
+"""Which findings are shown: rules selected and ignored by code, warnings raised to errors."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.rules.catalogue import RULES, near
+from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
+
+
+class UnknownRule(LookupError):
+    """A code, or the beginning of one, that no rule has."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.advice = near(code, RULES) or "`ssptool rule --all` lists the rules"
+        super().__init__(f"no rule has the code {code!r} or one that starts with it; {self.advice}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Shown(StrEnum):
+    """What happens to what a rule finds."""
+
+    LISTED = "listed"
+    WITHHELD = "not listed, but counted: the rule rests on the words of the standard"
+    DROPPED = "switched off"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one place, a file or a command line, says. `select` and `ignore` are codes or beginnings of codes.
+
+    Of two that match a code the longer counts, and of equal ones `ignore`; with a selection everything else is off.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    strict: bool | None = None
+
+    def __post_init__(self) -> None:
+        for prefix in (*self.select, *self.ignore):
+            if not prefix or not any(code.startswith(prefix) for code in RULES):
+                raise UnknownRule(prefix)
+
+    def wants(self, code: str) -> bool | None:
+        """Whether the findings of a rule are wanted; None if nothing is said about it."""
+        selected, ignored = _longest(self.select, code), _longest(self.ignore, code)
+        if selected or ignored:
+            return selected > ignored
+        return False if self.select else None
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """What all places say, the strongest first: the command line, then a settings file."""
+
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def strict(self) -> bool:
+        return next((choice.strict for choice in self.choices if choice.strict is not None), False)
+
+    def shown(self, code: str) -> Shown:
+        """Rules on the words of the standard are never lost silently; findings that no rule has are always listed."""
+        rule = RULES.get(code)
+        wanted = next((wants for choice in self.choices if (wants := choice.wants(code)) is not None), True)
+        if wanted or rule is None:
+            return Shown.LISTED
+        return Shown.DROPPED if rule.optional else Shown.WITHHELD
+
+    def apply(self, diagnostics: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+        """Those that are listed, raised to errors if that is wanted, and those that are withheld."""
+        listed, withheld = [], []
+        for diagnostic in diagnostics:
+            match self.shown(diagnostic.code):
+                case Shown.LISTED:
+                    listed.append(_raised(diagnostic) if self.strict else diagnostic)
+                case Shown.WITHHELD:
+                    withheld.append(diagnostic)
+                case Shown.DROPPED:
+                    pass
+        return tuple(listed), tuple(withheld)
+
+
+EVERYTHING = Switches()
+
+
+def _longest(prefixes: tuple[str, ...], code: str) -> int:
+    return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
+
+
+def _raised(diagnostic: Diagnostic) -> Diagnostic:
+    return replace(diagnostic, severity=Severity.ERROR) if diagnostic.severity is Severity.WARNING else diagnostic

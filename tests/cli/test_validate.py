@@ -1,0 +1,86 @@
+"""`ssptool validate` and `ssptool rule` as a user meets them."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from lxml import etree
+
+from ssptool.cli.main import main
+
+EMPTY_ELEMENT = """<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription version="2.0" name="Warned"
+    xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
+    xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon">
+  <ssd:System name="S">
+    <ssd:Connectors>
+      <ssd:Connector name="u" kind="input"><ssc:Real/></ssd:Connector>
+      <ssd:Connector name="y" kind="output"><ssc:Real/></ssd:Connector>
+    </ssd:Connectors>
+    <ssd:Connections>
+      <ssd:Connection startElement="" startConnector="u" endConnector="y"/>
+    </ssd:Connections>
+  </ssd:System>
+</ssd:SystemStructureDescription>
+"""
+
+
+@pytest.fixture
+def ssptool(monkeypatch, capsys, tmp_path):
+    """Run the command in an empty folder; gives (exit status, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        printed = capsys.readouterr()
+        return int(ending.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.fixture
+def warned(tmp_path) -> Path:
+    """A system with a warning of an optional rule."""
+    path = tmp_path / "warned.ssd"
+    path.write_text(EMPTY_ELEMENT)
+    return path
+
+
+@pytest.mark.parametrize("format", ["text", "json", "sarif", "junit", "github"])
+def test_reports_are_printed_or_written_in_any_format(format, ssptool, warned, tmp_path):
+    status, printed, _ = ssptool("validate", warned, "--format", format)
+    assert status == 0
+    again, said, _ = ssptool("validate", warned, "--format", format, "--output", "report")
+    assert (again, (tmp_path / "report").read_text()) == (0, printed)
+    assert "1 warning" in said
+    assert "report in report" in said
+    match format:
+        case "json" | "sarif":
+            json.loads(printed)
+        case "junit":
+            etree.fromstring(printed.encode())
+
+
+def test_strict_makes_warnings_fail(ssptool, warned):
+    assert ssptool("validate", warned, "--strict")[0] == 1
+
+
+def test_rules_are_switched_on_the_command_line_and_in_settings(ssptool, warned, tmp_path):
+    assert "SSD-CONN-013" not in ssptool("validate", warned, "--ignore", "SSD-CONN-013,SSD-GEO")[1]
+    assert "SSD-CONN-013" not in ssptool("validate", warned, "--select", "URI", "--select", "VER")[1]
+    (tmp_path / "ssptool.toml").write_text("strict = true\n")
+    assert ssptool("validate", warned)[0] == 1
+    assert ssptool("validate", warned, "--no-strict")[0] == 0
+
+
+def test_wrong_settings_and_codes_are_told_without_a_traceback(ssptool, warned, tmp_path):
+    status, _, told = ssptool("validate", warned, "--ignore", "SSD-CNNO-013")
+    assert status == 1
+    assert "SSD-CONN-013" in told
+    (tmp_path / "ssptool.toml").write_text("stricht = true\n")
+    status, _, told = ssptool("validate", warned)
+    assert status == 1
+    assert "ssptool.toml:1: there is no setting 'stricht'" in told
