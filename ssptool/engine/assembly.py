@@ -1,6 +1,7 @@
 """The FMUs of a plan, loaded, instantiated and registered with a kernel; released in the right order."""
 
 import contextlib
+import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from ssptool.engine.kernel.interface import FUNCTIONS, Call, Code, InstanceTable
 from ssptool.engine.plan import Plan, PlannedInstance
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
+from ssptool.fmu.description import InterfaceType
 
 _STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 _LAST_MESSAGES = 5
@@ -124,13 +126,14 @@ def assemble(
     """
     with ExitStack() as stack:
         kernel = create(len(plan.signals), native=native)
-        binaries: dict[str, Binary] = {}
+        binaries: dict[tuple[str, InterfaceType], Binary] = {}
         instances: list[FmuInstance] = []
         for planned in plan.instances:
-            if planned.source not in binaries:
+            key = (planned.source, planned.interface)
+            if key not in binaries:
                 path = archive.local_path(planned.source)
-                binaries[planned.source] = stack.enter_context(load(path, planned.description))
-            instances.append(_add(kernel, planned, binaries[planned.source], watch, len(instances)))
+                binaries[key] = stack.enter_context(load(path, planned.description, planned.interface))
+            instances.append(_add(kernel, planned, binaries[key], watch, len(instances)))
             stack.callback(instances[-1].free)
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
@@ -153,7 +156,7 @@ def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch 
         )
     table = InstanceTable(
         fmi_major=major,
-        functions={name: instance.functions[name] for name in FUNCTIONS[major]},
+        functions=_functions(planned, instance),
         component=instance.component,
         input_slots=planned.input_slots,
         input_references=planned.input_references,
@@ -168,8 +171,21 @@ def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch 
     return instance
 
 
+def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
+    """Those that a kernel wants. What model exchange does not have is never called; should it be, it refuses."""
+    wanted, present = FUNCTIONS[planned.description.fmi_major], instance.functions
+    if planned.interface is InterfaceType.CO_SIMULATION:
+        return {name: present[name] for name in wanted}
+    return {name: present.get(name, _REFUSAL) for name in wanted}
+
+
+_refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: _STATUS.index("error"))
+_REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
+
+
 def _asks_for_inputs(planned: PlannedInstance) -> bool:
-    return planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
+    simulated = planned.interface is InterfaceType.CO_SIMULATION
+    return simulated and planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
 
 
 def _connect(kernel: Kernel, plan: Plan) -> None:

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Sequence
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.masters.master import Participants
 from ssptool.engine.plan import Plan, PlannedGroup
+from ssptool.fmu.description import InterfaceType
+
+_KINDS = {InterfaceType.CO_SIMULATION: "co-simulation", InterfaceType.MODEL_EXCHANGE: "model exchange"}
 
 
 def call_sequence(plan: Plan) -> Iterator[str]:
     """Phases at the left margin, actions indented."""
     yield "load and instantiate"
     for one in plan.instances:
-        yield f"  {one.name}: {one.source} (FMI {one.description.fmi_version}, co-simulation)"
+        yield f"  {one.name}: {one.source} (FMI {one.description.fmi_version}, {_KINDS[one.interface]})"
     yield from _start_values(plan)
     yield f"enter initialization mode at t = {plan.interval.start:g} s"
     yield from _sweep(plan, plan.initialization)

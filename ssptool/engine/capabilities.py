@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ssptool.fmu.description import FmuDescription, Interface, Variability
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Variability
 from ssptool.network.network import Component
 
 FOLLOWS = "follows inputs that vary over a step"
@@ -23,12 +23,16 @@ class Capabilities:
         return not self.obstacles
 
 
-def capabilities(component: Component, wired: tuple[str, ...]) -> Capabilities:
-    """What the co-simulation interface of a component offers for its `wired` inputs."""
+def capabilities(
+    component: Component, wired: tuple[str, ...], kind: InterfaceType = InterfaceType.CO_SIMULATION
+) -> Capabilities:
+    """What an interface of a component offers for its `wired` inputs."""
     fmu = component.description
-    interface = fmu.co_simulation
+    interface = fmu.interface(kind)
     if interface is None:
-        return Capabilities(False, False, ("it has no co-simulation interface",))
+        return Capabilities(False, False, (f"it does not offer {kind}",))
+    if kind is InterfaceType.MODEL_EXCHANGE:
+        return Capabilities(interface.saves_state, interface.directional_derivatives, ())
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
     return Capabilities(interface.saves_state, interface.directional_derivatives, obstacles)
 

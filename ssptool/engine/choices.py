@@ -14,12 +14,15 @@ from ssptool.engine.masters.inputs import Extrapolate, Hold, Inputs, Interpolate
 from ssptool.engine.masters.iterated import Acceleration, Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import Master
-from ssptool.engine.settings import AccelerationName, InputName, MasterName, Settings
+from ssptool.engine.ode.integrated import Integrated
+from ssptool.engine.ode.method import Method
+from ssptool.engine.settings import AccelerationName, InputName, IntegratorName, MasterName, Settings
 from ssptool.engine.unsupported import UnsupportedByFmu, UnsupportedCombination
 from ssptool.network.network import Network
 
 DEFAULT_STEPS = 1000
 COUPLING_TOLERANCE = 1e-8
+INTEGRATION_TOLERANCE = 1e-6
 COUPLING_ITERATIONS = 30
 
 NAMED = 5
@@ -178,6 +181,38 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
     if isinstance(inputs, (Hold, Extrapolate)):
         return Jacobi(inputs), tuple(choices)
     raise AssertionError(f"{name} with {inputs.name}")
+
+
+def choose_integrator(
+    capabilities: Mapping[str, Capabilities], settings: Settings
+) -> tuple[Master, tuple[Choice, ...]]:
+    """How a system of model exchange is integrated.
+
+    Raises
+    ------
+    UnsupportedCombination
+        The settings are those of a master that couples steps.
+    ValueError
+        The tolerance is not a positive number below 1.
+    """
+    if settings.master is not MasterName.AUTO or settings.input is not InputName.AUTO or settings.acceleration:
+        raise UnsupportedCombination(
+            "master, input or acceleration with model exchange",
+            "one integrator solves all components together, so no steps are coupled",
+            "leave them out, or use --implementation cs",
+        )
+    tolerance = settings.tolerance if settings.tolerance is not None else INTEGRATION_TOLERANCE
+    if not 0 < tolerance < 1:
+        raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
+    lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
+    reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
+    master = Integrated(Method[settings.integrator.upper()], tolerance, not lacking)
+    return master, (
+        Choice("master", master.name, "components of model exchange are one ODE"),
+        Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
+        Choice("tolerance", f"{tolerance:g}", ASKED if settings.tolerance is not None else "default"),
+        Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),
+    )
 
 
 def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, str]:

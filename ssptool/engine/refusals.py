@@ -31,8 +31,8 @@ def _component(component: Component) -> Iterator[Unsupported]:
     fmu, subject = component.description, f"component {component.name}"
     if fmu.fmi_major not in (2, 3):
         yield Unsupported(subject, f"FMI {fmu.fmi_version} is not supported", "ask for an FMU of FMI 2.0 or 3.0")
-    elif fmu.co_simulation is None or component.implementation == "ModelExchange":
-        yield Unsupported(subject, "model exchange is not supported yet", "use an FMU with a co-simulation interface")
+    elif fmu.co_simulation is None and fmu.model_exchange is None:
+        yield Unsupported(subject, "scheduled execution is not supported", "use co-simulation or model exchange")
     for port in component.ports:
         yield from _port(component, port)
 

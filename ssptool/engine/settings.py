@@ -45,6 +45,23 @@ class InitName(StrEnum):
     HOMOTOPY = "homotopy"
 
 
+class ImplementationName(StrEnum):
+    """As what components are run: model exchange or co-simulation; `auto` does as the system says, and where it
+    says nothing takes co-simulation if the FMU offers it.
+    """
+
+    AUTO = "auto"
+    ME = "me"
+    CS = "cs"
+
+
+class IntegratorName(StrEnum):
+    """The formulas by which components of model exchange are integrated."""
+
+    BDF = "bdf"
+    ADAMS = "adams"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the user asked for; None and `auto` leave the choice to the plan.
@@ -55,7 +72,7 @@ class Settings:
     input_order
         Highest polynomial order of extrapolated and interpolated inputs, 1 or 2.
     tolerance
-        Relative tolerance of the iterated master.
+        Relative tolerance of the iterated master, and of the integrator of model exchange.
     log_loops
         File (.csv or .jsonl) for every iterate of every algebraic loop.
     """
@@ -70,6 +87,8 @@ class Settings:
     init: InitName = InitName.AUTO
     tolerance: float | None = None
     max_iterations: int | None = None
+    implementation: ImplementationName = ImplementationName.AUTO
+    integrator: IntegratorName = IntegratorName.BDF
     log_loops: Path | None = None
 
     def __post_init__(self) -> None:
@@ -89,4 +108,6 @@ _NAMES: dict[str, type[StrEnum]] = {
     "acceleration": AccelerationName,
     "input": InputName,
     "init": InitName,
+    "implementation": ImplementationName,
+    "integrator": IntegratorName,
 }

@@ -141,7 +141,8 @@ class FmuDescription:
     @property
     def state_derivatives(self) -> tuple[Variable, ...]:
         """In the order of the state vector, without aliases (FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8)."""
-        by_reference = {self.variables[name].reference: self.variables[name] for name in reversed(list(self.derivatives))}
+        variables = [self.variables[name] for name in reversed(list(self.derivatives))]
+        by_reference = {variable.reference: variable for variable in variables}
         return tuple(reversed(by_reference.values()))
 
 

@@ -140,7 +140,8 @@ class ContinuousModel:
             )
         again, terminate, nominals, states, defined = (c_bool() for _ in range(5))
         time = c_double()
-        self._do("UpdateDiscreteStates", *map(byref, (again, terminate, nominals, states, defined, time)))
+        flags = [byref(flag) for flag in (again, terminate, nominals, states, defined)]
+        self._do("UpdateDiscreteStates", *flags, byref(time))
         return DiscreteUpdate(
             again.value, terminate.value, nominals.value, states.value, time.value if defined else math.inf
         )

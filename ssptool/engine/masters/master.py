@@ -57,6 +57,8 @@ class Coupled:
         Run a sweep at a time; solve its loops with the full chain where the kernel's iteration does not.
     explain
         A failed kernel operation, at a time, in words.
+    integration
+        Of components that only give derivatives, all together; None where every one does its own steps.
     stepwise
         Every operation is to be asked for one by one, since something in them is watched.
     """
@@ -69,6 +71,7 @@ class Coupled:
     groups: tuple[Instances, ...]
     evaluate: Callable[[int, float], Failure | None]
     explain: Callable[[Outcome, float], Failure]
+    integration: "Stepper | None" = None
     stepwise: bool = False
 
     def time(self, point: int) -> float:

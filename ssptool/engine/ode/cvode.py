@@ -10,12 +10,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
 from fmpy.sundials import libraries
 from numpy.typing import NDArray
+
+from ssptool.engine.ode.method import Method
 
 Floats = NDArray[np.float64]
 
@@ -25,13 +26,6 @@ Indicators = Callable[[float, int, int], bool]
 """g: (t, address of x, address to write g to) → the same."""
 Matrix = Callable[[float, int, Floats], bool]
 """df/dx: (t, address of x, (n, n) to fill, column by column in memory) → the same."""
-
-
-class Method(IntEnum):
-    """The families of multistep formulas; the numbers are CVODE's."""
-
-    ADAMS = 1
-    BDF = 2
 
 
 _ONE_STEP = 2

@@ -1,0 +1,100 @@
+"""As what each component is run: SSP's `implementation`, what the FMU offers, and what the user asked for."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ssptool.engine.choices import ASKED, NAMED, Choice
+from ssptool.engine.settings import ImplementationName, Settings
+from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
+from ssptool.fmu.description import InterfaceType
+from ssptool.network.network import Component, Network
+
+EXCHANGE, SIMULATION = InterfaceType.MODEL_EXCHANGE, InterfaceType.CO_SIMULATION
+_ASKED_FOR = {ImplementationName.ME: EXCHANGE, ImplementationName.CS: SIMULATION}
+_WORDS = {EXCHANGE: "model exchange", SIMULATION: "co-simulation"}
+
+
+@dataclass(frozen=True, slots=True)
+class Implementations:
+    """By component; `integrated`: all of them are model exchange, to be integrated as one ODE."""
+
+    of: Mapping[str, InterfaceType]
+    choice: Choice
+    notes: tuple[str, ...]
+
+    @property
+    def integrated(self) -> bool:
+        return EXCHANGE in self.of.values()
+
+
+def choose_implementations(network: Network, settings: Settings) -> Implementations:
+    """What `--implementation` asks for; else what the SSD states; else co-simulation where the FMU offers it.
+
+    Raises
+    ------
+    UnsupportedByFmu
+        An FMU does not offer what was asked for.
+    Unsupported
+        Components of both kinds are side by side.
+    """
+    components = network.components.values()
+    asked = settings.implementation is not ImplementationName.AUTO
+    of = {
+        one.name: _demanded(one, _ASKED_FOR[settings.implementation]) if asked else _stated(one) for one in components
+    }
+    _must_be_alike(of)
+    choice = Choice("implementation", _value(of), ASKED if asked else _reason(components))
+    return Implementations(of, choice, tuple(_notes(network, of)))
+
+
+def _demanded(component: Component, kind: InterfaceType) -> InterfaceType:
+    if component.description.interface(kind) is None:
+        other = SIMULATION if kind is EXCHANGE else EXCHANGE
+        raise UnsupportedByFmu(component.name, f"offers {_WORDS[kind]}", f"implementation {kind}", _WORDS[other])
+    return kind
+
+
+def _stated(component: Component) -> InterfaceType:
+    if component.implementation in (EXCHANGE, SIMULATION):
+        return _demanded(component, InterfaceType(component.implementation))
+    if component.implementation == "ScheduledExecution":
+        raise Unsupported(
+            f"component {component.name}", "scheduled execution is not supported", "use co-simulation or model exchange"
+        )
+    if component.description.co_simulation is None:
+        return EXCHANGE
+    return SIMULATION
+
+
+def _must_be_alike(of: Mapping[str, InterfaceType]) -> None:
+    exchange = [name for name, kind in of.items() if kind is EXCHANGE]
+    simulation = [name for name, kind in of.items() if kind is SIMULATION]
+    if exchange and simulation:
+        raise Unsupported(
+            f"components {_listed(exchange)} and {_listed(simulation)}",
+            "the first run as model exchange, the others as co-simulation, and both side by side is not supported yet",
+            "use one kind for all (--implementation me or cs), if the FMUs offer it",
+        )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+
+
+def _value(of: Mapping[str, InterfaceType]) -> str:
+    return _WORDS[EXCHANGE if EXCHANGE in of.values() else SIMULATION]
+
+
+def _reason(components: Iterable[Component]) -> str:
+    stated = {one.implementation for one in components} & set(map(str, InterfaceType))
+    if stated:
+        return "stated in the system"
+    if any(one.description.co_simulation is None for one in components):
+        return "all that the FMUs offer"
+    return "offered by all FMUs"
+
+
+def _notes(network: Network, of: Mapping[str, InterfaceType]) -> Iterable[str]:
+    able = all(one.description.model_exchange is not None for one in network.components.values())
+    if able and SIMULATION in of.values():
+        yield "all components offer model exchange: they can be integrated as one ODE (--implementation me)"

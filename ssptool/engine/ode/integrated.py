@@ -1,0 +1,47 @@
+"""The master of a system that is integrated as one ODE."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ssptool.engine.masters.master import Coupled, Participants, Stepper
+from ssptool.engine.ode.method import Method
+
+
+@dataclass(frozen=True, slots=True)
+class Integrated:
+    """CVODE integrates all components together; communication points are where it is looked at.
+
+    Attributes
+    ----------
+    rtol
+        Relative tolerance of every state; the absolute one is this times its nominal value.
+    directional
+        The Jacobian comes from the components' directional derivatives, else from finite differences.
+    """
+
+    method: Method = Method.BDF
+    rtol: float = 1e-6
+    directional: bool = False
+
+    @property
+    def name(self) -> str:
+        return "integrated"
+
+    @property
+    def chooses_steps(self) -> bool:
+        return True
+
+    def start(self, system: Coupled) -> Stepper:
+        if system.integration is None:
+            raise ValueError("the components of this system are not those of model exchange")
+        return system.integration
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        names = ", ".join(map(str, groups))
+        return (
+            f"CVODE ({self.method.name}, relative tolerance {self.rtol:g}) integrates the states of {names}; for x':",
+            "  set time and states; evaluate; get derivatives",
+            "after each of its steps: tell the components; at a root, a time event, or where one asks for it:",
+            "  event mode; new discrete states and evaluate until all stay; continuous-time mode; restart",
+            "at the communication point: interpolate the states; evaluate",
+        )

@@ -1,0 +1,146 @@
+"""df/dx of an ODE: from the directional derivatives of its components, or from differences of f.
+
+CVODE's own differences are not used: their increments shrink with the step size, far below the accuracy to which
+algebraic loops are solved, and with a Jacobian that is noise Newton's method stops where nothing is solved.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.loops.jacobian import colours
+from ssptool.engine.ode.structure import Part, Pattern, Structure, structure
+from ssptool.engine.ode.system import OdeSystem
+from ssptool.engine.plan import Plan
+from ssptool.fmu.binary import FmiError
+from ssptool.fmu.exchange import ContinuousModel
+from ssptool.network.dependencies import Stage
+
+EXACT_STEP = 1.5e-8
+"""√ε: balances truncation and rounding of a one-sided difference."""
+
+LOOP_STEP = 1e-6
+"""The same where f is accurate to 1e-12 only, because loops in it are solved to that."""
+
+
+class Jacobian(Protocol):
+    """A way to get df/dx."""
+
+    @property
+    def name(self) -> str: ...
+
+    def __call__(self, t: float, x: int, matrix: Floats) -> bool:
+        """Fill (n, n) at (t, x), the latter by address; False where that cannot be done."""
+        ...
+
+
+class Differences:
+    """One-sided differences of f, one evaluation per colour of its pattern (n, n; None: full).
+
+    `relative_step` is that of the larger of a state and its nominal value (n,).
+    """
+
+    name = "finite differences"
+
+    def __init__(self, system: OdeSystem, nominal: Floats, pattern: Pattern | None, relative_step: float) -> None:
+        self._system, self._nominal, self._step = system, nominal, relative_step
+        self._pattern = np.ones((system.size, system.size), dtype=bool) if pattern is None else pattern
+        self._colours = colours(self._pattern)
+        self._moved, self._value, self._changed = (np.empty(system.size) for _ in range(3))
+
+    def __call__(self, t: float, x: int, matrix: Floats) -> bool:
+        point = self._system.vector(x)
+        if not self._system.slopes(t, x, self._value.ctypes.data):
+            return False
+        steps = self._step * np.maximum(np.abs(point), self._nominal)
+        matrix[:] = 0.0
+        for columns in self._colours:
+            self._moved[:] = point
+            self._moved[columns] += steps[columns]
+            if not self._system.slopes(t, self._moved.ctypes.data, self._changed.ctypes.data):
+                return False
+            change = self._changed - self._value
+            for column in columns:
+                rows = self._pattern[:, column]
+                # What was really added, after rounding, not what was meant to be.
+                matrix[rows, column] = change[rows] / (self._moved[column] - point[column])
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Seeded:
+    """A part with one seed (l,) per colour of its columns."""
+
+    model: ContinuousModel
+    part: Part
+    seeds: tuple[tuple[list[int], Floats], ...]
+    sensitivity: Floats
+
+
+class Directional:
+    """From what each component says of itself: with x' = A x + B u, y = C x + D u and u = W y
+
+        df/dx = A + B (1 − W D)⁻¹ W C,
+
+    which is exact with algebraic loops too.
+    """
+
+    name = "directional derivatives"
+
+    def __init__(self, system: OdeSystem, structure: Structure) -> None:
+        self._system, self._structure = system, structure
+        self._parts = tuple(
+            _Seeded(model, part, tuple(_seeds(part.pattern)), np.empty(part.unknowns.size))
+            for model, part in zip(system.models, structure.parts, strict=True)
+        )
+        self._whole = np.zeros(structure.shape)
+
+    def __call__(self, t: float, x: int, matrix: Floats) -> bool:
+        if not self._system.reach(t, x):
+            return False
+        try:
+            for seeded in self._parts:
+                self._fill(seeded)
+        except FmiError as error:
+            return self._system.avoid(error, t)
+        n, whole, wires = self._structure.states, self._whole, self._structure.wires
+        matrix[:] = whole[:n, :n]
+        if wires.size:
+            try:
+                inputs = np.linalg.solve(np.eye(len(wires)) - wires @ whole[n:, n:], wires @ whole[n:, :n])
+            except np.linalg.LinAlgError:
+                return False
+            matrix += whole[:n, n:] @ inputs
+        return bool(np.isfinite(matrix).all())
+
+    def _fill(self, seeded: _Seeded) -> None:
+        part, sensitivity = seeded.part, seeded.sensitivity
+        unknowns = (part.unknowns.ctypes.data, part.unknowns.size)
+        knowns = (part.knowns.ctypes.data, part.knowns.size)
+        for columns, seed in seeded.seeds if part.unknowns.size else ():
+            seeded.model.directional_derivative(unknowns, knowns, seed.ctypes.data, sensitivity.ctypes.data)
+            for column in columns:
+                rows = part.pattern[:, column]
+                self._whole[part.rows[rows], part.columns[column]] = sensitivity[rows]
+
+
+def make_jacobian(system: OdeSystem, plan: Plan, nominal: Floats, *, directional: bool) -> Jacobian:
+    """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call."""
+    whole = structure(plan)
+    # Of array states only the components know the number; then nothing is known of the single ones.
+    scalar = whole.states == system.size
+    if directional and scalar:
+        return Directional(system, whole)
+    step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
+    return Differences(system, nominal, whole.pattern() if scalar else None, step)
+
+
+def _seeds(pattern: Pattern) -> list[tuple[list[int], Floats]]:
+    seeds = []
+    for columns in colours(pattern):
+        seed = np.zeros(pattern.shape[1])
+        seed[columns] = 1.0
+        seeds.append((columns, seed))
+    return seeds

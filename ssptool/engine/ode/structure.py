@@ -1,0 +1,124 @@
+"""Where states, inputs and outputs of components stand in the whole, and which depends on which."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.plan import Plan, PlannedInstance
+from ssptool.fmu.description import Variable
+
+References = NDArray[np.uint32]
+Pattern = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The share of one component.
+
+    Attributes
+    ----------
+    unknowns : (k,)
+        Value references of its state derivatives, then of its outputs that are wired to other components.
+    knowns : (l,)
+        Of its states, then of its inputs that are wired to other components.
+    rows : (k,), columns : (l,)
+        Where these stand in [x', y] and [x, u] of the whole.
+    pattern : (k, l)
+        Which unknown depends on which known, by what the FMU declares; nothing declared means on all.
+    """
+
+    unknowns: References
+    knowns: References
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """x' = A x + B u, y = C x + D u, u = W y + constants, by its sizes.
+
+    Attributes
+    ----------
+    states
+        Number of scalar states that are declared, all components together.
+    parts
+        One per component.
+    wires : (m, p)
+        W, the factors of the wires between components.
+    """
+
+    states: int
+    parts: tuple[Part, ...]
+    wires: Floats
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the matrix of A, B, C and D."""
+        inputs, outputs = self.wires.shape
+        return self.states + outputs, self.states + inputs
+
+    def pattern(self) -> Pattern:
+        """(n, n): which state derivative depends on which state, directly or along wires."""
+        n = self.states
+        whole = np.zeros(self.shape, dtype=bool)
+        for part in self.parts:
+            whole[np.ix_(part.rows, part.columns)] = part.pattern
+        wired = self.wires != 0
+        reached = wired @ whole[n:, :n]
+        once = wired @ whole[n:, n:]
+        while True:
+            further = reached | (once @ reached)
+            if np.array_equal(further, reached):
+                return np.asarray(whole[:n, :n] | (whole[:n, n:] @ reached))
+            reached = further
+
+
+def structure(plan: Plan) -> Structure:
+    """That of the components of model exchange of a plan, in the order of its instances."""
+    owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in plan.instances))
+    wires = [wire for wire in plan.wires if wire.source in owned and wire.destination in owned]
+    inputs = {wire.destination: number for number, wire in enumerate(wires)}
+    outputs = {slot: number for number, slot in enumerate(dict.fromkeys(wire.source for wire in wires))}
+    states = sum(len(one.description.state_derivatives) for one in plan.instances)
+    factors = np.zeros((len(inputs), len(outputs)))
+    for wire in wires:
+        factors[inputs[wire.destination], outputs[wire.source]] = wire.conversion.factor
+    return Structure(states, tuple(_parts(plan, states, inputs, outputs)), factors)
+
+
+def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, int]) -> Iterator[Part]:
+    first = 0
+    for one in plan.instances:
+        variables, slopes = one.description.variables, one.description.state_derivatives
+        own = range(first, first + len(slopes))
+        first += len(slopes)
+        leaving = [i for i, slot in enumerate(one.output_slots) if slot in outputs]
+        arriving = [i for i, slot in enumerate(one.input_slots) if slot in inputs]
+        unknowns = [*slopes, *(variables[one.outputs[i].variable] for i in leaving)]
+        knowns = [
+            *(variables[slope.derivative_of or ""] for slope in slopes),
+            *(variables[one.inputs[i].variable] for i in arriving),
+        ]
+        yield Part(
+            np.array([variable.reference for variable in unknowns], dtype=np.uint32),
+            np.array([variable.reference for variable in knowns], dtype=np.uint32),
+            np.array([*own, *(states + outputs[one.output_slots[i]] for i in leaving)], dtype=np.intp),
+            np.array([*own, *(states + inputs[one.input_slots[i]] for i in arriving)], dtype=np.intp),
+            _pattern(one, unknowns, knowns),
+        )
+
+
+def _pattern(one: PlannedInstance, unknowns: list[Variable], knowns: list[Variable]) -> Pattern:
+    declared = {**one.description.outputs, **one.description.derivatives}
+    pattern = np.ones((len(unknowns), len(knowns)), dtype=bool)
+    for row, unknown in enumerate(unknowns):
+        needed = declared.get(unknown.name)
+        if needed is not None:
+            # An output that is itself a state need not declare that.
+            pattern[row] = [known.name in needed or known.reference == unknown.reference for known in knowns]
+    return pattern

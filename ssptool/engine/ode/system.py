@@ -1,0 +1,187 @@
+"""The components of model exchange as one right-hand side x' = f(t, x), with event indicators g(t, x)."""
+
+from collections.abc import Callable
+from ctypes import c_double, memset
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from ssptool.engine.assembly import Assembly
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Code, Floats
+from ssptool.engine.ode.stopped import Stopped
+from ssptool.fmu.binary import FmiError
+from ssptool.fmu.exchange import DISCARD, ContinuousModel
+
+_DOUBLE = 8  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What brought about an event."""
+
+    component: str
+    what: str
+
+    def __str__(self) -> str:
+        return f"{self.what} of {self.component}"
+
+
+class OdeSystem:
+    """Sweeps the components in the order of their continuous dependencies; loops are solved in passing, each from
+    its last solution.
+
+    The state vector is that of all components, one after the other. A system without states gets one that is
+    constant, because the integrator needs one to follow indicators and time.
+
+    Attributes
+    ----------
+    size, indicators
+        Lengths of x and g.
+    causes
+        What the elements of g are, numbered from 0 in each component.
+    width
+        Of a row of the trace.
+    setback
+        Why f or g could last not be evaluated, at a point that the integrator can avoid.
+    """
+
+    def __init__(
+        self, assembly: Assembly, sweep: int, group: int, evaluate: Callable[[int, float], Failure | None]
+    ) -> None:
+        self.models = tuple(
+            ContinuousModel(instance, planned.description)
+            for instance, planned in zip(assembly.instances, assembly.plan.instances, strict=True)
+        )
+        self.kernel = assembly.kernel
+        self._assembly, self._sweep, self._group, self._evaluate = assembly, sweep, group, evaluate
+        self.width = 1 + len(assembly.plan.recorded)
+        self._recorded = np.array(assembly.plan.recorded, dtype=np.intp)
+        states = [model.states for model in self.models]
+        indicators = [model.indicators for model in self.models]
+        self.size, self.indicators = sum(states) or 1, sum(indicators)
+        self._stateless = not any(states)
+        # Byte offsets of each component's part of x and g; those without states need the time all the same.
+        self._parts = tuple(zip(self.models, _offsets(states), strict=True))
+        self._slopes = tuple((model, offset) for model, offset in self._parts if model.states)
+        self._signs = tuple(
+            (model, offset) for model, offset in zip(self.models, _offsets(indicators), strict=True) if model.indicators
+        )
+        self.causes = tuple(
+            Cause(model.name, f"event indicator {i}") for model in self.models for i in range(model.indicators)
+        )
+        self.setback: Failure | None = None
+
+    # -- what the integrator calls -------------------------------------------------------------------------
+
+    def slopes(self, t: float, x: int, place: int) -> bool:
+        """f: write x' at (t, x); both vectors by address."""
+        try:
+            if not self._move(t, x):
+                return False
+            for model, offset in self._slopes:
+                model.slopes(place + offset)
+        except FmiError as error:
+            return self.avoid(error, t)
+        if self._stateless:
+            memset(place, 0, _DOUBLE)
+        return True
+
+    def signs(self, t: float, x: int, place: int) -> bool:
+        """g: write the event indicators at (t, x)."""
+        try:
+            if not self._move(t, x):
+                return False
+            for model, offset in self._signs:
+                model.event_indicators(place + offset)
+        except FmiError as error:
+            return self.avoid(error, t)
+        return True
+
+    def reach(self, t: float, x: int) -> bool:
+        """Be at (t, x); False where that cannot be."""
+        try:
+            return self._move(t, x)
+        except FmiError as error:
+            return self.avoid(error, t)
+
+    def vector(self, address: int) -> Floats:
+        """A view of a state vector."""
+        return np.ctypeslib.as_array((c_double * self.size).from_address(address))
+
+    # -- what the driver calls -------------------------------------------------------------------------------
+
+    def place(self, t: float, x: Floats) -> None:
+        """Be at (t, x): everything set, all outputs consistent.
+
+        Raises
+        ------
+        Stopped
+            The system cannot be evaluated there.
+        """
+        if not self.reach(t, x.ctypes.data):
+            raise self.stopped()
+
+    def settle(self, t: float) -> None:
+        """Make inputs and outputs consistent where the components are. Raises `Stopped`."""
+        if not self._evaluated(t):
+            raise self.stopped()
+
+    def row(self, t: float) -> Floats:
+        """Time and recorded signals, as they are."""
+        self.kernel.exchange(self._group)
+        self.kernel.accept(t)
+        return np.concatenate(((t,), self.kernel.values[self._recorded]))
+
+    def read_states(self, x: Floats) -> None:
+        """Fill x from the components."""
+        for model, offset in self._parts:
+            model.present_states(x.ctypes.data + offset)
+
+    def read_nominals(self, nominal: Floats) -> None:
+        """Fill (n,) with the usual sizes of the states."""
+        nominal[:] = 1.0
+        for model, offset in self._parts:
+            model.nominals(nominal.ctypes.data + offset)
+        nominal[:] = np.abs(nominal)
+        nominal[~(np.isfinite(nominal) & (nominal > 0))] = 1.0
+
+    def stopped(self) -> Stopped:
+        """After a point that cannot be avoided."""
+        if self.setback is None:
+            raise AssertionError("nothing went wrong")
+        return Stopped(self.setback)
+
+    def refused(self, error: FmiError, t: float) -> Stopped:
+        return Stopped(self._assembly.refused(error, t))
+
+    # -------------------------------------------------------------------------------------------------------
+
+    def _move(self, t: float, x: int) -> bool:
+        for model, offset in self._parts:
+            model.move(t, x + offset)
+        return self._evaluated(t)
+
+    def _evaluated(self, t: float) -> bool:
+        outcome = self.kernel.evaluate(self._sweep)
+        if outcome.ok:
+            return True
+        if outcome.code is Code.LOOP:
+            self.setback = self._evaluate(self._sweep, t)
+            return self.setback is None
+        self.setback = self._assembly.explain(outcome, t)
+        if outcome.code is Code.FMI and outcome.fmi_status != DISCARD:
+            raise Stopped(self.setback)
+        return False
+
+    def avoid(self, error: FmiError, t: float) -> bool:
+        """A point that an FMU discards is one for the integrator to stay away from; other refusals end the run."""
+        self.setback = self._assembly.refused(error, t)
+        if error.status != DISCARD:
+            raise Stopped(self.setback) from None
+        return False
+
+
+def _offsets(sizes: list[int]) -> list[int]:
+    return [_DOUBLE * offset for offset in accumulate(sizes, initial=0)][:-1]
