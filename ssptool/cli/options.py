@@ -43,6 +43,10 @@ InputOrder = Annotated[
     typer.Option("--input-order", min=1, max=2, help="Order of extrapolated and interpolated inputs: 1 or 2."),
 ]
 Init = Annotated[InitName, typer.Option("--init", help="How algebraic loops are solved at the start.")]
+LogLoops = Annotated[
+    Path | None,
+    typer.Option("--log-loops", metavar="FILE", help="Every iterate of every algebraic loop, as .csv or .jsonl."),
+]
 Tolerance = Annotated[
     float | None, typer.Option("--tolerance", metavar="RTOL", help="Relative tolerance of the iterated master.")
 ]

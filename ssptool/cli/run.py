@@ -12,6 +12,7 @@ from ssptool.cli.options import (
     Init,
     Input,
     InputOrder,
+    LogLoops,
     Master,
     Overrides,
     ParameterFiles,
@@ -68,6 +69,7 @@ def run_command(
         int | None,
         typer.Option("--memory-limit", metavar="MIB", help="End the run when it needs more memory than this."),
     ] = None,
+    log_loops: LogLoops = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the results (PNG, SVG or PDF).")
     ] = None,
@@ -76,7 +78,18 @@ def run_command(
 
     Everything that is not asked for is chosen from what the FMUs can do; the summary names the choices.
     """
-    settings = Settings(start_time, stop_time, step_size, master, acceleration, input, input_order, init, tolerance)
+    settings = Settings(
+        start_time=start_time,
+        stop_time=stop_time,
+        step_size=step_size,
+        master=master,
+        acceleration=acceleration,
+        input=input,
+        input_order=input_order,
+        init=init,
+        tolerance=tolerance,
+        log_loops=log_loops,
+    )
     if plot is not None:
         ssptool.check_plot_name(plot)
     limits = Limits(timeout, step_timeout, None if memory_limit is None else memory_limit << 20)

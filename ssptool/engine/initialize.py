@@ -85,6 +85,7 @@ class _Initialization:
         self.kernel = assembly.kernel
         self.reports: list[LoopReport] = []
         self.sweep_loops: dict[int, RunningLoop] = {}
+        self.second_guesses: dict[int, float] = {}
 
     def pass_through(self) -> None:
         self._enter()
@@ -115,6 +116,11 @@ class _Initialization:
             found = instance.get(names)
             values[slots] = [found[name] for name in names]
         values[~np.isfinite(values)] = 0.0
+        # An output may start from where its component cannot be; what it feeds starts from where that can be.
+        for wire in self.plan.wires:
+            if wire.source in torn and wire.conversion.factor:
+                back = (values[wire.destination] - wire.conversion.offset) / wire.conversion.factor
+                self.second_guesses[wire.source] = float(back)
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
             values[slot] = value
 
@@ -136,7 +142,7 @@ class _Initialization:
         self.sweep_loops[number] = loop.for_sweeps(solution.x)
 
     def _solve(self, loop: RunningLoop, how: InitName) -> Solution:
-        report = loop.solve(how, self.plan.interval.start)
+        report = loop.solve(how, self.plan.interval.start, self.second_guesses)
         self.reports.append(report)
         if not report.ok:
             raise _Stopped(report.failure())

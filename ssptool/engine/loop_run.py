@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -111,15 +112,17 @@ class RunningLoop:
             self._rejected = outcome
         return outcome.ok
 
-    def solve(self, how: InitName, time: float) -> LoopReport:
-        """From the present values. Afterwards the components are at the solution, if there is one.
+    def solve(self, how: InitName, time: float, second: Mapping[int, float] = MappingProxyType({})) -> LoopReport:
+        """From the present values, or where the components cannot be there, from the `second` ones (by slot).
+
+        Afterwards the components are at the solution, if there is one.
 
         Raises
         ------
         ComponentFailed
             An FMU cannot go on.
         """
-        start = np.array(self._kernel.values[self._torn])
+        start = self._start(second)
 
         def watch(solver: str, iteration: int, x: Floats, residual: Floats) -> None:
             self.write(time, solver, iteration, x, residual)
@@ -131,6 +134,13 @@ class RunningLoop:
         else:
             solution, cause = self._judged(solution)
         return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
+
+    def _start(self, second: Mapping[int, float]) -> Floats:
+        first = np.array(self._kernel.values[self._torn])
+        other = np.array([second.get(slot, value) for slot, value in zip(self._torn, first, strict=True)])
+        if np.array_equal(first, other) or np.all(np.isfinite(self(first))):
+            return first
+        return other if np.all(np.isfinite(self(other))) else first
 
     def write(self, time: float, solver: str, iteration: int, x: Floats, residual: Floats) -> None:
         """Write an iterate to the log, if there is one."""

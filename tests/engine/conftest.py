@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.dual_mass import RESOURCES
+from tests.engine.systems import write_system
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,12 +23,27 @@ def pytest_collection_modifyitems(items):
 
 @pytest.fixture(scope="session")
 def test_models():
-    """The folder with the FMI 2.0 FMUs that exist for tests only, built if need be."""
-    folder = ROOT / "build" / "test-models"
+    """The folder with the FMI 2.0 FMUs that exist for tests of the wrapper, built if need be."""
+    return _built(ROOT / "tests" / "models", ROOT / "build" / "test-models")
+
+
+@pytest.fixture(scope="session")
+def engine_models():
+    """The folder with the FMI 2.0 FMUs of tests/engine/models, built if need be."""
+    return _built(ROOT / "tests" / "engine" / "models", ROOT / "build" / "engine-test-models")
+
+
+@pytest.fixture
+def system(engine_models, tmp_path):
+    """Write a system of these FMUs and return its folder."""
+    return lambda components, connections: write_system(tmp_path / "system", engine_models, components, connections)
+
+
+def _built(source, folder):
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # other tests build the same folder
-        configure = [_tool("cmake"), "-S", ROOT / "tests" / "models", "-B", folder, "-G", "Ninja"]
+        configure = [_tool("cmake"), "-S", source, "-B", folder, "-G", "Ninja"]
         configure += [f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}", f"-DPython_EXECUTABLE={sys.executable}"]
         for command in (configure, [_tool("cmake"), "--build", folder, "-j", "2"]):
             done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,0 +1,49 @@
+"""Systems written to a folder as SSP, for tests that go through the public functions."""
+
+import shutil
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ssptool.fmu.description import read_description
+
+_SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
+_SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
+
+
+def write_system(
+    folder: Path, fmus: Path, components: Mapping[str, str], connections: Iterable[tuple[str, str]]
+) -> Path:
+    """A folder with components (name → FMU in `fmus`, without extension) and connections ("A.y", "B.u")."""
+    resources = folder / "resources"
+    resources.mkdir(parents=True)
+    for fmu in set(components.values()):
+        shutil.copy(fmus / f"{fmu}.fmu", resources)
+    elements = "".join(_component(name, resources / f"{fmu}.fmu") for name, fmu in components.items())
+    (folder / "SystemStructure.ssd").write_text(
+        f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription xmlns:ssd="{_SSD}" '
+        f'xmlns:ssc="{_SSC}" version="1.0" name="test">\n<ssd:System name="test">\n<ssd:Elements>{elements}'
+        f"</ssd:Elements>\n<ssd:Connections>{''.join(map(_connection, connections))}</ssd:Connections>\n"
+        f'</ssd:System>\n<ssd:DefaultExperiment startTime="0" stopTime="1"/></ssd:SystemStructureDescription>\n',
+        encoding="utf-8",
+    )
+    return folder
+
+
+def _component(name: str, fmu: Path) -> str:
+    connectors = "".join(
+        f'<ssd:Connector name="{variable.name}" kind="{variable.causality}"><ssc:Real/></ssd:Connector>'
+        for variable in read_description(fmu).variables.values()
+        if variable.causality in ("input", "output")
+    )
+    return (
+        f'<ssd:Component name="{name}" source="resources/{fmu.name}" type="application/x-fmu-sharedlibrary">'
+        f"<ssd:Connectors>{connectors}</ssd:Connectors></ssd:Component>\n"
+    )
+
+
+def _connection(ends: tuple[str, str]) -> str:
+    (start, output), (end, input_) = (name.split(".") for name in ends)
+    return (
+        f'<ssd:Connection startElement="{start}" startConnector="{output}" '
+        f'endElement="{end}" endConnector="{input_}"/>\n'
+    )
