@@ -9,7 +9,8 @@ from types import MappingProxyType
 import networkx as nx
 
 from ssptool.engine.capabilities import Capabilities, capabilities
-from ssptool.engine.choices import Choice, Interval, Situation, choose_interval, choose_master
+from ssptool.engine.choices import Choice, Interval, Situation, choose_integrator, choose_interval, choose_master
+from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.masters.master import Master
@@ -17,7 +18,7 @@ from ssptool.engine.refusals import FLOAT, refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.settings import InitName, Settings
 from ssptool.engine.trace import Column
-from ssptool.fmu.description import FmuDescription, Value
+from ssptool.fmu.description import FmuDescription, InterfaceType, Value
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles
 from ssptool.network.dependencies import Stage, dependency_graph
@@ -48,6 +49,7 @@ class PlannedInstance:
     starts: Mapping[str, Value]
     wired: tuple[str, ...]
     capabilities: Capabilities
+    interface: InterfaceType = InterfaceType.CO_SIMULATION
 
     @property
     def input_references(self) -> tuple[int, ...]:
@@ -156,14 +158,18 @@ def make_plan(network: Network, settings: Settings) -> Plan:
     """
     refuse(network)
     interval, time_choices = choose_interval(network, settings)
-    table = _Table(network)
+    implementations = choose_implementations(network, settings)
+    table = _Table(network, implementations.of)
     instances = tuple(table.instance(name) for name in network.components)
     cycles = component_cycles(network)
-    situation = Situation({one.name: one.capabilities for one in instances if one.wired}, cycles)
-    master, master_choices = choose_master(situation, settings)
+    if implementations.integrated:
+        master, master_choices = choose_integrator({one.name: one.capabilities for one in instances}, settings)
+    else:
+        situation = Situation({one.name: one.capabilities for one in instances if one.wired}, cycles)
+        master, master_choices = choose_master(situation, settings)
     schedules = _Schedules(table, instances)
     initialization = schedules.initialization()
-    groups = schedules.groups(cycles)
+    groups = (schedules.continuous(),) if implementations.integrated else schedules.groups(cycles)
     return Plan(
         network=network,
         settings=settings,
@@ -181,8 +187,8 @@ def make_plan(network: Network, settings: Settings) -> Plan:
         loops=tuple(schedules.loops),
         constants=MappingProxyType(table.constants()),
         guesses=MappingProxyType(table.guesses()),
-        choices=(*time_choices, *master_choices, _init_choice(settings, schedules.loops)),
-        notes=tuple(table.notes()),
+        choices=(*time_choices, implementations.choice, *master_choices, _init_choice(settings, schedules.loops)),
+        notes=(*table.notes(), *implementations.notes),
     )
 
 
@@ -199,8 +205,9 @@ def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:
 class _Table:
     """Slots: every real input and output of every component and of the system, in document order."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, implementations: Mapping[str, InterfaceType]) -> None:
         self.network = network
+        self.implementations = implementations
         every = chain(network.ports, *(component.ports for component in network.components.values()))
         self.ports = tuple(port for port in every if port.kind in ("input", "output") and port.type == FLOAT)
         self.signals = tuple(port.signal for port in self.ports)
@@ -231,7 +238,8 @@ class _Table:
             output_slots=tuple(self.slots[signal] for signal in outputs),
             starts=MappingProxyType(self.starts[name]),
             wired=wired,
-            capabilities=capabilities(component, wired),
+            capabilities=capabilities(component, wired, self.implementations[name]),
+            interface=self.implementations[name],
         )
 
     def wires(self) -> tuple[PlannedWire, ...]:
@@ -324,6 +332,14 @@ class _Schedules:
             calls = self._calls(steps, graph, Stage.COMMUNICATION)
             groups.append(self._group(names, calls, stepped))
         return tuple(groups)
+
+    def continuous(self) -> PlannedGroup:
+        """All instances together: with the states given, every output and every wired input."""
+        graph = dependency_graph(self.table.network, Stage.CONTINUOUS)
+        blocks = [block for block in evaluation_order(graph) if self._inside(block)]
+        calls = self._calls(sweep(graph, blocks, self.outputs), graph, Stage.CONTINUOUS)
+        everyone = tuple(range(len(self.instances)))
+        return PlannedGroup(everyone, calls, (), tuple(False for _ in everyone))
 
     def _inside(self, block: Block) -> bool:
         """Signals of components that have slots; the system's own inputs and outputs are neither set nor
