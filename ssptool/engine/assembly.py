@@ -65,7 +65,7 @@ class Assembly:
         signal, value = self.plan.signals[outcome.slot], self.kernel.values[outcome.slot]
         return Failure(
             Ending.NONFINITE,
-            f"component {name}: {signal} is {value}",
+            f"component {name}: {signal} is {value} (from {outcome.function})",
             "check parameters and start values, and try a smaller step size: the solution may be unstable",
             time,
             name,

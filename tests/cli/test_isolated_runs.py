@@ -1,0 +1,90 @@
+"""`ssptool run` with an FMU that takes the process along."""
+
+import shutil
+import sys
+
+import pytest
+
+from ssptool.cli.main import main
+from ssptool.engine.trace import read_csv
+from tests.fmus import build as fmus
+
+SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription version="1.0" name="Lag"
+    xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
+    xmlns:ssv="http://ssp-standard.org/SSP1/SystemStructureParameterValues"
+    xmlns:ssc="http://ssp-standard.org/SSP1/SystemStructureCommon">
+  <ssd:System name="Lag">
+    <ssd:Elements>
+      <ssd:Component name="Bad" type="application/x-fmu-sharedlibrary" source="resources/Misbehaving.fmu">
+        <ssd:Connectors>
+          <ssd:Connector name="u" kind="input"><ssc:Real unit="1"/></ssd:Connector>
+          <ssd:Connector name="y" kind="output"><ssc:Real unit="1"/></ssd:Connector>
+          <ssd:Connector name="what" kind="parameter"><ssc:Real unit="1"/></ssd:Connector>
+          <ssd:Connector name="when" kind="parameter"><ssc:Real unit="s"/></ssd:Connector>
+        </ssd:Connectors>
+      </ssd:Component>
+    </ssd:Elements>
+  </ssd:System>
+  <ssd:Units>
+    <ssc:Unit name="1"><ssc:BaseUnit/></ssc:Unit>
+    <ssc:Unit name="s"><ssc:BaseUnit s="1"/></ssc:Unit>
+  </ssd:Units>
+  <ssd:DefaultExperiment startTime="0" stopTime="1"/>
+</ssd:SystemStructureDescription>
+"""
+
+
+@pytest.fixture
+def misbehave(monkeypatch, capsys, tmp_path):
+    """Run the system, in which Bad misbehaves from t = 0.455 s on; gives exit status, output and complaints."""
+    folder = tmp_path / "lag"
+    (folder / "resources").mkdir(parents=True)
+    (folder / "SystemStructure.ssd").write_text(SYSTEM, encoding="utf-8")
+    shutil.copy(fmus.build() / "fmi2" / "Misbehaving.fmu", folder / "resources")
+    monkeypatch.chdir(tmp_path)
+
+    def call(what, *arguments):
+        given = ["--set", f"Bad.what={what}", "--set", "Bad.when=0.455", *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", ["ssptool", "run", str(folder), *given])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        printed = capsys.readouterr()
+        return int(ending.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments", "words"),
+    [
+        (fmus.WRITE_TO_NULL, [], "SIGSEGV"),
+        (fmus.HANG, ["--step-timeout", 0.5], "0.5 s"),
+        (fmus.EAT_MEMORY, ["--memory-limit", 400], "400 MiB"),
+        (fmus.NOT_A_NUMBER, [], "nan"),
+    ],
+)
+def test_a_run_that_an_fmu_ruins_says_so_and_exits_with_1(misbehave, tmp_path, what, arguments, words):
+    status, out, err = misbehave(what, "--output", "r.csv", *arguments)
+    assert (status, err) == (1, "")
+    for word in ("Bad", "at t = 0.45 s", "fmi2", words, "r.csv", "46 rows"):
+        assert word in out
+    assert len(read_csv(tmp_path / "r.csv")) == 46
+
+
+def test_limits_without_a_child_are_wrong_usage(misbehave):
+    status, _, err = misbehave(fmus.NOTHING, "--in-process", "--timeout", 5)
+    assert status == 2
+    assert "--in-process" in err
+
+
+def test_a_limit_of_nothing_is_wrong_usage(misbehave):
+    status, _, err = misbehave(fmus.NOTHING, "--timeout", 0)
+    assert status == 2
+    assert "greater than 0" in err
+
+
+def test_a_run_in_process_does_the_same(misbehave, tmp_path):
+    assert misbehave(fmus.NOTHING, "--output", "a.csv")[0] == 0
+    assert misbehave(fmus.NOTHING, "--output", "b.csv", "--in-process")[0] == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()

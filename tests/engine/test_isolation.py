@@ -1,0 +1,174 @@
+"""FMUs in a child process: whatever they do, the run ends with what it had, and says whose call it was."""
+
+import time
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from ssptool.engine import isolation
+from ssptool.engine.ending import Ending
+from ssptool.engine.limits import Limits
+from ssptool.engine.plan import make_plan
+from ssptool.engine.settings import Settings
+from ssptool.engine.simulate import run
+from ssptool.engine.trace import read_csv
+from ssptool.engine.watch import NATIVE
+from ssptool.fmu.binary import FmiError
+from tests.engine.dual_mass import FMI2, FMI3, Folder, network, oscillator
+from tests.fmus import build as fmus
+
+stand_ins = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
+
+
+@pytest.fixture(scope="session")
+def folder():
+    return fmus.build()
+
+
+@pytest.fixture
+def misbehave(folder):
+    """Run Good → Bad, of which Bad misbehaves from t = `when` on, with macro steps of 0.01 s until 1 s."""
+
+    def simulate(what, when=0.455, *, version=2, stop=1.0, **options):
+        source = f"fmi{version}/Misbehaving.fmu"
+        values = {"Bad.what": what, "Bad.when": when}
+        net = network({"Good": source, "Bad": source}, [("Good.y", "Bad.u")], values, folder=folder)
+        plan = make_plan(net, Settings(stop_time=stop, step_size=0.01))
+        return run(plan, Folder(folder), isolated=True, **options)
+
+    return simulate
+
+
+@pytest.fixture(params=[True, False], ids=["forked", "fresh"])
+def start(request, monkeypatch):
+    """Both ways of starting a child."""
+    monkeypatch.setattr(isolation, "_may_fork", lambda fork: request.param)
+
+
+@pytest.mark.parametrize("sources", [FMI2, FMI3])
+def test_a_child_process_gives_the_same_bits(start, sources):
+    plan = make_plan(oscillator(sources, System2__m_c=2.0), Settings(stop_time=2.0, step_size=0.01))
+    here, there = run(plan, Folder()), run(plan, Folder(), isolated=True)
+    assert np.array_equal(there.unwrap().y, here.unwrap().y)
+    assert np.array_equal(there.trace.t, here.trace.t)
+    assert there.initialization.loops[0].solution.iterations == here.initialization.loops[0].solution.iterations
+    assert there.statistics.steps == here.statistics.steps
+    assert there.statistics.iterations_mean == here.statistics.iterations_mean
+
+
+@stand_ins
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(
+    ("what", "ending", "words"),
+    [
+        (fmus.WRITE_TO_NULL, Ending.CRASHED, "SIGSEGV"),
+        (fmus.OVERFLOW_STACK, Ending.CRASHED, "SIGSEGV"),
+        (fmus.ABORT, Ending.CRASHED, "SIGABRT"),
+        (fmus.KILL_ITSELF, Ending.CRASHED, "SIGKILL"),
+        (fmus.EXIT_WITH_3, Ending.EXITED, "exit status 3"),
+    ],
+)
+def test_what_ends_the_process_ends_the_run_with_the_call_and_all_rows(
+    misbehave, tmp_path, version, what, ending, words
+):
+    path = tmp_path / "run.csv"
+    result = misbehave(what, version=version, output=path)
+    assert result.status is ending
+    failure = result.failure
+    assert (failure.component, failure.function) == ("Bad", f"fmi{version}DoStep")
+    assert words in failure.message and failure.advice
+    assert failure.time == approx(0.45)
+    assert (len(result.trace), result.rows, len(read_csv(path))) == (46, 46, 46)
+    assert result.trace["Good.y"] == approx(1 - np.exp(-result.trace.t), abs=1e-9)
+    assert not np.isnan(result.trace.y).any()
+
+
+def test_a_crash_is_survived_however_the_child_was_started(start, misbehave):
+    result = misbehave(fmus.WRITE_TO_NULL)
+    assert (result.status, result.rows) == (Ending.CRASHED, 46)
+
+
+def test_a_crash_while_starting_names_the_call_too(misbehave):
+    result = misbehave(fmus.WRITE_TO_NULL, when=-1.0)
+    assert result.status is Ending.CRASHED
+    assert (result.failure.component, result.rows) == ("Bad", 0)
+    assert result.failure.function.startswith("fmi2")
+    assert not result.initialization.ok
+
+
+@stand_ins
+def test_a_step_that_never_returns_ends_with_the_step_limit(misbehave):
+    result = misbehave(fmus.HANG, limits=Limits(step_seconds=0.3))
+    assert result.status is Ending.TIMEOUT
+    assert (result.failure.component, result.failure.function) == ("Bad", "fmi2DoStep")
+    assert "0.3 s" in result.failure.message
+    assert result.rows == 46
+
+
+@stand_ins
+def test_a_run_that_never_returns_ends_with_the_limit_of_the_run(misbehave):
+    began = time.monotonic()
+    result = misbehave(fmus.HANG, limits=Limits(seconds=0.5))
+    assert time.monotonic() - began < 5  # not exact, but not for ever either
+    assert result.status is Ending.TIMEOUT
+    assert (result.failure.component, result.rows) == ("Bad", 46)
+
+
+def test_a_run_that_gets_on_slowly_does_not_offend_the_step_limit(misbehave):
+    """Only the whole run takes longer than a step may: 400 steps of at least 10 evaluations of 0.1 ms each."""
+    result = misbehave(fmus.KILL_PARENT, when=1e9, stop=4.0, limits=Limits(step_seconds=0.8))
+    assert result.ok
+    assert result.statistics.seconds > 0.8
+
+
+@stand_ins
+def test_memory_that_grows_beyond_its_limit_ends_the_run(misbehave):
+    result = misbehave(fmus.EAT_MEMORY, limits=Limits(memory=400 << 20))
+    assert result.status is Ending.MEMORY
+    assert (result.failure.component, result.failure.function) == ("Bad", "fmi2DoStep")
+    assert "allowed are 400 MiB" in result.failure.message
+    assert result.rows == 46
+
+
+def test_nan_ends_the_run_as_it_does_without_a_child(misbehave):
+    result = misbehave(fmus.NOT_A_NUMBER)
+    assert result.status is Ending.NONFINITE
+    assert "Bad.y is nan" in result.failure.message
+    assert result.rows == 46
+
+
+def test_what_is_raised_in_the_child_is_raised_here(monkeypatch):
+    """With its facts, although its constructor does not take what pickle would give it."""
+    net = oscillator()
+    token = net.components["System2"].description
+    object.__setattr__(token, "token", "another model")
+    with pytest.raises(FmiError) as caught:
+        run(make_plan(net, Settings(stop_time=0.1, step_size=0.01)), Folder(), isolated=True)
+    assert (caught.value.instance, caught.value.function) == ("System2", "fmi2Instantiate")
+
+
+def test_nothing_is_left_behind_after_a_crash(misbehave, tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    misbehave(fmus.WRITE_TO_NULL)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_limits_are_positive():
+    with pytest.raises(ValueError, match="limit seconds must be greater than 0, found -1"):
+        Limits(seconds=-1)
+
+
+def test_limits_need_a_child():
+    with pytest.raises(ValueError, match="need a child process"):
+        run(make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01)), Folder(), limits=Limits(seconds=1))
+
+
+def test_a_trace_that_was_not_kept_says_where_it_is(tmp_path):
+    path = tmp_path / "run.csv"
+    plan = make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01))
+    result = run(plan, Folder(), isolated=True, keep=False, output=path)
+    assert (result.rows, result.last_time) == (11, approx(0.1))
+    with pytest.raises(Exception, match=r"not kept in memory; read .*run\.csv"):
+        result.unwrap()
+    assert len(read_csv(path)) == 11

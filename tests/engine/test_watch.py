@@ -1,0 +1,70 @@
+"""Notes of the calls to FMUs: complete, and without influence on what is called."""
+
+import numpy as np
+import pytest
+
+from ssptool.engine.execution import Job, execute
+from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable
+from ssptool.engine.plan import make_plan
+from ssptool.engine.recorder import Recorder
+from ssptool.engine.settings import Settings
+from ssptool.engine.watch import NATIVE, Watch
+from ssptool.engine.watch.records import STAND_INS
+from tests.engine.dual_mass import FMI2, FMI3, Folder, oscillator
+
+pytestmark = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
+
+
+def watched(sources, *, measured=True, native=None, **settings):
+    plan = make_plan(oscillator(sources), Settings(stop_time=0.5, step_size=0.01, **settings))
+    watch = Watch.private([instance.name for instance in plan.instances], measured=measured)
+    recorder = Recorder(plan, None, keep=True)
+    execution = execute(Job(plan, Folder(), native), recorder, watch)
+    assert execution.failure is None
+    return watch, recorder.trace
+
+
+def test_every_function_that_a_kernel_may_call_has_a_stand_in():
+    assert {name for names in FUNCTIONS.values() for name in names} <= set(STAND_INS)
+
+
+@pytest.mark.parametrize("measured", [True, False])
+@pytest.mark.parametrize("sources", [FMI2, FMI3])
+def test_who_is_watched_does_the_same(sources, measured):
+    plan = make_plan(oscillator(sources), Settings(stop_time=0.5, step_size=0.01))
+    unseen = Recorder(plan, None, keep=True)
+    execute(Job(plan, Folder()), unseen)
+    watch, trace = watched(sources, measured=measured)
+    assert np.array_equal(trace.y, unseen.trace.y)
+    assert watch.in_flight() == ()
+
+
+@pytest.mark.parametrize("native", [None, False])
+@pytest.mark.parametrize(("sources", "step"), [(FMI2, "fmi2DoStep"), (FMI3, "fmi3DoStep")])
+def test_calls_are_counted_one_by_one(sources, step, native):
+    """Jacobi without iterations: 50 macro steps are 50 calls of doStep for each component."""
+    watch, _ = watched(sources, native=native, master="jacobi", input="hold")
+    calls = {(one.component, one.function): one for one in watch.native_calls()}
+    assert calls["System1", step].calls == calls["System2", step].calls == 50
+    assert calls["System1", step].seconds > 0
+
+
+def test_calls_from_python_are_counted_too():
+    watch, _ = watched(FMI2)
+    calls = {(one.component, one.function): one.calls for one in watch.python_calls()}
+    for function in ("fmi2Instantiate", "fmi2EnterInitializationMode", "fmi2Terminate", "fmi2FreeInstance"):
+        assert calls["System2", function] == 1
+
+
+def test_a_call_is_in_flight_while_it_runs():
+    watch = Watch.private(["A", "B"])
+    with watch.during(1, "fmi2Instantiate"):
+        assert watch.in_flight() == (("B", "fmi2Instantiate"),)
+        with watch.during(0, "fmi2GetReal"):
+            assert watch.in_flight() == (("A", "fmi2GetReal"), ("B", "fmi2Instantiate"))
+    assert watch.in_flight() == ()
+
+
+def test_an_instance_with_a_function_of_unknown_shape_is_left_alone():
+    table = InstanceTable(2, {"fmi2DoStep": 1, "fmi2NewInSomeYear": 2}, 3, (), (), (), ())
+    assert Watch.private(["A"]).stand_in(0, table) is table

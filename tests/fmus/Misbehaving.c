@@ -1,0 +1,125 @@
+/* From time `when` on, does what an FMU must never do: see `Misbehaviour`. Until then it is a first-order lag,
+ * der(x) = u - x, y = x.
+ */
+#include "model.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TIME, u, x, y, der_x, what, when, COUNT };
+
+/* The values of the parameter `what`. */
+typedef enum {
+    NOTHING,
+    WRITE_TO_NULL,
+    EXIT_WITH_3,
+    ABORT,
+    HANG,
+    EAT_MEMORY,
+    NOT_A_NUMBER,
+    OVERFLOW_STACK,
+    KILL_ITSELF, /* as if somebody else had done so */
+    KILL_PARENT, /* likewise; takes 1 ms per step from the start */
+    CRAWL        /* takes 100 ms per evaluation */
+} Misbehaviour;
+
+static const Variable variables[COUNT] = {
+    [TIME] = TIME_VARIABLE,
+    [u] = {"u", INPUT, .unit = "1", .start = 1, .description = "what x tends to"},
+    [x] = {"x", LOCAL, EXACT, .unit = "1", .description = "state"},
+    [y] = {"y", OUTPUT, .unit = "1", .description = "x"},
+    [der_x] = {"der(x)", LOCAL, .derivative_of = x, .unit = "1/s", .description = "time derivative of x"},
+    [what] = {"what", TUNABLE_PARAMETER, .unit = "1", .description = "kind of misbehaviour"},
+    [when] = {"when", TUNABLE_PARAMETER, .unit = "s", .start = 1e9, .description = "time from which on it misbehaves"},
+};
+
+static const Dependency dependencies[] = {
+    {y, x, DEPENDENT},     {y, what, DEPENDENT},  {y, when, DEPENDENT},     {y, TIME, DEPENDENT},
+    {der_x, u, DEPENDENT}, {der_x, x, DEPENDENT}, {der_x, what, DEPENDENT}, {der_x, when, DEPENDENT},
+};
+
+static void sleep_for(double seconds)
+{
+    const struct timespec span = {.tv_sec = (time_t)seconds, .tv_nsec = (long)(fmod(seconds, 1) * 1e9)};
+    nanosleep(&span, NULL);
+}
+
+static int deeper(volatile int depth)
+{
+    volatile char frame[4096];
+    frame[depth % 4096] = 1;
+    return depth < 0 ? 0 : deeper(depth + 1) + frame[0]; /* never negative before the stack ends */
+}
+
+static void eat_memory(void)
+{
+    for (;;) {
+        const size_t size = (size_t)1 << 20;
+        volatile char *block = malloc(size);
+        if (!block)
+            abort();
+        for (size_t i = 0; i < size; i += 4096)
+            block[i] = 1;
+        sleep_for(1e-4);
+    }
+}
+
+static void misbehave(Misbehaviour kind)
+{
+    switch (kind) {
+    case WRITE_TO_NULL: {
+        volatile int *volatile nowhere = NULL;
+        *nowhere = 1;
+        break;
+    }
+    case EXIT_WITH_3: exit(3);
+    case ABORT: abort();
+    case HANG:
+        for (;;)
+            sleep_for(1);
+    case EAT_MEMORY: eat_memory(); break;
+    case OVERFLOW_STACK: exit(deeper(0));
+    case KILL_ITSELF: kill(getpid(), SIGKILL); break;
+    case KILL_PARENT:
+        kill(getppid(), SIGKILL);
+        for (;;)
+            sleep_for(1);
+    default: break;
+    }
+}
+
+INITIAL_STATES(v)
+{
+    (void)v;
+}
+
+EQUATIONS(v)
+{
+    const Misbehaviour kind = (Misbehaviour)creal(v[what]);
+    v[y] = v[x];
+    v[der_x] = v[u] - v[x];
+    if (kind == CRAWL)
+        sleep_for(0.1);
+    if (kind == KILL_PARENT)
+        sleep_for(1e-4);
+    if (creal(v[TIME]) >= creal(v[when])) {
+        misbehave(kind);
+        if (kind == NOT_A_NUMBER)
+            v[y] = NAN;
+    }
+}
+
+MODEL = {
+    .name = "Misbehaving",
+    .description = "A lag that crashes, hangs, exits or worse when it is told to",
+    .variables = variables,
+    .variable_count = COUNT,
+    .dependencies = dependencies,
+    .dependency_count = ROWS(dependencies),
+    .stop_time = 1,
+    .step_size = 1e-2,
+};
