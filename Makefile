@@ -64,6 +64,12 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the kernel's tests under ad
 bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run
 	$(BIN)/python benchmarks/bench.py
 
+docs: $(VENV)/.ready-run  ## docs/rules.md, from the rules
+	$(BIN)/ssptool rule --all --markdown > docs/rules.md
+
+fuzz: build/models/.ready $(VENV)/.ready-dev  ## 10 000 damaged documents and archives: findings, never a crash
+	SSPTOOL_FUZZ=10000 $(BIN)/python -m pytest tests/rules/test_fuzz.py
+
 format: $(VENV)/.ready-dev  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
@@ -73,4 +79,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test lint types bench format clean sanitize
+.PHONY: help setup run test lint types bench docs fuzz format clean sanitize

@@ -13,6 +13,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ssptool.api.catalogue import catalogue_page as catalogue_page
+    from ssptool.api.catalogue import rule_list as rule_list
+    from ssptool.api.catalogue import rule_page as rule_page
     from ssptool.api.editing import COMPARISON_RENDERERS as COMPARISON_RENDERERS
     from ssptool.api.editing import Editor as Editor
     from ssptool.api.editing import compare as compare
@@ -61,6 +64,7 @@ __all__ = [
     "Settings",
     "add_variant",
     "call_sequence",
+    "catalogue_page",
     "check_plot_name",
     "compare",
     "downgrade",
@@ -75,8 +79,10 @@ __all__ = [
     "plan",
     "plot",
     "remove_variant",
-    "set_default_variant",
     "report_summary",
+    "rule_list",
+    "rule_page",
+    "set_default_variant",
     "simulate",
     "unified_diff",
     "unpack",
@@ -86,6 +92,7 @@ __all__ = [
 
 # Which module of `ssptool.api` has it: each loads no more than its own functions need.
 _MODULES = {
+    "catalogue": ("catalogue_page", "rule_list", "rule_page"),
     "editing": ("COMPARISON_RENDERERS", "Editor", "compare", "edit", "new", "unified_diff"),
     "migrating": ("downgrade", "upgrade"),
     "opening": ("InvalidSystem",),

@@ -25,6 +25,7 @@ from ssptool.cli.plan import plan_command
 from ssptool.cli.remove import remove_command
 from ssptool.cli.rename import rename_command
 from ssptool.cli.replace import replace_command
+from ssptool.cli.rule import rule_command
 from ssptool.cli.run import run_command
 from ssptool.cli.set import set_command
 from ssptool.cli.unpack import unpack_command
@@ -41,6 +42,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("validate")(validate_command)
+app.command("rule")(rule_command)
 app.command("explain")(explain_command)
 app.command("graph")(graph_command)
 app.command("plan")(plan_command)

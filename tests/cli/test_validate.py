@@ -84,3 +84,18 @@ def test_wrong_settings_and_codes_are_told_without_a_traceback(ssptool, warned, 
     status, _, told = ssptool("validate", warned)
     assert status == 1
     assert "ssptool.toml:1: there is no setting 'stricht'" in told
+
+
+def test_rule_prints_the_page_of_a_rule_or_lists_all(ssptool):
+    status, page, _ = ssptool("rule", "SSD-CONN-003")
+    assert status == 0
+    assert page.startswith("SSD-CONN-003: ")
+    status, listed, _ = ssptool("rule", "--all")
+    assert status == 0
+    assert any(line.startswith("SSD-CONN-003 ") for line in listed.split("\n"))
+    assert ssptool("rule", "--all", "--markdown")[1].startswith("# Rules")
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["XYZ"], 1), ([], 2), (["URI-002", "--all"], 2)])
+def test_rule_tells_what_is_wrong_with_its_arguments(arguments, status, ssptool):
+    assert ssptool("rule", *arguments)[0] == status

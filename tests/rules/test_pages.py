@@ -1,0 +1,51 @@
+"""The catalogue as pages: complete, current, and found by code."""
+
+from pathlib import Path
+
+import pytest
+
+import ssptool
+from ssptool.rules.catalogue import RULES
+from ssptool.rules.chapters import CHAPTERS
+from ssptool.rules.elsewhere import ELSEWHERE
+from ssptool.rules.switches import UnknownRule
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_the_generated_page_is_current():
+    assert (DOCS / "rules.md").read_text(encoding="utf-8") == ssptool.catalogue_page(), "run `make docs`"
+
+
+def test_the_generated_page_has_every_rule_once():
+    lines = ssptool.catalogue_page().split("\n")
+    assert sorted(line[4:] for line in lines if line.startswith("### ")) == sorted(RULES)
+    assert [line for line in lines if line.startswith("| ")][1:] == [
+        f"| {code} | {title} | {reason} |" for code, (title, reason) in sorted(ELSEWHERE.items())
+    ]
+
+
+def test_every_module_with_rules_is_a_chapter():
+    assert {rule.find.__module__ for rule in RULES.values()} <= {chapter.__name__ for chapter in CHAPTERS}
+
+
+@pytest.mark.parametrize("code", sorted(RULES))
+def test_the_page_of_a_rule_says_everything_about_it(code: str):
+    page, rule = ssptool.rule_page(code), RULES[code]
+    assert page.startswith(f"{code}: {rule.title}")
+    for word in (rule.source, rule.basis, *rule.severity.values(), "Fix: ", "--ignore"):
+        assert word in page
+    assert set(rule.severity) == {"1.0", "2.0"} or all(f"SSP {version}" in page for version in rule.severity)
+
+
+def test_the_page_says_where_something_is_checked_that_has_no_rule_of_its_own():
+    assert "XML-004" in ssptool.rule_page("ann-001")
+
+
+def test_a_misspelt_code_gets_the_nearest():
+    with pytest.raises(UnknownRule, match="SSD-CONN-003"):
+        ssptool.rule_page("SSD-CON-003")
+
+
+def test_no_code_is_given_to_a_rule_and_to_something_else():
+    assert not set(RULES) & set(ELSEWHERE)
