@@ -6,7 +6,14 @@ from typing import Annotated
 
 import typer
 
-from ssptool.engine.settings import AccelerationName, InitName, InputName, MasterName
+from ssptool.engine.settings import (
+    AccelerationName,
+    ImplementationName,
+    InitName,
+    InputName,
+    IntegratorName,
+    MasterName,
+)
 
 SystemPath = Annotated[
     Path, typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or an .ssd file.")
@@ -50,6 +57,13 @@ LogLoops = Annotated[
 Tolerance = Annotated[
     float | None, typer.Option("--tolerance", metavar="RTOL", help="Relative tolerance of the iterated master.")
 ]
+
+
+Implementation = Annotated[
+    ImplementationName,
+    typer.Option("--implementation", help="Run all components as model exchange (me) or co-simulation (cs)."),
+]
+Integrator = Annotated[IntegratorName, typer.Option("--integrator", help="Formulas that integrate model exchange.")]
 
 
 class TextOrJson(StrEnum):

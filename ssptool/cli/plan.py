@@ -5,9 +5,11 @@ import typer
 import ssptool
 from ssptool.cli.options import (
     Acceleration,
+    Implementation,
     Init,
     Input,
     InputOrder,
+    Integrator,
     Master,
     Overrides,
     ParameterFiles,
@@ -20,7 +22,7 @@ from ssptool.cli.options import (
     parse_overrides,
 )
 from ssptool.cli.plan_text import plan_text
-from ssptool.engine.settings import InitName, InputName, MasterName, Settings
+from ssptool.engine.settings import ImplementationName, InitName, InputName, IntegratorName, MasterName, Settings
 
 
 def plan_command(
@@ -34,12 +36,26 @@ def plan_command(
     input_order: InputOrder = None,
     init: Init = InitName.AUTO,
     tolerance: Tolerance = None,
+    implementation: Implementation = ImplementationName.AUTO,
+    integrator: Integrator = IntegratorName.BDF,
     set: Overrides = None,
     parameters: ParameterFiles = None,
     variant: Variant = None,
 ) -> None:
     """Print what a run would do, without loading a binary: choices with reasons, and the sequence of calls."""
-    settings = Settings(start_time, stop_time, step_size, master, acceleration, input, input_order, init, tolerance)
+    settings = Settings(
+        start_time=start_time,
+        stop_time=stop_time,
+        step_size=step_size,
+        master=master,
+        acceleration=acceleration,
+        input=input,
+        input_order=input_order,
+        init=init,
+        tolerance=tolerance,
+        implementation=implementation,
+        integrator=integrator,
+    )
     plan = ssptool.plan(
         system,
         variant=variant,

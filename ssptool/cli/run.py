@@ -9,9 +9,11 @@ import ssptool
 from ssptool.cli.console import progress_bar
 from ssptool.cli.options import (
     Acceleration,
+    Implementation,
     Init,
     Input,
     InputOrder,
+    Integrator,
     LogLoops,
     Master,
     Overrides,
@@ -26,7 +28,7 @@ from ssptool.cli.options import (
 )
 from ssptool.cli.summary import result_text
 from ssptool.engine.limits import Limits
-from ssptool.engine.settings import InitName, InputName, MasterName, Settings
+from ssptool.engine.settings import ImplementationName, InitName, InputName, IntegratorName, MasterName, Settings
 
 
 def run_command(
@@ -40,6 +42,8 @@ def run_command(
     input_order: InputOrder = None,
     init: Init = InitName.AUTO,
     tolerance: Tolerance = None,
+    implementation: Implementation = ImplementationName.AUTO,
+    integrator: Integrator = IntegratorName.BDF,
     set: Overrides = None,
     parameters: ParameterFiles = None,
     variant: Variant = None,
@@ -88,6 +92,8 @@ def run_command(
         input_order=input_order,
         init=init,
         tolerance=tolerance,
+        implementation=implementation,
+        integrator=integrator,
         log_loops=log_loops,
     )
     if plot is not None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
 from dataclasses import dataclass
 from typing import Any
+from weakref import finalize
 
 import numpy as np
 from fmpy.sundials import libraries
@@ -142,7 +143,7 @@ class Cvode:
         self._size = n
         self._rtol = rtol
         self._error: BaseException | None = None
-        self._message = ""
+        self._messages: list[str] = []
         self._done = Effort()
         self._started = False
         self._t = c_double()
@@ -155,6 +156,10 @@ class Cvode:
         self._linear = _linear(self._x, self._matrix_memory, self._context)
         # CVODE keeps the addresses only, so these must live as long as it does.
         self._callbacks = (_Right(self._right), _Root(self._root), _Jacobian(self._fill))
+        vectors = (self._x, self._atol, self._between)
+        self._release = finalize(
+            self, _release, self._memory, self._linear, self._matrix_memory, vectors, self._context, self._report
+        )
 
     def start(self, t: float) -> None:
         """From t [s] and the present `x`, with the present absolute tolerances `atol` (n,); forgets all that was."""
@@ -204,15 +209,9 @@ class Cvode:
         return self._done + Effort(*map(self._count, _COUNTS))
 
     def close(self) -> None:
-        """Give everything back; doing it again does no harm."""
-        if self._context:
-            _free(byref(c_void_p(self._memory)))
-            _linear_free(self._linear)
-            _dense_free(self._matrix_memory)
-            for vector in (self._x, self._atol, self._between):
-                _vector_free(vector)
-            _context_free(byref(c_void_p(self._context)))
-            self._context = 0
+        """Give everything back; doing it again does no harm. Nothing but `effort` may be asked for afterwards."""
+        self._done, self._started = self.effort, False
+        self._release()
 
     def _count(self, name: str) -> int:
         value = c_long()
@@ -221,7 +220,14 @@ class Cvode:
     def _make_context(self) -> int:
         context = c_void_p()
         _context_create(0, byref(context))
-        self._report = _Report(self._keep_message)
+        messages = self._messages
+
+        def keep(_line: int, _function: bytes, _file: bytes, text: bytes, *_: object) -> None:
+            with suppress(Exception):
+                messages.append(text.decode("utf-8", errors="replace").strip())
+
+        # Not a method: what is called until the very end must not keep this object alive.
+        self._report = _Report(keep)
         # By default messages go to standard error.
         _context_silence(context)
         _context_listen(context, self._report, None)
@@ -231,14 +237,9 @@ class Cvode:
         vector = _vector(self._size, self._context)
         return vector, _view(_data(vector), self._size)
 
-    def _keep_message(self, _line: int, _function: bytes, _file: bytes, text: bytes, *_: object) -> None:
-        with suppress(Exception):
-            self._message = text.decode("utf-8", errors="replace").strip()
-
     def _require(self, flag: int) -> None:
         if flag < 0:
-            message, self._message = self._message, ""
-            raise IntegrationFailed(self._t.value, flag, message)
+            raise IntegrationFailed(self._t.value, flag, self._messages[-1] if self._messages else "")
 
     # An exception cannot pass through C, so it waits in `_error` until CVODE has returned.
 
@@ -265,6 +266,15 @@ class Cvode:
         except BaseException as error:
             self._error = error
             return _UNRECOVERABLE
+
+
+def _release(memory: int, linear: int, matrix: int, vectors: tuple[int, ...], context: int, _listener: object) -> None:
+    _free(byref(c_void_p(memory)))
+    _linear_free(linear)
+    _dense_free(matrix)
+    for vector in vectors:
+        _vector_free(vector)
+    _context_free(byref(c_void_p(context)))
 
 
 def _view(address: int, size: int) -> Floats:

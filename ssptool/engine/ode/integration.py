@@ -87,10 +87,13 @@ class Integration:
             rows[filled] = self._rows.popleft()
             filled += 1
         finished = self._point > self._interval.steps and not self._rows
-        return Stretch(filled, None if self._rows else self._failure, finished=finished)
+        failure = None if self._rows else self._failure
+        if finished or failure is not None:
+            self.close()
+        return Stretch(filled, failure, finished=finished)
 
     def close(self) -> None:
-        """Give back the memory of the integrator."""
+        """Give back the memory of the integrator, as the end of the run does by itself."""
         self._solver.close()
 
     def _produce(self) -> bool:
