@@ -97,9 +97,12 @@ def flow(draft: Draft, first: Side, second: Side) -> Pair:
 
 def fits(draft: Draft, pair: Pair) -> str | None:
     """Why a pair cannot be connected although its kinds go together; None if it can."""
+    wanted = End(pair.destination.element, pair.destination.connector.name)
     for connection in pair.system.connections:
+        if wanted not in _ends(connection):
+            continue
         source, destination = _directed(pair.system, connection, draft.version)
-        if destination == End(pair.destination.element, pair.destination.connector.name):
+        if destination == wanted:
             if source == End(pair.source.element, pair.source.connector.name):
                 return "they are connected already"
             driver = source.connector if not source.element else f"{source.element}.{source.connector}"
@@ -184,10 +187,16 @@ def _article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aiou" else f"a {kind}"
 
 
+def _ends(connection: ssd.Connection) -> tuple[End, End]:
+    return (
+        End(connection.start_element, connection.start_connector),
+        End(connection.end_element, connection.end_connector),
+    )
+
+
 def _directed(system: ssd.System, connection: ssd.Connection, version: str) -> tuple[End, End]:
     """Source and destination of a connection; as written if that cannot be told."""
-    start = End(connection.start_element, connection.start_connector)
-    end = End(connection.end_element, connection.end_connector)
+    start, end = _ends(connection)
     a, b = _kind(system, start), _kind(system, end)
     if a is None or b is None:
         return start, end

@@ -9,6 +9,9 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.element import Element
 from ssptool.edit.draft import Draft
 from ssptool.edit.names import Place, places
+from ssptool.fmu.description import Value
+from ssptool.network.parameters import Parameterization
+from ssptool.network.signals import Signal
 from ssptool.network.targets import Target, Targets
 from ssptool.network.terminals import terminals
 from ssptool.network.tree import grow
@@ -87,17 +90,25 @@ def winner(found: list[Use]) -> Use | None:
 
 
 class Addressees:
-    """What full names of parameters address, in the structure as it is now."""
+    """What full names of parameters address, in the elements and connections as they are now."""
 
     def __init__(self, draft: Draft) -> None:
-        tree = grow(draft.archive, draft.document)
-        self._targets = Targets(tree, Wiring(tree, terminals(tree)))
+        self._tree = grow(draft.archive, draft.document)
+        self._wiring = Wiring(self._tree, terminals(self._tree))
+        self._targets = Targets(self._tree, self._wiring)
 
     def of(self, full: str) -> list[Target]:
         return self._targets.named(full, ())
 
     def names(self) -> list[str]:
         return self._targets.names()
+
+    def values(self) -> dict[Signal, Value]:
+        """The values in force, of the bindings as they are at this moment."""
+        parameters = Parameterization(self._tree, self._wiring)
+        parameters.apply_bindings()
+        found = {**parameters.boundary_assignments(), **parameters.assignments()}
+        return {signal: assignment.value for signal, assignment in found.items()}
 
 
 def _values(draft: Draft, binding: ssd.ParameterBinding) -> tuple[ssv.ParameterSet, str] | None:

@@ -17,10 +17,8 @@ from ssptool.edit.parameters import Addressees, Bound, Use, bound, uses, winner
 from ssptool.edit.units import unit_named
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import Unit
-from ssptool.network.flatten import build_network
-from ssptool.network.network import Assignment
 from ssptool.network.signals import Signal
-from ssptool.network.targets import Target, VariableTarget
+from ssptool.network.targets import Target
 from ssptool.network.types import canonical, is_float, is_integer
 from ssptool.network.units import IncompatibleUnits, conversion, document_units, named
 from ssptool.network.values import from_text
@@ -80,9 +78,10 @@ def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: s
     EditError
         The variable takes no value, or another one would be in force.
     """
-    wish = _wish(draft, shown(name), value, unit)
+    addressees = Addressees(draft)
+    wish = _wish(draft, addressees, shown(name), value, unit)
     entry = None if into is None else _entry(draft, into)
-    before = _assignments(draft)
+    before = addressees.values()
     found = [use for use in uses(draft) if use.full == wish.name and entry in (None, use.bound.file)]
     use = winner(found)
     if use is not None:
@@ -92,14 +91,13 @@ def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: s
         return
     else:
         where = _add(draft, wish, entry)
-    others = _verified(draft, wish, before)
+    others = _verified(wish, before, addressees.values())
     draft.note(f"set {wish.name} = {_amount(wish)} in {where}{_shared(draft, where)}")
     for other in others:
         draft.note(f"that changes {other} as well")
 
 
-def _wish(draft: Draft, name: str, value: object, unit: str | None) -> Wish:
-    addressees = Addressees(draft)
+def _wish(draft: Draft, addressees: Addressees, name: str, value: object, unit: str | None) -> Wish:
     targets = addressees.of(name)
     if not targets:
         raise UnknownName("variable or connector", name, addressees.names())
@@ -115,8 +113,14 @@ def _wish(draft: Draft, name: str, value: object, unit: str | None) -> Wish:
     if target.type == "Enumeration":
         read = next((item for item, number in target.items.items() if number == read), text)
     wish = Wish(name, text, read, target, given, unit is not None)
-    _ = wish.in_target_unit  # raises if the unit does not fit
+    _require_within(wish)
     return wish
+
+
+def _require_within(wish: Wish) -> None:
+    value, (lowest, highest) = wish.in_target_unit, wish.target.bounds
+    if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
+        raise EditError(f"{wish.name} cannot be {wish.text}: its FMU allows {lowest:g} to {highest:g}")
 
 
 def _text(value: object) -> str:
@@ -286,24 +290,13 @@ def _entry(draft: Draft, into: str) -> str:
     return into if into.startswith(f"{RESOURCES}/") else f"{RESOURCES}/{into}"
 
 
-def _assignments(draft: Draft) -> dict[Signal, Assignment]:
-    return dict(build_network(draft.archive, draft.document).assignments)
-
-
-def _verified(draft: Draft, wish: Wish, before: dict[Signal, Assignment]) -> list[str]:
+def _verified(wish: Wish, before: dict[Signal, Value], after: dict[Signal, Value]) -> list[str]:
     """Make sure that the value is in force now; gives the other variables whose values changed with it."""
-    after = _assignments(draft)
-    target = wish.target
-    if isinstance(target, VariableTarget) or not target.key.path:
-        final = after.get(target.signal)
-        if final is None or not _same(final.value, wish):
-            found = "none" if final is None else repr(final.value)
-            raise EditError(f"{wish.name} would have the value {found}, not {wish.text}: another binding decides it")
-    return sorted(
-        str(signal)
-        for signal, assignment in after.items()
-        if signal != target.signal and (signal not in before or before[signal].value != assignment.value)
-    )
+    signal = wish.target.signal
+    if signal not in after or not _same(after[signal], wish):
+        found = repr(after[signal]) if signal in after else "none"
+        raise EditError(f"{wish.name} would have the value {found}, not {wish.text}: another binding decides it")
+    return sorted(str(each) for each in after if each != signal and after[each] != before.get(each))
 
 
 def _same(value: Value, wish: Wish) -> bool:

@@ -173,6 +173,24 @@ def test_a_type_that_cannot_hold_the_value_is_replaced(tmp_path):
     assert errors(path) == []
 
 
+def test_the_connector_of_a_system_takes_values_too(tmp_path):
+    path = plant(tmp_path)
+    for value in (2, 3):
+        with ssptool.edit(path) as made:
+            made.set("Sub.q", value)
+    assert (path / "SystemStructure.ssd").read_text().count("Sub.q") == 1
+    assert errors(path) == []
+
+
+def test_the_bounds_of_the_fmu_hold(tmp_path):
+    plain = model('parameter k Real unit="m" min="0" max="9" start="1"')
+    package(tmp_path, ssd(content("", [component("P", "Plant")], [])), {"Plant": plain})
+    with refused(tmp_path, "P.k cannot be 10000: its FMU allows 0 to 9") as made:
+        made.set("P.k", 10000)
+    with ssptool.edit(tmp_path) as made:
+        made.set("P.k", 8999, unit="mm")
+
+
 def test_other_variables_that_change_as_well_are_named(tmp_path):
     mapping = ssm("source='a' target='P.k'", "source='a' target='Sub.P.k'")
     path = plant(tmp_path, bound=mapped(ssv("a Real value='1' unit='m'"), mapping))
