@@ -96,6 +96,7 @@ class _Reading:
         self._root = structure.structure
         self._around = around | {structure.name}
         self._fmus: dict[str, FmuDescription | None] = {}
+        self._contents: dict[str, dict[str, Fact]] = {}
         self._places = list(_places(_Place("", self._root.system)))
 
     def items(self) -> Iterator[Item]:
@@ -143,7 +144,11 @@ class _Reading:
         entry = self._entry(component.source)
         if entry is None:
             return {"content": None if (component.source or "#").startswith("#") else "missing"}
-        fmu = self._fmu(component)
+        if entry not in self._contents:
+            self._contents[entry] = self._content_of(entry, self._fmu(component))
+        return self._contents[entry]
+
+    def _content_of(self, entry: str, fmu: FmuDescription | None) -> dict[str, Fact]:
         if fmu is not None:
             facts: dict[str, Fact] = {"model": fmu.model_name, "FMI version": fmu.fmi_version, "token": fmu.token}
             return {**facts, "content": self._zip_digest(entry)}

@@ -98,7 +98,10 @@ def restore(annotation: ssc.Annotation) -> None:
     carrier = cast(Element, cast(Element, annotation.getparent()).getparent())
     for kept in annotation.iterchildren(_KEPT):
         for note in reversed(list(kept.iterchildren("*"))):
-            _undo(carrier, note)
+            try:
+                _undo(carrier, note)
+            except (etree.XMLSyntaxError, KeyError, ValueError, IndexError):
+                raise EditedSince("the note of it cannot be read any more") from None
             kept.remove(note)
     annotation.delete()
 

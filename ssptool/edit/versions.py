@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
@@ -182,14 +183,16 @@ def _migration(
 
 
 def _fmi_versions(archive: Archive, document: Document) -> FmiVersionOf:
-    def fmi_version(component: ssd.Component) -> str | None:
-        if component.source is None or not component.type.startswith("application/x-fmu-sharedlibrary"):
-            return None
+    @cache
+    def version_of(source: str) -> str | None:
         try:
-            entry = archive.resolve(document.name, component.source)
-            return read_description(archive.local_path(entry)).fmi_version
+            return read_description(archive.local_path(archive.resolve(document.name, source))).fmi_version
         except (UnresolvableUri, MissingEntry, UnreadableFmu, InvalidDocument):
             return None  # What is wrong with it is for the rules to say.
+
+    def fmi_version(component: ssd.Component) -> str | None:
+        is_fmu = component.type.partition(";")[0].strip().lower() == "application/x-fmu-sharedlibrary"
+        return version_of(component.source) if is_fmu and component.source else None
 
     return fmi_version
 

@@ -390,6 +390,28 @@ def test_an_edited_downgrade_keeps_the_edit_and_says_that_the_original_stays_asi
     assert 'kind="input"' in edited.to_bytes().decode()
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        "<k:removed index='0'>no element</k:removed>",
+        "<k:removed index='0'>&lt;a></k:removed>",
+        "<k:removed index='x'>&lt;a/></k:removed>",
+        "<k:element at='ssc:Real' was='Float32'/>",
+        "<k:element at='x:Real' was='ssc:Float32'/>",
+        "<k:unknown/>",
+    ],
+)
+def test_a_note_that_cannot_be_read_is_told_and_stays(note):
+    annotation = (
+        f"<ssc:Annotation type='{kept.TYPE}'><k:kept xmlns:k='{kept.NAMESPACE}'>{note}</k:kept></ssc:Annotation>"
+    )
+    document = structure(
+        "", f"<ssd:Annotations>{annotation}</ssd:Annotations>", '<ssd:System name="S"/>', version="1.0"
+    )
+    assert [change.loss for change in up(document).changes] == [Loss.WEAKENED]
+    assert annotation in document.to_bytes().decode()
+
+
 def test_annotations_of_others_are_not_looked_into():
     foreign = "<x><ssd:Connector kind='unspecified'/><ssc:Float32/></x>"
     annotations = f"<ssd:Annotations><ssc:Annotation type='org.example'>{foreign}</ssc:Annotation></ssd:Annotations>"
