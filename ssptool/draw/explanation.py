@@ -75,8 +75,7 @@ def _headline(explanation: Explanation) -> str:
 def _what(explanation: Explanation) -> str:
     """The connector or variable itself, e.g. `parameter of resources/System1.fmu, Float64 [kg], …:12`."""
     unit = f" [{explanation.unit}]" if explanation.unit else ""
-    owner = explanation.source or (explanation.signal.component and f"the system {explanation.signal.component}")
-    of = owner or "the root system"
+    of = explanation.source or explanation.signal.component or "the root system"
     return f"{explanation.kind} of {of}, {explanation.type}{unit}, {explanation.position}"
 
 

@@ -1,15 +1,17 @@
 """From a system structure and its FMUs to the flat network."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
+from ssptool.network.places import ComponentPlace, Tree, dotted
 from ssptool.network.signals import Wire
 from ssptool.network.terminals import Key, Terminal, terminals
-from ssptool.network.tree import ComponentPlace, Tree, dotted, grow
+from ssptool.network.tree import grow
 from ssptool.network.wiring import Flow, Wiring
 
 NO_OVERRIDES: Mapping[str, str] = {}
@@ -56,7 +58,7 @@ def build_network(
     return Network(
         name=structure.structure.name,
         components=components,
-        ports=tuple(_port(terminal) for terminal in wiring.terminals.values() if not terminal.key.path),
+        ports=tuple(_port(terminal) for terminal in wiring.terminals.values() if terminal.key.of_root),
         wires=wires,
         assignments=assignments,
         experiment=_experiment(structure),
@@ -109,7 +111,7 @@ def _wires(wiring: Wiring) -> Iterator[Wire]:
 
 def _sources(wiring: Wiring) -> Iterator[Key]:
     for key, terminal in wiring.terminals.items():
-        from_root = not key.path and terminal.kind in ROOT_SOURCES
+        from_root = key.of_root and terminal.kind in ROOT_SOURCES
         if from_root or terminal.variable is not None:
             yield key
 
@@ -118,15 +120,16 @@ def _dangling(wiring: Wiring) -> Iterator[Flow]:
     """Flows that begin or end at the connector of a system inside."""
     sources = set(_sources(wiring))
     for key in wiring.terminals:
-        if key in sources or (key.path and key not in wiring.driven):
+        if key in sources or not (key.of_root or key in wiring.driven):
             yield from (flow for flow in wiring.flows_from(key) if flow.dangles or key not in sources)
 
 
 def _boundaries(wiring: Wiring) -> Iterator[Port]:
     for key, terminal in wiring.terminals.items():
         hidden = key.inner and Key(key.path, key.connector) in wiring.terminals
-        if key.path and terminal.variable is None and not hidden:
-            yield _port(terminal)
+        if not key.of_root and terminal.variable is None and not hidden:
+            port = _port(terminal)
+            yield port if key.dictionary is None else replace(port, kind="dictionary entry")
 
 
 def _experiment(structure: Document) -> Experiment:

@@ -8,10 +8,10 @@ from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Assignment, ProvenanceStep, StepKind
+from ssptool.network.places import Tree
 from ssptool.network.signals import Conversion
 from ssptool.network.targets import Target
 from ssptool.network.transform import transformed
-from ssptool.network.tree import Tree
 from ssptool.network.units import conversion, document_units, named
 from ssptool.network.values import convert
 

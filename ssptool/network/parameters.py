@@ -17,10 +17,10 @@ from ssptool.fmu.description import Value
 from ssptool.network.given import Given, by_source, read_set, suited, unit_name
 from ssptool.network.near import UnknownName, near_misses
 from ssptool.network.network import Assignment, ProvenanceStep, StepKind, Unmatched
+from ssptool.network.places import Path, Scope, Tree, dotted
 from ssptool.network.precedence import Authority, Claim, Giver, settle
 from ssptool.network.signals import IDENTITY, Leg, LegKind, Signal
 from ssptool.network.targets import SystemTarget, Target, Targets, VariableTarget
-from ssptool.network.tree import Path, Scope, Tree, dotted
 from ssptool.network.units import IncompatibleUnits
 from ssptool.network.values import InvalidValue, convert, from_text
 from ssptool.network.wiring import Flow, Wiring
@@ -225,7 +225,7 @@ def _bindings(tree: Tree) -> Iterator[Bound]:
 
 def _is_flat(target: Target) -> bool:
     """Whether it is in the flat network: a component's, or the root system's."""
-    return isinstance(target, VariableTarget) or not target.key.path
+    return isinstance(target, VariableTarget) or target.key.of_root
 
 
 def _steps(flow: Flow, assignment: Assignment) -> Iterator[ProvenanceStep]:

@@ -13,9 +13,9 @@ from typing import TypeAlias
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Variable
 from ssptool.fmu.units import Unit
+from ssptool.network.places import ComponentPlace, Path, Tree, dotted
 from ssptool.network.signals import Signal
 from ssptool.network.terminals import Key, settable, unit_of
-from ssptool.network.tree import ComponentPlace, Path, Tree, dotted
 from ssptool.network.wiring import Wiring
 
 
@@ -99,7 +99,7 @@ class Targets:
             self._components[dotted(place.path)].append(place)
         for key, terminal in wiring.terminals.items():
             hidden = key.inner and Key(key.path, key.connector) in wiring.terminals
-            if terminal.variable is None and not hidden:
+            if terminal.variable is None and not hidden and not terminal.shared:
                 target = SystemTarget(key, terminal.type or "Float64", terminal.items, terminal.unit, terminal.position)
                 self._connectors[str(target)].append(target)
 

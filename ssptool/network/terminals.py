@@ -1,32 +1,43 @@
 """Terminals: every connector of a tree, before wires are drawn from component to component."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ssptool.documents import ssc, ssd
+from ssptool.documents import ssb, ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.units import Unit
+from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.signals import Signal
-from ssptool.network.tree import ComponentPlace, Path, Scope, SystemPlace, Tree, dotted
 from ssptool.network.types import canonical
 from ssptool.network.units import named
 
 
 class Key(NamedTuple):
-    """The address of a terminal; `inner`: on the inside of a system that a component refers to."""
+    """The address of a terminal.
+
+    `inner`: on the inside of a system that a component refers to; or the side of a dictionary reference's connector
+    at which values arrive. `dictionary`: the name of the one of which this is an entry.
+    """
 
     path: Path
     connector: str
     inner: bool = False
+    dictionary: str | None = None
 
     @property
     def signal(self) -> Signal:
         """The same in the flat network, where inside and outside of a system are one."""
-        return Signal(dotted(self.path), self.connector)
+        path = self.path if self.dictionary is None else (*self.path, self.dictionary)
+        return Signal(dotted(path), self.connector)
+
+    @property
+    def of_root(self) -> bool:
+        """Whether this is a connector of the root system itself."""
+        return not self.path and self.dictionary is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,8 @@ class Terminal:
     variable_unit: Unit | None
     items: Mapping[str, int]
     array: bool
+    shared: bool = False
+    """Whether it belongs to a dictionary, as an entry or a connector of a reference: then it takes no parameters."""
 
 
 def terminals(tree: Tree) -> dict[Key, Terminal]:
@@ -66,6 +79,47 @@ def _all(tree: Tree) -> Iterator[Terminal]:
             variable = component.fmu.variables.get(connector.name)
             if variable is not None:
                 yield _of_component(component, connector, variable)
+    for reference in tree.references:
+        for connector in reference.reference.connectors:
+            yield from _of_reference(reference, connector)
+
+
+def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[Terminal]:
+    """Both sides of a connector, and the entry of the dictionary behind it, which knows what the SSD leaves out.
+
+    Without an entry nothing leads from one side to the other.
+    """
+    dictionary = place.dictionary
+    entry = None if dictionary is None else dictionary.entries.get(connector.name)
+    side = replace(_of_connector(connector, Key(place.path, connector.name), place.scope), shared=True)
+    if dictionary is not None and entry is not None:
+        shared = _of_entry(entry, dictionary)
+        yield shared
+        side = replace(
+            side,
+            type=side.type or shared.type,
+            unit=side.unit or shared.unit,
+            items=side.items or shared.items,
+            array=side.array or shared.array,
+        )
+    yield side
+    yield replace(side, key=side.key._replace(inner=True))
+
+
+def _of_entry(entry: ssb.DictionaryEntry, dictionary: Dictionary) -> Terminal:
+    return Terminal(
+        key=Key(dictionary.path, entry.name, dictionary=dictionary.name),
+        kind=Kind.INOUT,
+        type=None if entry.type_name is None else canonical(entry.type_name),
+        unit=named(dictionary.units, entry.unit),
+        position=entry.position,
+        description=entry.description or "",
+        variable=None,
+        variable_unit=None,
+        items=_items(entry, dictionary.content.enumerations),
+        array=bool(entry.dimensions),
+        shared=True,
+    )
 
 
 def _of_system(place: SystemPlace) -> Iterator[Terminal]:
@@ -87,16 +141,16 @@ def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
         description=connector.description or "",
         variable=None,
         variable_unit=None,
-        items=_items(connector, scope),
+        items=_items(connector, scope.document.structure.enumerations),
         array=bool(connector.dimensions),
     )
 
 
-def _items(connector: ssd.Connector, scope: Scope) -> Mapping[str, int]:
-    if not isinstance(connector.type, ssc.Enumeration):
+def _items(typed: ssd.Connector | ssb.DictionaryEntry, enumerations: Iterable[ssc.Enumeration]) -> Mapping[str, int]:
+    if not isinstance(typed.type, ssc.Enumeration):
         return MappingProxyType({})
-    for enumeration in scope.document.structure.enumerations:
-        if enumeration.name == connector.type.name:
+    for enumeration in enumerations:
+        if enumeration.name == typed.type.name:
             return MappingProxyType({item.name: item.value for item in enumeration.items})
     return MappingProxyType({})
 

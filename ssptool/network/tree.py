@@ -1,24 +1,20 @@
-"""The tree of systems and components behind an SSD, with the FMUs and SSDs that its components name."""
+"""The tree of systems and components behind an SSD, with the FMUs, SSDs and dictionaries that they name."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from ssptool.documents import ssd
+from ssptool.documents import ssb, ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
-from ssptool.documents.diagnostics import InvalidDocument, Position
+from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
 from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-from ssptool.fmu.units import Unit
-from ssptool.network.network import Unsupported
+from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.units import document_units
 
-Path: TypeAlias = tuple[str, ...]
-"""The names of the elements from the root system (not named itself) to a place; names may contain dots."""
-
 FMU = "application/x-fmu-sharedlibrary"
+SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
 SYSTEM_STRUCTURE = "application/x-ssp-definition"
 PACKAGE = "application/x-ssp-package"
 
@@ -27,65 +23,21 @@ MOST_PLACES = 1_000_000
 """Systems and components at most: references from system to system can multiply without end."""
 
 
-def dotted(path: Path) -> str:
-    """The full name of a place."""
-    return ".".join(path)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Scope:
-    """A document in its archive: where relative references start and the names of units mean something."""
-
-    archive: Archive
-    document: Document
-    units: Mapping[str, Unit]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class SystemPlace:
-    """A system in its place.
-
-    `host` is the component that refers to this system, if that is how it came here: then the connectors of
-    the component are the system's outside, and its bindings follow those of the system.
-    """
-
-    path: Path
-    system: ssd.System
-    scope: Scope
-    host: ssd.Component | None = None
-    host_scope: Scope | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ComponentPlace:
-    """An FMU in its place; `source` is its entry in the archive."""
-
-    path: Path
-    component: ssd.Component
-    scope: Scope
-    source: str
-    fmu: FmuDescription
-
-
-@dataclass(slots=True)
-class Tree:
-    """All places in document order, systems before what is in them."""
-
-    systems: list[SystemPlace] = field(default_factory=list)
-    components: list[ComponentPlace] = field(default_factory=list)
-    unsupported: list[Unsupported] = field(default_factory=list)
-
-    def refuse(self, position: Position, feature: str) -> None:
-        self.unsupported.append(Unsupported(position, feature))
-
-
 def grow(archive: Archive, structure: Document) -> Tree:
     """The tree of an SSD. What cannot be read or found is not in it: the rules say why."""
     tree = Tree()
     root = structure.structure
     scope = Scope(archive, structure, document_units(root))
-    _Gardener(tree).system(SystemPlace((), root.system, scope), frozenset({root.system}))
+    _Gardener(tree).system(SystemPlace((), root.system, scope), Around(frozenset(), {}))
     return tree
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is around a place: systems, none of which can be inside again; and dictionaries, the nearest of a name."""
+
+    systems: frozenset[ssd.System]
+    dictionaries: Mapping[str, Dictionary]
 
 
 class _Gardener:
@@ -97,9 +49,10 @@ class _Gardener:
         self._names: set[Path] = set()
         self._full_names: set[str] = set()
 
-    def system(self, place: SystemPlace, around: frozenset[ssd.System]) -> None:
-        """`around` are the systems that contain this place, and itself: none can be inside again."""
+    def system(self, place: SystemPlace, outside: Around) -> None:
         self.tree.systems.append(place)
+        own = {dictionary.name: dictionary for dictionary in self._dictionaries(place)}
+        around = Around(outside.systems | {place.system}, {**outside.dictionaries, **own})
         for element in place.system.elements:
             path = (*place.path, element.name)
             if path in self._names:
@@ -109,13 +62,14 @@ class _Gardener:
                 return
             self._names.add(path)
             if isinstance(element, ssd.System):
-                self.system(SystemPlace(path, element, place.scope), around | {element})
+                self.system(SystemPlace(path, element, place.scope), around)
             elif isinstance(element, ssd.Component):
                 self.component(element, path, place.scope, around)
-            else:
-                self.tree.refuse(element.position, f"the reference {element.name!r} to a signal dictionary")
+            elif isinstance(element, ssd.SignalDictionaryReference):
+                seen = around.dictionaries.get(element.dictionary)
+                self.tree.references.append(ReferencePlace(path, element, place.scope, seen))
 
-    def component(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
+    def component(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
         kind, source = media_type(component), component.source
         if source is None:
             self.tree.refuse(component.position, f"{component.name!r}: a component without an implementation")
@@ -152,14 +106,14 @@ class _Gardener:
         self._full_names.add(name)
         self.tree.components.append(ComponentPlace(path, component, scope, entry, fmu))
 
-    def _same_document(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
+    def _same_document(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
         identifier = (component.source or "").removeprefix("#")
         systems = (system for system in scope.document.structure.systems() if system.id == identifier)
         system = next(systems, None)
-        if system is not None and system not in around:
-            self.system(SystemPlace(path, system, scope, component, scope), around | {system})
+        if system is not None and system not in around.systems:
+            self.system(SystemPlace(path, system, scope, component, scope), around)
 
-    def _nested(self, component: ssd.Component, path: Path, scope: Scope, around: frozenset[ssd.System]) -> None:
+    def _nested(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
         entry = structure_of(scope, component)
         if entry is None:
             return
@@ -170,9 +124,32 @@ class _Gardener:
             if INSIDE in entry:
                 self.tree.refuse(component.position, f"{component.name!r}: {problem}")
             return
-        if root.system not in around:
+        if root.system not in around.systems:
             inner = Scope(scope.archive, document, document_units(root))
-            self.system(SystemPlace(path, root.system, inner, component, scope), around | {root.system})
+            # The dictionaries of the host are not seen from another document (AMB-21).
+            self.system(SystemPlace(path, root.system, inner, component, scope), Around(around.systems, {}))
+
+    def _dictionaries(self, place: SystemPlace) -> Iterator[Dictionary]:
+        """Those that a system declares and that can be read; the first of a name last, so that it is the one."""
+        for declared in reversed(place.system.signal_dictionaries):
+            if declared.type != SIGNAL_DICTIONARY:
+                self.tree.refuse(declared.position, f"the signal dictionary {declared.name!r} of type {declared.type}")
+                continue
+            content = dictionary_content(declared, place.scope)
+            if content is not None:
+                entries = {entry.name: entry for entry in reversed(content.entries)}
+                yield Dictionary(place.path, declared.name, content, entries, document_units(content))
+
+
+def dictionary_content(declared: ssd.SignalDictionary, scope: Scope) -> ssb.SignalDictionary | None:
+    """The dictionary that a system declares, inline or in a file; None if it cannot be read: the rules say why."""
+    if declared.source is None:
+        return declared.inline
+    try:
+        name = scope.archive.resolve(scope.document.name, declared.source)
+        return scope.archive.document(name).root_as(ssb.SignalDictionary)
+    except (UnresolvableUri, MissingEntry, InvalidDocument):
+        return None
 
 
 def structure_of(scope: Scope, component: ssd.Component) -> str | None:

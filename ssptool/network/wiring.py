@@ -14,9 +14,9 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.units import Unit
 from ssptool.network.connections import End, direct
+from ssptool.network.places import Path, ReferencePlace, SystemPlace, Tree
 from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.terminals import Key, Terminal
-from ssptool.network.tree import Path, SystemPlace, Tree
 from ssptool.network.units import IncompatibleUnits, conversion
 
 NOT_CARRIED = ("String", "Binary", "Clock")
@@ -59,7 +59,7 @@ class Flow:
     @property
     def dangles(self) -> bool:
         """Whether it ends at the connector of a system inside, from where nothing leads on."""
-        return self.destination.variable is None and bool(self.destination.key.path)
+        return self.destination.variable is None and not self.destination.key.of_root
 
 
 class Wiring:
@@ -74,6 +74,11 @@ class Wiring:
         for place in tree.systems:
             for segment in _segments(place, self.terminals, tree):
                 self._connect(segment)
+        for reference in tree.references:
+            for segment in _through_dictionary(reference, self.terminals):
+                writes = segment.destination.dictionary is not None
+                if segment.source in self.driven if writes else segment.destination in self._leaving:
+                    self._connect(segment)
         self._deduce()
 
     def flows_from(self, key: Key) -> Iterator[Flow]:
@@ -85,7 +90,7 @@ class Wiring:
             way = waiting.pop()
             destination = self.terminals[way[-1].destination]
             onward = () if destination.variable is not None else self._leaving.get(destination.key, ())
-            if not destination.key.path or not onward:
+            if destination.key.of_root or not onward:
                 yield self._flow(source, destination, way)
             elif destination.key != key:
                 waiting.extend((*way, segment) for segment in onward)
@@ -133,6 +138,8 @@ class Wiring:
             return  # One connection per destination (SSD-CONN-004).
         self.driven.add(segment.destination)
         self._leaving[segment.source].append(replace(segment, number=len(self.driven)))
+        if segment.kind is LegKind.DICTIONARY:
+            return
         for outer, inner in (
             (segment.source, segment.destination),
             (segment.destination, segment.source),
@@ -183,6 +190,8 @@ def _segments(place: SystemPlace, terminals: Mapping[Key, Terminal], tree: Tree)
         if directed is None or start is None or end is None:
             continue
         source, destination = (start[0], end[0]) if directed[0] is start[1] else (end[0], start[0])
+        if terminals[destination].shared:
+            destination = destination._replace(inner=True)  # The side at which values arrive.
         position = connection.position
         for feature in _refused(connection, terminals[source], terminals[destination]):
             tree.refuse(position, feature)
@@ -223,6 +232,20 @@ def _linear(transformation: ssc.Transformation | None) -> Conversion:
     if isinstance(transformation, ssc.LinearTransformation):
         return Conversion(transformation.factor, transformation.offset)
     return IDENTITY
+
+
+def _through_dictionary(place: ReferencePlace, terminals: Mapping[Key, Terminal]) -> Iterator[Segment]:
+    """From the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
+    dictionary = place.dictionary
+    if dictionary is None:
+        return
+    for connector in place.reference.connectors:
+        entry = Key(dictionary.path, connector.name, dictionary=dictionary.name)
+        outward = Key(place.path, connector.name)
+        if entry in terminals:
+            inward, kind = outward._replace(inner=True), LegKind.DICTIONARY
+            yield Segment(kind, place.path, inward, entry, terminals[entry].position)
+            yield Segment(kind, place.path, entry, outward, terminals[outward].position)
 
 
 _INWARD = ("input", "parameter", "structuralParameter")

@@ -219,10 +219,6 @@ def test_connections_of_texts_and_of_units_that_do_not_fit_are_refused(tmp_path)
         ),
         ('<ssd:Component name="M"/>', "'M': a component without an implementation"),
         (
-            '<ssd:SignalDictionaryReference name="D" dictionary="d"/>',
-            "the reference 'D' to a signal dictionary",
-        ),
-        (
             '<ssd:Component name="M" source="resources/plain.fmu" implementation="ScheduledExecution"/>',
             "'M': scheduled execution",
         ),
