@@ -18,7 +18,8 @@ from fmpy import extract, fmi2, fmi3, read_model_description
 
 ROOT = Path(__file__).parents[2]
 OWN = ("System1", "System2", "System2NoFlange")
-FOR_TESTS = ("Stateless", "Stiff", "Spindle")
+WITH_EVENTS = ("BouncingBall", "Pulse", "Comparator", "Relay", "Restless")
+FOR_TESTS = ("Stateless", "Stiff", "Spindle", "Lag")
 SANITIZE = os.environ.get("SSPTOOL_SANITIZE", "OFF")
 """ON builds the FMUs with sanitizers; Python must then be started with the sanitizer's library preloaded."""
 
@@ -31,7 +32,7 @@ class Fmus:
 
     def __getitem__(self, key: tuple[str, int]) -> Path:
         name, version = key
-        kind = "models" if name in OWN else "test-models"
+        kind = "models" if name in (*OWN, "BouncingBall") else "test-models"
         return self.folder / kind / f"fmi{version}" / f"{name}.fmu"
 
 

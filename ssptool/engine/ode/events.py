@@ -1,6 +1,6 @@
 """Events: what happens between one side of an instant and the other, and how often it may."""
 
-from collections import Counter, deque
+from collections import defaultdict, deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,9 @@ MAX_ITERATIONS = 100
 SETTLED = 1e-12
 """Relative change of a signal that counts as none: algebraic loops are solved to this."""
 
-CHATTER_EVENTS = 100
+CHATTER_EVENTS = 20
 CHATTER_TIME = 1e-6
-"""So many events within this fraction of a communication step are no progress."""
+"""So many events of one cause within this fraction of a communication step are no progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,26 +101,26 @@ def _endless(busy: list[str], t: float) -> Failure:
 
 
 class Chatter:
-    """Watches for events that follow each other without the time moving on."""
+    """Watches for events of one cause that follow each other without the time moving on."""
 
     def __init__(self, step: float) -> None:
         self._window = CHATTER_TIME * step
-        self._events: deque[tuple[float, tuple[Cause, ...]]] = deque(maxlen=CHATTER_EVENTS)
+        self._times: dict[Cause, deque[float]] = defaultdict(lambda: deque(maxlen=CHATTER_EVENTS))
 
     def note(self, t: float, causes: tuple[Cause, ...]) -> None:
         """One more event. Raises `Stopped` if it is one too many."""
-        self._events.append((t, causes))
-        if len(self._events) < CHATTER_EVENTS or t - self._events[0][0] > self._window:
-            return
-        counted = Counter(cause for _, causes in self._events for cause in causes)
-        most = ", ".join(f"{cause} ({count} times)" for cause, count in counted.most_common(3))
-        first = counted.most_common(1)[0][0]
-        raise Stopped(
-            Failure(
-                Ending.EVENTS,
-                f"chattering: {CHATTER_EVENTS} events within {t - self._events[0][0]:.3g} s: {most}",
-                "give the switching of that component a hysteresis or a smallest time between two events",
-                t,
-                first.component,
-            )
-        )
+        for cause in causes:
+            times = self._times[cause]
+            times.append(t)
+            if len(times) == CHATTER_EVENTS and t - times[0] <= self._window:
+                raise Stopped(_chattering(cause, t, t - times[0]))
+
+
+def _chattering(cause: Cause, t: float, span: float) -> Failure:
+    return Failure(
+        Ending.EVENTS,
+        f"component {cause.component} chatters: {CHATTER_EVENTS} events by {cause} within {span:.3g} s",
+        "give its switching a hysteresis, or a smallest time or size below which it rests",
+        t,
+        cause.component,
+    )

@@ -70,7 +70,7 @@ static bool is_known(unsigned row, bool initialization)
     const Variable *variable = &model.variables[row];
     if (variable->causality != OUTPUT && variable->causality != LOCAL)
         return true;
-    return is_state(row) && (!initialization || variable->initial == EXACT);
+    return (is_state(row) || variable->discrete) && (!initialization || variable->initial == EXACT);
 }
 
 static void add_use(Uses *uses, unsigned known, int kind)
@@ -111,7 +111,7 @@ static Uses uses_of(unsigned unknown, bool initialization)
     Uses uses;
     for (size_t i = 0; i < MAX_VARIABLES; i++)
         uses.kind[i] = NOT_USED;
-    if (is_known(unknown, initialization))
+    if (is_known(unknown, initialization) && !model.variables[unknown].discrete)
         add_use(&uses, unknown, CONSTANT); /* an output that is itself a state */
     else
         follow(unknown, initialization, CONSTANT, 0, &uses);
@@ -160,7 +160,7 @@ static void put_interfaces(void)
     const char *state = version == 2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState";
     const char *serialize = version == 2 ? "canSerializeFMUstate" : "canSerializeFMUState";
     const char *derivative = version == 2 ? "providesDirectionalDerivative" : "providesDirectionalDerivatives";
-    for (int co_simulation = 0; co_simulation <= 1; co_simulation++) {
+    for (int co_simulation = 0; co_simulation <= !model.events; co_simulation++) {
         fputs(co_simulation ? "  <CoSimulation" : "  <ModelExchange", out);
         attribute("modelIdentifier", model.name);
         if (version == 2)
@@ -217,8 +217,11 @@ static const char *causality_name(Causality causality)
     return "";
 }
 
-static const char *variability_name(Causality causality)
+static const char *variability_name(const Variable *v)
 {
+    if (v->discrete)
+        return "discrete";
+    const Causality causality = v->causality;
     return causality == FIXED_PARAMETER ? "fixed" : causality == TUNABLE_PARAMETER ? "tunable" : "continuous";
 }
 
@@ -235,7 +238,7 @@ static void put_common_attributes(unsigned row)
     attribute("name", v->name);
     attribute("valueReference", reference);
     attribute("causality", causality_name(v->causality));
-    attribute("variability", variability_name(v->causality));
+    attribute("variability", variability_name(v));
     if (v->causality == FIXED_PARAMETER || v->causality == TUNABLE_PARAMETER || (is_computed(v) && v->initial == EXACT))
         attribute("initial", "exact");
     else if (is_computed(v))
@@ -258,6 +261,8 @@ static void put_real_attributes(unsigned row)
         snprintf(state, sizeof state, "%u", version == 2 ? v->derivative_of + 1 : v->derivative_of);
         attribute("derivative", state);
     }
+    if (v->reinit)
+        attribute("reinit", "true");
 }
 
 static void put_variables(void)
@@ -270,7 +275,7 @@ static void put_variables(void)
         if (version == 2)
             fputs(">\n      <Real", out);
         put_real_attributes(row);
-        if (version == 3 && (causality == INPUT || causality == OUTPUT))
+        if (version == 3 && !model.events && (causality == INPUT || causality == OUTPUT))
             attribute("intermediateUpdate", "true");
         fputs(version == 2 ? "/>\n    </ScalarVariable>\n" : "/>\n", out);
     }
@@ -292,7 +297,8 @@ static void put_unknown(const char *element, unsigned row, bool initialization)
             const Causality causality = model.variables[known].causality;
             const bool parameter = causality == FIXED_PARAMETER || causality == TUNABLE_PARAMETER;
             int kind = uses.kind[known];
-            if (kind == NOT_USED || (parameter && !initialization))
+            const bool held = parameter || model.variables[known].discrete;
+            if (kind == NOT_USED || (held && !initialization))
                 continue;
             if (initialization && kind != CONSTANT)
                 kind = DEPENDENT;
@@ -322,6 +328,14 @@ static bool is_initial_unknown(unsigned row)
     return is_computed(v) && v->initial == CALCULATED && (is_output(row) || is_derivative(row) || is_state(row));
 }
 
+static bool is_indicator(unsigned row)
+{
+    for (size_t i = 0; i < model.indicator_count; i++)
+        if (model.indicators[i] == row)
+            return true;
+    return false;
+}
+
 /* One list of ModelStructure. FMI 2.0 wraps it in an element, and no list may be empty. */
 static void put_unknowns(const char *list, const char *element, bool (*belongs)(unsigned), bool initialization)
 {
@@ -349,7 +363,7 @@ static void put_description(void)
     attribute("generationTool", "ssptool example models");
     attribute("variableNamingConvention", "structured");
     if (version == 2)
-        attribute("numberOfEventIndicators", "0");
+        number("numberOfEventIndicators", (double)model.indicator_count);
     fputs(">\n", out);
     put_interfaces();
     put_units();
@@ -364,6 +378,8 @@ static void put_description(void)
     put_unknowns("Outputs", "Output", is_output, false);
     put_unknowns("Derivatives", "ContinuousStateDerivative", is_derivative, false);
     put_unknowns("InitialUnknowns", "InitialUnknown", is_initial_unknown, true);
+    if (version == 3)
+        put_unknowns("", "EventIndicator", is_indicator, false);
     fputs("  </ModelStructure>\n</fmiModelDescription>\n", out);
 }
 
@@ -380,7 +396,7 @@ static void check_rows(const Dependency *rows, size_t count, bool initialization
     for (size_t i = 0; i < count; i++) {
         if (rows[i].unknown >= model.variable_count || rows[i].known >= model.variable_count)
             fail("dependency %zu names a row that does not exist", i);
-        if (is_known(rows[i].unknown, initialization))
+        if (is_known(rows[i].unknown, initialization) && !model.variables[rows[i].unknown].discrete)
             fail("dependency %zu is about %s, which this equation does not compute", i,
                  model.variables[rows[i].unknown].name);
     }
@@ -401,12 +417,19 @@ static void check_model(void)
         check_unit(v);
         if (v->derivative_of >= model.variable_count)
             fail("%s is the derivative of a row that does not exist", v->name);
-        if (v->initial == EXACT && !is_state((unsigned)i))
-            fail("%s is EXACT but not a state", v->name);
+        if (v->initial == EXACT && !is_state((unsigned)i) && !v->discrete)
+            fail("%s is EXACT but neither a state nor discrete", v->name);
+        if (v->discrete && (v->initial != EXACT || !is_computed(v) || is_state((unsigned)i)))
+            fail("%s is discrete, so it must be EXACT, an output or local, and no state", v->name);
+        if (v->reinit && !is_state((unsigned)i))
+            fail("%s is reinit but not a state", v->name);
         states += v->derivative_of != 0;
     }
     if (states > MAX_STATES)
         fail("%zu states are more than MAX_STATES = %d", states, MAX_STATES);
+    for (size_t i = 0; i < model.indicator_count; i++)
+        if (model.indicators[i] >= model.variable_count || is_known(model.indicators[i], false))
+            fail("event indicator %zu is not a row that EQUATIONS compute", i);
     check_rows(model.dependencies, model.dependency_count, false);
     check_rows(model.initial_dependencies, model.initial_dependency_count, true);
 }

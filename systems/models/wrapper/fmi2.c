@@ -1,6 +1,7 @@
 /* FMI 2.0: every function checks its pointers and hands over to instance.h. */
 #include "fmi2Functions.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -79,6 +80,10 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
         snprintf(message, sizeof message, "fmi2Instantiate: the guid is %.80s but this binary belongs to %s",
                  fmuGUID ? fmuGUID : "missing", token);
         send(functions, instanceName, fmi2Error, message);
+        return NULL;
+    }
+    if (fmuType == fmi2CoSimulation && model.events) {
+        send(functions, instanceName, fmi2Error, "fmi2Instantiate: only model exchange is offered, because of events");
         return NULL;
     }
     Instance *instance = instance_new(fmuType == fmi2CoSimulation ? CO_SIMULATION : MODEL_EXCHANGE, instanceName);
@@ -224,8 +229,15 @@ fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *eventInfo)
     INSTANCE(c);
     if (!eventInfo)
         return status_of(refuse(instance, "the event info is a null pointer"));
-    *eventInfo = (fmi2EventInfo){0}; /* no events: nothing changes, and no next event time */
-    return status_of(instance_require(instance, EVENT));
+    EventAnswer answer;
+    const Outcome outcome = instance_update_discrete(instance, &answer);
+    *eventInfo = (fmi2EventInfo){
+        .newDiscreteStatesNeeded = answer.discrete_changed,
+        .valuesOfContinuousStatesChanged = answer.states_changed,
+        .nextEventTimeDefined = isfinite(answer.next_time),
+        .nextEventTime = isfinite(answer.next_time) ? answer.next_time : 0,
+    };
+    return status_of(outcome);
 }
 
 fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c)
@@ -266,10 +278,7 @@ fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real derivatives[], size_t nx
 fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real eventIndicators[], size_t ni)
 {
     INSTANCE(c);
-    (void)eventIndicators;
-    if (ni > 0)
-        return status_of(refuse(instance, "%zu event indicators were asked for; %s has none", ni, model.name));
-    return status_of(instance_require(instance, INITIALIZATION | EVENT | CONTINUOUS_TIME | TERMINATED));
+    return status_of(instance_get_indicators(instance, eventIndicators, ni));
 }
 
 fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t nx)

@@ -1,6 +1,7 @@
 /* FMI 3.0: every function checks its pointers and hands over to instance.h. */
 #include "fmi3Functions.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,6 +117,10 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String instanceName, fmi3String ins
 {
     (void)resourcePath, (void)visible, (void)loggingOn, (void)earlyReturnAllowed;
     const Importer importer = {instanceEnvironment, logMessage, intermediateUpdate};
+    if (model.events) {
+        send(&importer, fmi3Error, "fmi3InstantiateCoSimulation: only model exchange is offered, because of events");
+        return NULL;
+    }
     Instance *instance = instantiate(CO_SIMULATION, __func__, instanceName, instantiationToken, &importer);
     if (!instance)
         return NULL;
@@ -448,10 +453,14 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance_, fmi3Boolean *discret
     if (!discreteStatesNeedUpdate || !terminateSimulation || !nominalsOfContinuousStatesChanged ||
         !valuesOfContinuousStatesChanged || !nextEventTimeDefined || !nextEventTime)
         return status_of(refuse(instance, "the place for an answer is a null pointer"));
-    *discreteStatesNeedUpdate = *terminateSimulation = *nominalsOfContinuousStatesChanged = false;
-    *valuesOfContinuousStatesChanged = *nextEventTimeDefined = false;
-    *nextEventTime = 0;
-    return status_of(instance_require(instance, EVENT));
+    EventAnswer answer;
+    const Outcome outcome = instance_update_discrete(instance, &answer);
+    *terminateSimulation = *nominalsOfContinuousStatesChanged = false;
+    *discreteStatesNeedUpdate = answer.discrete_changed;
+    *valuesOfContinuousStatesChanged = answer.states_changed;
+    *nextEventTimeDefined = isfinite(answer.next_time);
+    *nextEventTime = *nextEventTimeDefined ? answer.next_time : 0;
+    return status_of(outcome);
 }
 
 fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance_)
@@ -494,11 +503,7 @@ fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance_, fmi3Float64
 fmi3Status fmi3GetEventIndicators(fmi3Instance instance_, fmi3Float64 eventIndicators[], size_t nEventIndicators)
 {
     INSTANCE(instance_);
-    (void)eventIndicators;
-    if (nEventIndicators > 0)
-        return status_of(
-            refuse(instance, "%zu event indicators were asked for; %s has none", nEventIndicators, model.name));
-    return status_of(instance_require(instance, INITIALIZATION | EVENT | CONTINUOUS_TIME | TERMINATED));
+    return status_of(instance_get_indicators(instance, eventIndicators, nEventIndicators));
 }
 
 fmi3Status fmi3GetContinuousStates(fmi3Instance instance_, fmi3Float64 continuousStates[], size_t nContinuousStates)
@@ -524,7 +529,7 @@ static fmi3Status answer_count(Instance *instance, size_t *place, size_t count)
 fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance_, size_t *nEventIndicators)
 {
     INSTANCE(instance_);
-    return answer_count(instance, nEventIndicators, 0);
+    return answer_count(instance, nEventIndicators, model.indicator_count);
 }
 
 fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance_, size_t *nContinuousStates)

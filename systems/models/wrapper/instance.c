@@ -284,3 +284,40 @@ Outcome instance_get_derivatives(Instance *instance, double slope[], size_t n)
         slope[i] = instance->now.value[instance->derivative[i]];
     return DONE;
 }
+
+Outcome instance_get_indicators(Instance *instance, double indicator[], size_t n)
+{
+    if (n != model.indicator_count)
+        return refuse(instance, "%zu event indicators were asked for; %s has %zu", n, model.name,
+                      model.indicator_count);
+    if (n > 0 && !indicator)
+        return refuse(instance, "the vector is a null pointer");
+    const Outcome outcome = instance_require(instance, INITIALIZATION | EVENT | CONTINUOUS_TIME | TERMINATED);
+    if (outcome != DONE)
+        return outcome;
+    instance_evaluate(instance);
+    for (size_t i = 0; i < n; i++)
+        indicator[i] = instance->now.value[model.indicators[i]];
+    return DONE;
+}
+
+Outcome instance_update_discrete(Instance *instance, EventAnswer *answer)
+{
+    *answer = (EventAnswer){.next_time = INFINITY};
+    const Outcome outcome = instance_require(instance, EVENT);
+    if (outcome != DONE || !model.events)
+        return outcome;
+    instance_evaluate(instance);
+    double after[MAX_VARIABLES];
+    memcpy(after, instance->now.value, sizeof after);
+    answer->next_time = model.events(after);
+    for (size_t i = 0; i < model.variable_count; i++)
+        if (model.variables[i].discrete && after[i] != instance->now.value[i])
+            answer->discrete_changed = true;
+    for (size_t i = 0; i < instance->state_count; i++)
+        if (after[instance->state[i]] != instance->now.value[instance->state[i]])
+            answer->states_changed = true;
+    memcpy(instance->now.value, after, sizeof after);
+    instance->now.stale = true;
+    return DONE;
+}

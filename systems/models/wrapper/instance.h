@@ -84,6 +84,15 @@ Outcome instance_set_states(Instance *, const double x[], size_t n);
 Outcome instance_get_nominals(Instance *, double nominal[], size_t n);
 Outcome instance_get_derivatives(Instance *, double slope[], size_t n);
 
+/* Events: what one event iteration changed, and the time of the next time event. */
+typedef struct {
+    bool discrete_changed;
+    bool states_changed;
+    double next_time; /* INFINITY: none */
+} EventAnswer;
+Outcome instance_update_discrete(Instance *, EventAnswer *answer);
+Outcome instance_get_indicators(Instance *, double indicator[], size_t n);
+
 /* Co-simulation. The tables are parallel: derivative of `order[k]` of the variable `reference[k]`. */
 Outcome instance_step(Instance *, double t, double h);
 Outcome instance_set_input_derivatives(Instance *, const unsigned reference[], size_t n, const int order[],

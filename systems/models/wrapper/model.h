@@ -37,6 +37,8 @@ typedef struct {
     const char *unit;
     double start;
     double nominal; /* 0 is read as 1 */
+    bool discrete;  /* EXACT, and changes at events only */
+    bool reinit;    /* of a state: events may change it */
     const char *description;
 } Variable;
 
@@ -60,6 +62,11 @@ typedef struct {
     size_t dependency_count;
     const Dependency *initial_dependencies; /* of INITIAL_STATES */
     size_t initial_dependency_count;
+    /* Rows of computed variables; an event is where one of them changes sign. */
+    const unsigned *indicators;
+    size_t indicator_count;
+    /* EVENTS, or NULL. A model with events is offered for model exchange only. */
+    double (*events)(double v[]);
     double stop_time; /* default experiment [s] */
     double step_size; /* default experiment [s] */
 } Model;
@@ -74,6 +81,12 @@ void model_initial(double v[]);
 void model_equations(double v[]);
 void model_initial_complex(double complex v[]);
 void model_equations_complex(double complex v[]);
+
+/* EVENTS(v) changes discrete variables, and states that are `reinit`, where their conditions hold, and returns the time
+ * of the next time event (INFINITY: none). It is called at every event, until it changes no discrete variable any more,
+ * so it must do nothing where nothing has happened. Compiled for double only, hence not restricted to analytic
+ * functions. */
+#define EVENTS(v) static __attribute__((unused)) double model_events(double v[])
 
 #ifdef COMPLEX_NUMBERS
 typedef double complex Number;

@@ -38,7 +38,7 @@ void model_token(char token[TOKEN_SIZE])
     add_text(&hash, model.name);
     for (size_t i = 0; i < model.variable_count; i++) {
         const Variable *v = &model.variables[i];
-        const uint32_t facts[3] = {v->causality, v->initial, v->derivative_of};
+        const uint32_t facts[5] = {v->causality, v->initial, v->derivative_of, v->discrete, v->reinit};
         const double numbers[2] = {v->start, v->nominal};
         add_text(&hash, v->name);
         add_text(&hash, v->unit);
@@ -47,6 +47,8 @@ void model_token(char token[TOKEN_SIZE])
     }
     add_dependencies(&hash, model.dependencies, model.dependency_count);
     add_dependencies(&hash, model.initial_dependencies, model.initial_dependency_count);
+    for (size_t i = 0; i < model.indicator_count; i++)
+        add_bytes(&hash, &model.indicators[i], sizeof model.indicators[i]);
     const uint64_t a = hash.half[0], b = hash.half[1];
     snprintf(token, TOKEN_SIZE, "{%08x-%04x-%04x-%04x-%04x%08x}", (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff),
              (unsigned)(a & 0xffff), (unsigned)(b >> 48), (unsigned)(b >> 32 & 0xffff), (unsigned)(b & 0xffffffffu));
