@@ -44,6 +44,7 @@ def _wire(wire: Wire) -> dict[str, Any]:
         "destination": str(wire.destination),
         "factor": wire.conversion.factor,
         "offset": wire.conversion.offset,
+        "table": [list(pair) for pair in wire.conversion.table],
     }
 
 

@@ -32,6 +32,8 @@ def _component(component: Component) -> Iterator[str]:
 def _wire(wire: Wire) -> str:
     text = f"{wire.source} → {wire.destination}"
     factor, offset = wire.conversion.factor, wire.conversion.offset
+    if wire.conversion.table:
+        return f"{text}   {wire.conversion.formula('v')}"
     if (factor, offset) != (1.0, 0.0):
         text += f"   · {factor:g}" + (f" {offset:+g}" if offset else "")
     return text

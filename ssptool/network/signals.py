@@ -22,12 +22,19 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """v ↦ factor · v + offset: unit conversion, then linear transformation (SSP 2.0 §4.5.2.1, §5.3.2)."""
+    """v ↦ factor · v + offset: unit conversion, then linear transformation (SSP 2.0 §4.5.2.1, §5.3.2).
+
+    Or, of booleans, integers and the values of enumerations: v ↦ what `table` pairs it with, else v unchanged
+    (SSP 2.0 §4.5.2.2–4); false and true are 0 and 1 there.
+    """
 
     factor: float = 1.0
     offset: float = 0.0
+    table: tuple[tuple[int, int], ...] = ()
 
     def __call__(self, value: float) -> float:
+        if self.table:
+            return dict(self.table).get(int(value), value)
         return self.factor * value + self.offset
 
     def __str__(self) -> str:
@@ -35,13 +42,21 @@ class Conversion:
 
     def formula(self, name: str) -> str:
         """What becomes of a quantity of this name, e.g. `0.001·T + 273.15`."""
+        if self.table:
+            return f"{name} with {', '.join(f'{source} → {target}' for source, target in self.table)}"
         factor = "" if self.factor == 1 else f"{self.factor:.12g}·"
         offset = "" if self.offset == 0 else f" {'-' if self.offset < 0 else '+'} {abs(self.offset):.12g}"
         return f"{factor}{name}{offset}"
 
     def then(self, following: "Conversion") -> "Conversion":
         """The conversion that applies this one first and `following` to its result."""
-        return Conversion(following.factor * self.factor, following.factor * self.offset + following.offset)
+        first, second = dict(self.table), dict(following.table)
+        composed = {**second, **{source: second.get(target, target) for source, target in first.items()}}
+        return Conversion(
+            following.factor * self.factor,
+            following.factor * self.offset + following.offset,
+            tuple((source, target) for source, target in composed.items() if source != target),
+        )
 
 
 IDENTITY = Conversion()

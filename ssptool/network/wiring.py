@@ -19,7 +19,7 @@ from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.terminals import Key, Terminal
 from ssptool.network.units import IncompatibleUnits, conversion
 
-NOT_CARRIED = ("String", "Binary", "Clock")
+NOT_CARRIED = ("Binary", "Clock")
 """Types whose values are not carried by wires yet."""
 
 
@@ -202,7 +202,7 @@ def _segments(place: SystemPlace, terminals: Mapping[Key, Terminal], tree: Tree)
             destination,
             position,
             connection.suppress_unit_conversion,
-            _linear(connection.transformation),
+            _transformation(connection.transformation, terminals[source], terminals[destination]),
         )
     yield from _through_boundary(place, terminals)
 
@@ -217,9 +217,6 @@ def _end(place: SystemPlace, terminals: Mapping[Key, Terminal], element: str, co
 
 
 def _refused(connection: ssd.Connection, source: Terminal, destination: Terminal) -> Iterator[str]:
-    transformation = connection.transformation
-    if transformation is not None and not isinstance(transformation, ssc.LinearTransformation):
-        yield f"{type(transformation).__name__} on a connection"
     if connection.start_indices is not None or connection.end_indices is not None:
         yield "a connection of array elements (startIndices, endIndices)"
     elif source.array or destination.array:
@@ -228,10 +225,22 @@ def _refused(connection: ssd.Connection, source: Terminal, destination: Terminal
         yield f"a connection of type {kind}"
 
 
-def _linear(transformation: ssc.Transformation | None) -> Conversion:
-    if isinstance(transformation, ssc.LinearTransformation):
-        return Conversion(transformation.factor, transformation.offset)
-    return IDENTITY
+def _transformation(transformation: ssc.Transformation | None, source: Terminal, destination: Terminal) -> Conversion:
+    match transformation:
+        case ssc.LinearTransformation(factor=factor, offset=offset):
+            return Conversion(factor, offset)
+        case ssc.BooleanMappingTransformation() | ssc.IntegerMappingTransformation():
+            pairs = {int(key): int(value) for key, value in transformation.table.items()}
+        case ssc.EnumerationMappingTransformation():
+            # Of names that an end does not know, rule TRF-009 speaks.
+            pairs = {
+                source.items[key]: destination.items[value]
+                for key, value in transformation.table.items()
+                if key in source.items and value in destination.items
+            }
+        case _:
+            return IDENTITY
+    return Conversion(table=tuple((key, value) for key, value in pairs.items() if key != value))
 
 
 def _through_dictionary(place: ReferencePlace, terminals: Mapping[Key, Terminal]) -> Iterator[Segment]:

@@ -3,6 +3,7 @@
 import pytest
 from pytest import approx
 
+from ssptool.network.signals import Conversion
 from tests.network.packages import component, content, flat, model, package, ssd, system, wires
 
 SOURCE = model('output y Real unit="degC"; output n Integer; output s String; parameter k Real start="1"')
@@ -185,11 +186,6 @@ def refused(result):
 @pytest.mark.parametrize(
     ("more", "feature"),
     [
-        (
-            '||<ssc:IntegerMappingTransformation><ssc:MapEntry source="1" target="2"/>'
-            "</ssc:IntegerMappingTransformation>",
-            "IntegerMappingTransformation on a connection",
-        ),
         ('|startIndices="1"', "a connection of array elements (startIndices, endIndices)"),
     ],
 )
@@ -200,14 +196,28 @@ def test_connections_that_are_not_supported_are_refused_by_name(tmp_path, more, 
     assert result.unsupported[0].position.line > 0
 
 
-def test_connections_of_texts_and_of_units_that_do_not_fit_are_refused(tmp_path):
-    parts = [
-        component("A", "source", "output s, output y"),
-        component("B", "sink", "input t"),
-        component("C", "m", "input u"),
-    ]
-    result = network(tmp_path, ssd(content("", parts, ["A.s -> B.t", "A.y -> C.u"])))
-    assert refused(result) == ["a connection of type String", "a value in degC cannot be converted to m"]
+def test_a_table_on_a_connection_maps_what_it_lists_and_nothing_else(tmp_path):
+    more = (
+        '||<ssc:IntegerMappingTransformation><ssc:MapEntry source="1" target="2"/><ssc:MapEntry source="3" target="3"/>'
+        "</ssc:IntegerMappingTransformation>"
+    )
+    parts = [component("A", "source", "output n"), component("B", "sink", "input i")]
+    result = network(tmp_path, ssd(content("", parts, [f"A.n -> B.i{more}"])))
+    (wire,) = result.wires
+    assert not result.unsupported
+    assert [wire.conversion(value) for value in (0, 1, 2, 3)] == [0, 2, 2, 3]
+
+
+def test_tables_along_the_way_act_one_after_the_other():
+    first, second = Conversion(table=((1, 2), (5, 6))), Conversion(table=((2, 3), (4, 7)))
+    both = first.then(second)
+    assert [both(value) for value in range(7)] == [second(first(value)) for value in range(7)] == [0, 3, 3, 3, 7, 6, 6]
+
+
+def test_units_that_do_not_fit_are_refused(tmp_path):
+    parts = [component("A", "source", "output y"), component("C", "m", "input u")]
+    result = network(tmp_path, ssd(content("", parts, ["A.y -> C.u"])))
+    assert refused(result) == ["a value in degC cannot be converted to m"]
 
 
 @pytest.mark.parametrize(
