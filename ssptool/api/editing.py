@@ -94,7 +94,7 @@ def _finish(editor: Editor, force: bool, save: bool) -> None:
     archive = editor.archive
     if not archive.edits():
         return
-    if not force and (found := new_errors(archive)):
+    if not force and (found := new_errors(archive, weaker_counts=False)):
         raise BrokenEdit(archive.path, found)
     if save:
         archive.save()

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ssptool.documents.archive import Archive
-from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.rules.runner import check, check_path
 
 
@@ -18,12 +18,16 @@ class BrokenEdit(Exception):
         self.diagnostics = diagnostics
 
 
-def new_errors(archive: Archive) -> tuple[Diagnostic, ...]:
-    """The errors of an edited archive that the one on disk does not have, not even as warnings of SSP 1.0."""
+def new_errors(archive: Archive, *, weaker_counts: bool = True) -> tuple[Diagnostic, ...]:
+    """The errors of an edited archive that the one on disk does not have.
+
+    `weaker_counts`: nor as warnings, which is what some of them are in SSP 1.0.
+    """
     now = check(archive).errors
     if not now:
         return ()
-    before = {essence for each in _found_on_disk(archive.path) for essence in _essences(each)}
+    found = (each for each in _found_on_disk(archive.path) if weaker_counts or each.severity is Severity.ERROR)
+    before = {essence for each in found for essence in _essences(each)}
     return tuple(each for each in now if before.isdisjoint(_essences(each)))
 
 

@@ -39,17 +39,17 @@ class Replacement:
     def __exit__(
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
+        done = False
         try:
             if problem is None:
                 self._commit()
-        except BaseException:
-            self._roll_back()
-            self._remove_made()
-            raise
+                done = True
         finally:
+            if not done:
+                self._roll_back()
             self._clean()
-        if problem is not None:
-            self._remove_made()
+            if not done:
+                self._remove_made()
 
     @contextmanager
     def staged(self, target: Path) -> Iterator[IO[bytes]]:
