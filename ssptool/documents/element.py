@@ -65,7 +65,7 @@ def expand(name: str) -> str:
 
 # Safe by construction: no DTD, no entities, no network, bounded depth and sizes.
 PARSER = etree.XMLParser(
-    resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, collect_ids=False, compact=False
+    resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, collect_ids=False, compact=True
 )
 
 

@@ -18,6 +18,8 @@ STANDARD_FOLDERS = ("resources", "documentation", "extra")
 _MIB = 2**20
 # Below this size the ratio says nothing: a small file of zeros is harmless.
 _RATIO_MATTERS_FROM = 16 * _MIB
+# The end record of a zip is 22 bytes and a comment of at most 65 535.
+_LONGEST_END = 22 + 65_535
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,30 @@ class Limits:
     unpacked_bytes: int = 16 * 1024 * _MIB
     ratio: float = 250.0
     depth: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFacts:
+    """What the directory of a zip says of an entry, beyond what reading it takes.
+
+    `raw` are the bytes of its name, `utf8` whether they are said to be UTF-8 (flag bit 11), `needs` the version of
+    the zip specification that is needed to read it, times ten.
+    """
+
+    name: str
+    raw: bytes
+    utf8: bool
+    needs: int
+    comment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ZipFacts:
+    """What the directory of a zip says; `disks` are the numbers of all disks that it mentions, of one file only 0."""
+
+    entries: tuple[EntryFacts, ...]
+    disks: frozenset[int]
+    comment: bytes
 
 
 class MissingEntry(LookupError):
@@ -69,7 +95,10 @@ class FolderEntries:
         return (self.lone, *sorted(below))
 
     def has(self, name: str) -> bool:
-        return unsafe(name) is None and (self._base / name).is_file()
+        try:
+            return unsafe(name) is None and (self._base / name).is_file()
+        except OSError:  # the file system cannot have such a name: it is too long
+            return False
 
     def read(self, name: str) -> bytes:
         return self.local_path(name).read_bytes()
@@ -96,6 +125,7 @@ class ZipEntries:
     """
 
     def __init__(self, path: Path, limits: Limits, inside: str = "") -> None:
+        self._file = path
         self._path = Path(inside or path)
         self._prefix = inside and f"{inside}!"
         try:
@@ -114,6 +144,12 @@ class ZipEntries:
         infos = self._infos.values()
         return Limits(entries=len(infos), unpacked_bytes=sum(info.file_size for info in infos))
 
+    @property
+    def facts(self) -> ZipFacts:
+        infos = self._zip.infolist()
+        disks = {_end_disk(self._file), *(info.volume for info in infos)}
+        return ZipFacts(tuple(map(_facts, infos)), frozenset(disks), self._zip.comment)
+
     def names(self) -> tuple[str, ...]:
         return tuple(self._infos)
 
@@ -130,7 +166,7 @@ class ZipEntries:
         info = self.info(name)
         try:
             return self._zip.read(info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError) as problem:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as problem:
             raise InvalidDocument(_unreadable(self._prefix + name, str(problem) or type(problem).__name__)) from None
 
     def local_path(self, name: str) -> Path:
@@ -147,6 +183,23 @@ class ZipEntries:
         self._zip.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+
+def _facts(info: zipfile.ZipInfo) -> EntryFacts:
+    utf8 = bool(info.flag_bits & 0x800)
+    # zipfile decoded the name by this flag; back to its bytes.
+    raw = info.orig_filename.encode("utf-8" if utf8 else "cp437", "replace")
+    return EntryFacts(info.filename, raw, utf8, info.extract_version, info.comment)
+
+
+def _end_disk(path: Path) -> int:
+    """The number of the disk that the end record of a zip states; zipfile does not look at it."""
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(-min(file.tell(), _LONGEST_END), os.SEEK_CUR)
+        tail = file.read()
+    at = tail.rfind(b"PK\5\6")
+    return int.from_bytes(tail[at + 4 : at + 6], "little") if at >= 0 else 0
 
 
 def _unreadable(file: str, reason: str) -> Diagnostic:

@@ -101,8 +101,7 @@ def schema_findings(root: Element, version: str) -> list[SchemaFinding]:
         There is no schema for this version.
     """
     guests = list(_guests(root, version))
-    stand, originals = _stand_in(root, guests)
-    findings = [_finding(originals[element], entry) for element, entry in _errors(stand, load_schema(version))]
+    findings = [_finding(element, entry) for element, entry in _judged(root, guests, load_schema(version))]
     for guest in guests:
         findings += schema_findings(guest, guest.get("version", ""))
     return sorted(findings, key=lambda finding: finding.line) if guests else findings
@@ -150,15 +149,23 @@ def schema_folder() -> Path:
 def _guests(root: Element, version: str) -> Iterator[Element]:
     """The outermost inline documents that declare the other version."""
     others = [other for other in VERSIONS if other != version]
-    pending = [root]
-    while pending:
-        parent = pending.pop()
-        for child in cast(Iterator[Element], parent.iterchildren("*")):
-            inline = child.tag in _INLINE_ROOTS and parent.tag in _HOLDERS
-            if inline and child.get("version") in others:
-                yield child
-            else:
-                pending.append(child)
+    last: Element | None = None
+    for inline in cast(Iterator[Element], root.iter(*_INLINE_ROOTS)):
+        parent = inline.getparent()
+        hosted = inline is not root and parent is not None and parent.tag in _HOLDERS
+        if hosted and inline.get("version") in others and (last is None or last not in inline.iterancestors()):
+            last = inline
+            yield inline
+
+
+def _judged(root: Element, guests: list[Element], schema: etree.XMLSchema) -> Iterator[tuple[Element, etree._LogEntry]]:
+    """What a schema finds in a tree apart from the guests, each with its element."""
+    if not guests and not root.xpath("boolean(descendant-or-self::*/@id)"):
+        yield from cast(Iterator[tuple[Element, etree._LogEntry]], _errors(root, schema))
+        return
+    stand, originals = _stand_in(root, guests)
+    for element, entry in _errors(stand, schema):
+        yield originals[element], entry
 
 
 def _stand_in(root: Element, guests: list[Element]) -> tuple[etree._Element, dict[etree._Element, Element]]:

@@ -1,0 +1,154 @@
+"""What large documents cost: time and memory of a system of 1 000 components and 100 000 connections.
+
+Each stage runs in a process of its own, so that the peak of memory (above that of the imported libraries too) is its
+own. The components stand in a row; each has 100 inputs and 100 outputs, and every output needs one input at the same
+instant.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+MIB = 1024  # ru_maxrss is in KiB
+COMPONENTS, WIDTH = 1_000, 100
+SSP = "http://ssp-standard.org/SSP1/SystemStructure"
+
+
+def structure(components: int, width: int) -> str:
+    """A row of components, all connectors with type and unit."""
+    connectors = "\n".join(
+        f'<ssd:Connector name="{name}{number}" kind="{kind}"><ssc:Real unit="m"/></ssd:Connector>'
+        for name, kind in (("u", "input"), ("y", "output"))
+        for number in range(width)
+    )
+    elements = "\n".join(
+        f'<ssd:Component name="C{number}" source="resources/M.fmu">\n'
+        f"<ssd:Connectors>\n{connectors}\n</ssd:Connectors>\n</ssd:Component>"
+        for number in range(components)
+    )
+    connections = "\n".join(
+        f'<ssd:Connection startElement="C{number - 1}" startConnector="y{port}" '
+        f'endElement="C{number}" endConnector="u{port}"/>'
+        for number in range(1, components)
+        for port in range(width)
+    )
+    extra = "\n".join(
+        f'<ssd:Connection startConnector="U{port}" endElement="C0" endConnector="u{port}"/>' for port in range(width)
+    )
+    own = "\n".join(
+        f'<ssd:Connector name="U{port}" kind="input"><ssc:Real unit="m"/></ssd:Connector>' for port in range(width)
+    )
+    return f"""<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription xmlns:ssd="{SSP}Description" xmlns:ssc="{SSP}Common" version="2.0" name="row">
+<ssd:System name="row">
+<ssd:Connectors>
+{own}
+</ssd:Connectors>
+<ssd:Elements>
+{elements}
+</ssd:Elements>
+<ssd:Connections>
+{connections}
+{extra}
+</ssd:Connections>
+</ssd:System>
+<ssd:Units><ssc:Unit name="m"><ssc:BaseUnit m="1"/></ssc:Unit></ssd:Units>
+</ssd:SystemStructureDescription>
+"""
+
+
+def model_description(width: int) -> str:
+    """An FMU in which each output depends on the input of the same number."""
+    variables = [
+        f'<ScalarVariable name="{name}{number}" valueReference="{number + shift}" causality="{causality}">'
+        f'<Real unit="m"{start}/></ScalarVariable>'
+        for name, causality, start, shift in (("u", "input", ' start="0"', 0), ("y", "output", "", width))
+        for number in range(width)
+    ]
+    unknowns = "".join(f'<Unknown index="{width + n + 1}" dependencies="{n + 1}"/>' for n in range(width))
+    return (
+        '<fmiModelDescription fmiVersion="2.0" modelName="M" guid="g"><CoSimulation modelIdentifier="M"/>'
+        '<UnitDefinitions><Unit name="m"><BaseUnit m="1"/></Unit></UnitDefinitions>'
+        f"<ModelVariables>{''.join(variables)}</ModelVariables><ModelStructure><Outputs>{unknowns}</Outputs>"
+        f"<InitialUnknowns>{unknowns}</InitialUnknowns></ModelStructure></fmiModelDescription>"
+    )
+
+
+def write_system(folder: Path, components: int, width: int) -> Path:
+    (folder / "resources").mkdir(parents=True)
+    (folder / "SystemStructure.ssd").write_text(structure(components, width), encoding="utf-8")
+    with zipfile.ZipFile(folder / "resources" / "M.fmu", "w") as fmu:
+        fmu.writestr("modelDescription.xml", model_description(width))
+    return folder
+
+
+def read(system: Path) -> str:
+    """Open, validate by schema, and look at both ends of every connection."""
+    from ssptool.documents.archive import Archive
+    from ssptool.documents.schema import schema_findings
+
+    with Archive.open(system) as archive:
+        root = archive.structure().structure
+        findings = list(schema_findings(root, "2.0"))
+        ends = 0
+        for connection in root.system.connections:
+            ends += len((connection.start_element, connection.start_connector))
+            ends += len((connection.end_element, connection.end_connector))
+    return f"{ends} ends, {len(findings)} findings"
+
+
+def flatten(system: Path) -> str:
+    """Open, flatten, and analyze."""
+    from ssptool.documents.archive import Archive
+    from ssptool.network.flatten import build_network
+    from ssptool.network.system_graph import analyze
+
+    with Archive.open(system) as archive:
+        graph = analyze(build_network(archive, archive.structure()))
+    return f"{len(graph.network.wires)} wires, {len(graph.order)} blocks"
+
+
+STAGES: dict[str, tuple[Callable[[Path], str], float, float]] = {
+    "read": (read, 3.0, 500.0),
+    "flatten": (flatten, 10.0, 1024.0),
+}
+"""By name: the stage, and its budget in seconds and MiB."""
+
+
+def measure(stage: str, system: Path) -> None:
+    """Run one stage in this process and print what it took."""
+    run, seconds, mebibytes = STAGES[stage]
+    start = time.perf_counter()
+    result = run(system)
+    took, peak = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MIB
+    verdict = "ok" if took <= seconds and peak <= mebibytes else "OVER BUDGET"
+    what = (run.__doc__ or "").rstrip(".")
+    print(
+        f"{stage:<8} {took:6.2f} s (≤ {seconds:g})   {peak:6.0f} MiB (≤ {mebibytes:g})   {verdict}   {what}: {result}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--stage", choices=STAGES)
+    parser.add_argument("--system", type=Path)
+    parser.add_argument("--components", type=int, default=COMPONENTS)
+    parser.add_argument("--width", type=int, default=WIDTH)
+    arguments = parser.parse_args()
+    if arguments.stage:
+        measure(arguments.stage, arguments.system)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        system = write_system(Path(folder) / "row", arguments.components, arguments.width)
+        for stage in STAGES:
+            subprocess.run([sys.executable, __file__, "--stage", stage, "--system", system], check=True)
+
+
+if __name__ == "__main__":
+    main()
