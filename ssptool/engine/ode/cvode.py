@@ -6,6 +6,7 @@ Hindmarsh et al. 2005, "SUNDIALS: Suite of nonlinear and differential/algebraic 
 """
 
 import ctypes
+import math
 from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
@@ -71,6 +72,7 @@ _no_root_warning = _function(_solver, "CVodeSetNoInactiveRootWarn", c_int, c_voi
 _no_small_step_warning = _function(_solver, "CVodeSetMaxHnilWarns", c_int, c_void_p, c_int)
 _set_linear = _function(_solver, "CVodeSetLinearSolver", c_int, c_void_p, c_void_p, c_void_p)
 _set_jacobian = _function(_solver, "CVodeSetJacFn", c_int, c_void_p, _Jacobian)
+_set_max_step = _function(_solver, "CVodeSetMaxStep", c_int, c_void_p, c_double)
 _set_stop_time = _function(_solver, "CVodeSetStopTime", c_int, c_void_p, c_double)
 _integrate = _function(_solver, "CVode", c_int, c_void_p, c_double, c_void_p, POINTER(c_double), c_int)
 _interpolate = _function(_solver, "CVodeGetDky", c_int, c_void_p, c_double, c_int, c_void_p)
@@ -197,6 +199,10 @@ class Cvode:
             return Arrival(limit if flag == _STOP_TIME_REACHED else self._t.value)
         self._require(_root_info(self._memory, self._roots))
         return Arrival(self._t.value, tuple(i for i, found in enumerate(self._roots) if found))
+
+    def limit_step(self, h: float) -> None:
+        """No internal step longer than h [s] from now on; inf: no limit."""
+        self._require(_set_max_step(self._memory, 0.0 if h == math.inf else h))
 
     def interpolate(self, t: float) -> None:
         """Fill `between` (n,) with x at a time t [s] within the last step."""

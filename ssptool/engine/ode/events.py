@@ -1,5 +1,6 @@
 """Events: what happens between one side of an instant and the other, and how often it may."""
 
+import math
 from collections import defaultdict, deque
 from dataclasses import dataclass
 
@@ -18,8 +19,8 @@ MAX_ITERATIONS = 100
 SETTLED = 1e-12
 """Relative change of a signal that counts as none: algebraic loops are solved to this."""
 
-CHATTER_EVENTS = 20
-CHATTER_TIME = 1e-6
+CHATTER_EVENTS = 10
+CHATTER_TIME = 1e-4
 """So many events of one cause within this fraction of a communication step are no progress."""
 
 
@@ -107,13 +108,23 @@ class Chatter:
         self._window = CHATTER_TIME * step
         self._times: dict[Cause, deque[float]] = defaultdict(lambda: deque(maxlen=CHATTER_EVENTS))
 
-    def note(self, t: float, causes: tuple[Cause, ...]) -> None:
-        """One more event. Raises `Stopped` if it is one too many."""
+    def note(self, t: float, causes: tuple[Cause, ...]) -> float:
+        """One more event: how long ago one of its causes was last seen [s], or inf.
+
+        Raises
+        ------
+        Stopped
+            It is one too many.
+        """
+        recurrence = math.inf
         for cause in causes:
             times = self._times[cause]
+            if times:
+                recurrence = min(recurrence, t - times[-1])
             times.append(t)
             if len(times) == CHATTER_EVENTS and t - times[0] <= self._window:
                 raise Stopped(_chattering(cause, t, t - times[0]))
+        return recurrence
 
 
 def _chattering(cause: Cause, t: float, span: float) -> Failure:

@@ -21,6 +21,9 @@ from ssptool.fmu.binary import FmiError
 SAME_TIME = 1e-12
 """Relative: an event this close to a communication point is at it."""
 
+STEPS_BETWEEN_EVENTS = 4
+"""At least, where an event of the same cause has been seen before, for as long as it took to come back."""
+
 
 @dataclass(frozen=True, slots=True)
 class OdeStatistics:
@@ -53,6 +56,7 @@ class Integration:
         self._handled = True  # whether what is to do at `_arrival` has been done
         self._next_time = math.inf
         self._timers: tuple[Cause, ...] = ()
+        self._wary_until = math.inf
         self._events = 0
         self._point = 1  # the next communication point
         self._rows: deque[Floats] = deque()  # recorded, and not handed out yet
@@ -135,6 +139,9 @@ class Integration:
         if limit <= self._arrival.t or _same(limit, self._arrival.t):
             self._arrival, self._handled = Arrival(self._arrival.t), False
             return
+        if self._arrival.t > self._wary_until:
+            self._wary_until = math.inf
+            self._solver.limit_step(math.inf)
         try:
             self._arrival, self._handled = self._solver.reach(limit), False
         except IntegrationFailed as error:
@@ -155,11 +162,18 @@ class Integration:
         return tuple(causes)
 
     def _event(self, t: float, causes: tuple[Cause, ...]) -> None:
-        self._chatter.note(t, causes)
+        recurrence = self._chatter.note(t, causes)
         self._events += 1
         for model in self.system.models:
             model.enter_event_mode()
         self._leave_event_mode(t, iterate(self.system, t, self._nominal), first=False)
+        self._beware(t, recurrence)
+
+    def _beware(self, t: float, recurrence: float) -> None:
+        """What came back after a short time may do so again, sooner: there and back within one step is not seen."""
+        self._wary_until = t + recurrence
+        if recurrence > 0:
+            self._solver.limit_step(recurrence / STEPS_BETWEEN_EVENTS)
 
     def _leave_event_mode(self, t: float, outcome: Outcome, *, first: bool) -> None:
         self._next_time, self._timers = outcome.next_time, outcome.timers
