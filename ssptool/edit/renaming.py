@@ -42,6 +42,7 @@ def _rename_element(draft: Draft, place: Place, new: str) -> None:
     require_free(system, new, str(Place(place.path[:-1], system)), "choose another name")
     path = (*place.path[:-1], new)
     following = _following(draft, place.path, path, None)
+    _require_free_to_follow(draft, following)
     for connection in system.connections:
         if connection.get("startElement") == old:
             connection.start_element = new
@@ -64,6 +65,7 @@ def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
     # The parameters of an FMU's variable do not follow: they address the variable, whichever connector there is.
     addressed = fmu is None
     following = _following(draft, (*owner.path, old), (*owner.path, new), old) if addressed else []
+    _require_free_to_follow(draft, following)
     if isinstance(owner.element, ssd.System):
         _rename_ends(owner.element, "", old, new)
     if owner.around:
@@ -129,23 +131,31 @@ def _is_meant(target: Target, old: tuple[str, ...], connector: str | None) -> bo
     return (*target.key.path, target.key.connector) == old
 
 
-def _follow(draft: Draft, following: list[Following]) -> None:
-    """Give the uses their new names, where they are shared without touching what others see."""
-    changed = 0
+def _require_free_to_follow(draft: Draft, following: list[Following]) -> None:
+    """Raise EditError if some name cannot follow, before anything is renamed."""
     for bound, group in _by_binding(following):
         if bound.mapping is not None:
             _require_own_mapping(draft, bound)
+        elif not _is_shared(draft, bound):
+            _new_prefix(bound, group)
+
+
+def _follow(draft: Draft, following: list[Following]) -> None:
+    """Give the uses their new names, where they are shared without touching what others see."""
+    for bound, group in _by_binding(following):
+        if bound.mapping is not None:
             names = {each.use.entry.target: each.name for each in group if each.use.entry is not None}
             ensure_mapping(draft, bound, Addressees(draft), names)
-            changed += len(group)
         elif _is_shared(draft, bound):
             # The set belongs to others as well: this binding maps its names to the new ones.
             ensure_mapping(draft, bound, Addressees(draft), {each.use.name: each.name for each in group})
-            changed += len(group)
+        elif (prefix := _new_prefix(bound, group)) is not None:
+            bound.binding.prefix = prefix
         else:
-            changed += _follow_in_set(bound, group)
-    if changed:
-        draft.note(f"{changed} parameter names follow")
+            for each in group:
+                each.use.parameter.name = each.name[len(bound.binding.prefix) :]
+    if following:
+        draft.note(f"{len(following)} parameter names follow")
 
 
 def _by_binding(following: list[Following]) -> list[tuple[Bound, list[Following]]]:
@@ -155,22 +165,19 @@ def _by_binding(following: list[Following]) -> list[tuple[Bound, list[Following]
     return list(groups.values())
 
 
-def _follow_in_set(bound: Bound, group: list[Following]) -> int:
+def _new_prefix(bound: Bound, group: list[Following]) -> str | None:
+    """The prefix that a binding needs for the new names; None if its own will do.
+
+    It changes only if the old name stands in it, and all parameters of the set are addressed through it.
+    """
     prefix = bound.binding.prefix
-    kept = all(each.name.startswith(prefix) for each in group)
-    if not kept:
-        # The old name stands in the prefix; that can change if all names of the set are below it.
-        old = group[0].use.name
-        suffix = old[len(prefix) :]
-        new_prefix = group[0].name.removesuffix(suffix)
-        everything = len(group) == len(bound.values.parameters)
-        if not everything or not all(each.name == new_prefix + each.use.parameter.name for each in group):
-            raise EditError(f"the prefix {prefix!r} of the binding of {bound} cuts through the name: change it by hand")
-        bound.binding.prefix = new_prefix
-        return len(group)
-    for each in group:
-        each.use.parameter.name = each.name[len(prefix) :]
-    return len(group)
+    if all(each.name.startswith(prefix) for each in group):
+        return None
+    new = group[0].name.removesuffix(group[0].use.parameter.name)
+    complete = len(group) == len(bound.values.parameters)
+    if not complete or any(each.name != new + each.use.parameter.name for each in group):
+        raise EditError(f"the prefix {prefix!r} of the binding of {bound} cuts through the name: change it by hand")
+    return new
 
 
 def _is_shared(draft: Draft, bound: Bound) -> bool:

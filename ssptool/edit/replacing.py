@@ -80,22 +80,28 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
     found = tuple(_consequences(draft, place, description))
     if not force and any(each.weight is Weight.BREAKS for each in found):
         raise BreakingReplacement(str(place), found)
+    adapted = _adapted(element, description)
+    for _, variable in adapted:
+        require_words(variable, draft.version)
     old = draft.entry(element.source)
     entry = store(draft, Path(fmu)) if Path(fmu).is_file() else stored(draft, str(fmu))
     if entry == old:
         raise EditError(f"{place} is this FMU already ({entry})")
     element.source = draft.reference(entry)
-    for connector in element.connectors:
-        variable = description.variables.get(connector.name)
-        if variable is not None and _other_type(connector, variable):
-            require_words(variable, draft.version)
-            connector.type = signal_type(variable, description, draft.root)
+    for connector, variable in adapted:
+        connector.type = signal_type(variable, description, draft.root)
     draft.note(f"replaced the FMU of {place}: {entry} instead of {old or element.source}")
     for each in found:
         draft.note(str(each))
     if old is not None and not draft.users(old):
         draft.note(f"nothing refers to {old} any more")
     return found
+
+
+def _adapted(element: ssd.Component, description: FmuDescription) -> list[tuple[ssd.Connector, Variable]]:
+    """The connectors that state another type than the new FMU has, with its variables."""
+    found = ((each, description.variables.get(each.name)) for each in element.connectors)
+    return [(connector, variable) for connector, variable in found if variable and _other_type(connector, variable)]
 
 
 def _component(draft: Draft, name: Name) -> tuple[Place, ssd.Component]:

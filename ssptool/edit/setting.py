@@ -1,30 +1,21 @@
 """Set: a value goes to where the value in force comes from, or to where it will be in force."""
 
-from dataclasses import dataclass
-from math import isclose
-
 from ssptool.documents import ssc, ssv
-from ssptool.documents.converters import boolean, double, hex_binary
+from ssptool.documents.converters import boolean, double
 from ssptool.edit.adding import RESOURCES
 from ssptool.edit.binding import add_binding, inline_set
 from ssptool.edit.creating import empty_parameter_set
 from ssptool.edit.definitions import use_unit
 from ssptool.edit.draft import Draft
-from ssptool.edit.errors import EditError, UnknownName
+from ssptool.edit.errors import EditError
 from ssptool.edit.names import Name, Place, shown
 from ssptool.edit.numbers import number_text
 from ssptool.edit.parameters import Addressees, Bound, Use, bound, uses, winner
-from ssptool.edit.units import unit_named
+from ssptool.edit.wishes import Wish, wish_for
 from ssptool.fmu.description import Value
-from ssptool.fmu.units import Unit
 from ssptool.network.signals import Signal
-from ssptool.network.targets import Target
 from ssptool.network.types import canonical, is_float, is_integer
-from ssptool.network.units import IncompatibleUnits, conversion, document_units, named
-from ssptool.network.values import from_text
-
-ROUNDING = 1e-12
-"""Relative; a value that went to another unit and back is the same to within a few roundings."""
+from ssptool.network.units import document_units, named
 
 _TYPES: dict[str, type[ssv.ParameterType]] = {kind.__name__: kind for kind in ssv.TYPES}
 _TYPES_1: dict[str, type[ssv.ParameterType]] = {
@@ -35,25 +26,6 @@ _TYPES_1: dict[str, type[ssv.ParameterType]] = {
     "Enumeration": ssv.Enumeration,
     "Binary": ssv.Binary,
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """A value for a target; `unit` is the one the value is in, `stated` whether the user said so."""
-
-    name: str
-    text: str
-    value: Value
-    target: Target
-    unit: Unit | None
-    stated: bool
-
-    @property
-    def in_target_unit(self) -> Value:
-        """The value as the target takes it."""
-        if not self.stated or not isinstance(self.value, float):
-            return self.value
-        return _converted(self.value, self.unit, self.target.unit, self)
 
 
 def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: str | None) -> None:
@@ -71,75 +43,33 @@ def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: s
 
     Raises
     ------
-    UnknownName
-        There is no such variable, or no such unit.
-    InvalidValue
-        The value is not of the target's type.
-    EditError
-        The variable takes no value, or another one would be in force.
+    UnknownName, InvalidValue, EditError
+        As `wish_for`; or another value would be in force, or this one cannot be written where that comes from.
     """
     addressees = Addressees(draft)
-    wish = _wish(draft, addressees, shown(name), value, unit)
+    wish = wish_for(draft, addressees, shown(name), value, unit)
     entry = None if into is None else _entry(draft, into)
     before = addressees.values()
-    found = [use for use in uses(draft) if use.full == wish.name and entry in (None, use.bound.file)]
-    use = winner(found)
+    named_so = [use for use in uses(draft) if use.full == wish.name]
+    use = winner([use for use in named_so if entry in (None, use.bound.file)])
     if use is not None:
+        _require_in_force(wish, use, named_so)
         where = _edit(wish, use)
     elif entry is not None and draft.archive.has(entry) and not any(each.file == entry for each in bound(draft)):
         _edit_unbound(draft, wish, entry)
         return
     else:
-        where = _add(draft, wish, entry)
-    others = _verified(wish, before, addressees.values())
-    draft.note(f"set {wish.name} = {_amount(wish)} in {where}{_shared(draft, where)}")
+        where = _add(draft, wish, entry, winner(named_so))
+    others = _others(wish, before, addressees.values())
+    draft.note(f"set {wish} in {where}{_shared(draft, where)}")
     for other in others:
         draft.note(f"that changes {other} as well")
 
 
-def _wish(draft: Draft, addressees: Addressees, name: str, value: object, unit: str | None) -> Wish:
-    targets = addressees.of(name)
-    if not targets:
-        raise UnknownName("variable or connector", name, addressees.names())
-    target = targets[0]
-    if not target.settable:
-        raise EditError(f"{name} takes no value: its FMU calculates it")
-    text = value.strip() if isinstance(value, str) and target.type != "String" else _text(value)
-    given = target.unit if unit is None else unit_named(draft, unit)
-    if unit is not None and not is_float(target.type):
-        raise EditError(f"{name} is of type {target.type}, which has no unit")
-    # Of an enumeration the item's name is written, not its number.
-    read = from_text(name, text, target.type, target.items)
-    if target.type == "Enumeration":
-        read = next((item for item, number in target.items.items() if number == read), text)
-    wish = Wish(name, text, read, target, given, unit is not None)
-    _require_within(wish)
-    return wish
-
-
-def _require_within(wish: Wish) -> None:
-    value, (lowest, highest) = wish.in_target_unit, wish.target.bounds
-    if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
-        raise EditError(f"{wish.name} cannot be {wish.text}: its FMU allows {lowest:g} to {highest:g}")
-
-
-def _text(value: object) -> str:
-    if isinstance(value, bool):
-        return boolean.write(value)
-    if isinstance(value, bytes):
-        return hex_binary.write(value)
-    return number_text(value) if isinstance(value, float) else str(value)
-
-
-def _amount(wish: Wish) -> str:
-    return f"{wish.text} {wish.unit.name}" if wish.unit is not None and is_float(wish.target.type) else wish.text
-
-
-def _converted(value: float, source: Unit | None, target: Unit | None, wish: Wish) -> float:
-    try:
-        return conversion(source, target, wish.target.relative)(value)
-    except IncompatibleUnits as problem:
-        raise EditError(f"{wish.name} = {wish.text}: {problem}") from problem
+def _require_in_force(wish: Wish, use: Use, all_uses: list[Use]) -> None:
+    deciding = winner(all_uses)
+    if deciding is not None and deciding is not use and deciding.parameter is not use.parameter:
+        raise EditError(f"{wish.name} = {wish.text} in {use.bound} would not count: {deciding.bound} decides it")
 
 
 def _edit(wish: Wish, use: Use) -> str:
@@ -154,9 +84,9 @@ def _edit(wish: Wish, use: Use) -> str:
     elif isinstance(stored, float) and not wish.stated:
         unit = named(document_units(values), parameter.unit)
         suppressed = use.entry is not None and use.entry.suppress_unit_conversion
-        stored = stored if unit is None or suppressed else _converted(stored, wish.unit, unit, wish)
+        stored = stored if unit is None or suppressed else wish.converted(stored, wish.unit, unit)
     unit_name = use_unit(values, wish.unit) if wish.stated and transformation is None else parameter.unit
-    _write(parameter, stored, unit_name, wish)
+    _write(parameter, stored, unit_name, wish, values.version)
     return str(use.bound)
 
 
@@ -173,14 +103,14 @@ def _back_through(wish: Wish, use: Use, transformation: ssc.Transformation) -> f
     if use.entry is not None and use.entry.suppress_unit_conversion:
         return value
     own = named(document_units(use.bound.values), use.parameter.unit)
-    return _converted(value, wish.target.unit, own, wish)
+    return wish.converted(value, wish.target.unit, own)
 
 
-def _write(parameter: ssv.Parameter, value: Value, unit: str | None, wish: Wish) -> None:
+def _write(parameter: ssv.Parameter, value: Value, unit: str | None, wish: Wish, version: str) -> None:
     """Store a value in a parameter, whose type is replaced only if it cannot hold it."""
     type = parameter.type
     if type is None or not _holds(type.type_name, value, wish.target.type):
-        type = _type_for(wish.target.type, parameter)
+        type = _type_for(wish, version)
         parameter.type = type
     if isinstance(type, ssv.Texts):
         type.entries = (value,)
@@ -213,32 +143,40 @@ def _holds(type: str, value: Value, target: str) -> bool:
     return is_integer(type) and is_float(target) and isinstance(value, int)
 
 
-def _type_for(target: str, parameter: ssv.Parameter) -> ssv.ParameterType:
+def _type_for(wish: Wish, version: str) -> ssv.ParameterType:
     """A new type for a parameter, in the words of the version of its set."""
-    root = next((above for above in parameter.iterancestors() if isinstance(above, ssv.ParameterSet)), None)
-    if root is not None and root.version == "1.0":
-        if target not in _TYPES_1:
-            raise EditError(f"{parameter.name} is of type {target}, which parameter sets of SSP 1.0 do not have")
-        return _TYPES_1[target].new()
-    return _TYPES[target].new()
+    known = _TYPES_1 if version == "1.0" else _TYPES
+    if wish.target.type not in known:
+        raise EditError(f"{wish.name} is of type {wish.target.type}, which parameter sets of SSP {version} do not have")
+    return known[wish.target.type].new()
 
 
-def _add(draft: Draft, wish: Wish, entry: str | None) -> str:
+def _add(draft: Draft, wish: Wish, entry: str | None, deciding: Use | None) -> str:
     """Add a parameter to a set that is bound, or to a new one; gives where that is."""
+    _type_for(wish, draft.version)  # raises before anything is made
     chosen = _choose(draft, wish.name, entry)
     if chosen is None:
         chosen = _new_set(draft, entry)
+    elif deciding is not None and not _beats(draft, chosen, deciding.bound):
+        raise EditError(f"{wish.name} = {wish.text} in {chosen} would not count: {deciding.bound} decides it")
     local = ".".join(chosen.place.path)
     name = wish.name.removeprefix(f"{local}." if local else "").removeprefix(chosen.binding.prefix)
-    _add_to(draft, chosen.values, name, wish)
+    _add_to(chosen.values, name, wish)
     return str(chosen)
 
 
-def _add_to(draft: Draft, values: ssv.ParameterSet, name: str, wish: Wish) -> None:
+def _beats(draft: Draft, one: Bound, other: Bound) -> bool:
+    """Whether the values of a binding win over those of another one (catalogue §1.6)."""
+    order = [each.binding for each in bound(draft)]
+    ranks = [(-len(each.place.path), order.index(each.binding)) for each in (one, other)]
+    return ranks[0] >= ranks[1]
+
+
+def _add_to(values: ssv.ParameterSet, name: str, wish: Wish) -> None:
     parameter = ssv.Parameter.new(name=name)
-    values.add(parameter)
     unit = use_unit(values, wish.unit) if is_float(wish.target.type) else None
-    _write(parameter, wish.value, unit, wish)
+    _write(parameter, wish.value, unit, wish, values.version)
+    values.add(parameter)
 
 
 def _choose(draft: Draft, full: str, entry: str | None) -> Bound | None:
@@ -274,11 +212,11 @@ def _edit_unbound(draft: Draft, wish: Wish, entry: str) -> None:
     values = draft.archive.document(entry).root_as(ssv.ParameterSet)
     parameter = next((each for each in values.parameters if each.name == wish.name), None)
     if parameter is None:
-        _add_to(draft, values, wish.name, wish)
+        _add_to(values, wish.name, wish)
     else:
         unit = use_unit(values, wish.unit) if is_float(wish.target.type) else None
-        _write(parameter, wish.value, unit, wish)
-    draft.note(f"set {wish.name} = {_amount(wish)} in {entry}, which {draft.document.name} does not bind")
+        _write(parameter, wish.value, unit, wish, values.version)
+    draft.note(f"set {wish} in {entry}, which {draft.document.name} does not bind")
 
 
 def _entry(draft: Draft, into: str) -> str:
@@ -290,20 +228,13 @@ def _entry(draft: Draft, into: str) -> str:
     return into if into.startswith(f"{RESOURCES}/") else f"{RESOURCES}/{into}"
 
 
-def _verified(wish: Wish, before: dict[Signal, Value], after: dict[Signal, Value]) -> list[str]:
-    """Make sure that the value is in force now; gives the other variables whose values changed with it."""
+def _others(wish: Wish, before: dict[Signal, Value], after: dict[Signal, Value]) -> list[str]:
+    """The other variables whose values changed; the one that was meant has to have its value now."""
     signal = wish.target.signal
-    if signal not in after or not _same(after[signal], wish):
+    if signal not in after or not wish.granted_by(after[signal]):
         found = repr(after[signal]) if signal in after else "none"
-        raise EditError(f"{wish.name} would have the value {found}, not {wish.text}: another binding decides it")
+        raise EditError(f"{wish.name} has the value {found} now, not {wish.text}: please report this system")
     return sorted(str(each) for each in after if each != signal and after[each] != before.get(each))
-
-
-def _same(value: Value, wish: Wish) -> bool:
-    wanted = wish.in_target_unit
-    if isinstance(value, float) and isinstance(wanted, int | float):
-        return isclose(value, wanted, rel_tol=ROUNDING, abs_tol=ROUNDING) or value != value
-    return value == wanted or wish.target.items.get(str(wanted)) == value
 
 
 def _shared(draft: Draft, where: str) -> str:

@@ -35,6 +35,7 @@ STEPS = st.one_of(
     st.tuples(st.just("connect"), CONNECTORS, CONNECTORS),
     st.tuples(st.just("disconnect"), ELEMENTS, ELEMENTS),
     st.tuples(st.just("set"), VARIABLES, VALUES),
+    st.tuples(st.just("set"), st.just("System1.m1"), VALUES, st.none(), st.sampled_from(["a.ssv", "b.ssv"])),
     st.tuples(st.just("set"), VARIABLES, VALUES, st.none(), st.sampled_from(["a.ssv", "b.ssv"])),
     st.tuples(st.just("map"), VARIABLES, VARIABLES),
     st.tuples(st.just("replace"), ELEMENTS, FILES),
