@@ -31,11 +31,15 @@ if TYPE_CHECKING:
     from ssptool.api.packing import remove_variant as remove_variant
     from ssptool.api.packing import set_default_variant as set_default_variant
     from ssptool.api.packing import unpack as unpack
+    from ssptool.api.running import Limits as Limits
+    from ssptool.api.running import Recording as Recording
     from ssptool.api.running import Settings as Settings
     from ssptool.api.running import call_sequence as call_sequence
     from ssptool.api.running import check_plot_name as check_plot_name
     from ssptool.api.running import plan as plan
     from ssptool.api.running import plot as plot
+    from ssptool.api.running import read_manifest as read_manifest
+    from ssptool.api.running import read_trace as read_trace
     from ssptool.api.running import simulate as simulate
     from ssptool.api.saving import BrokenEdit as BrokenEdit
     from ssptool.api.understanding import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
@@ -61,6 +65,8 @@ __all__ = [
     "BrokenEdit",
     "Editor",
     "InvalidSystem",
+    "Limits",
+    "Recording",
     "Settings",
     "add_variant",
     "call_sequence",
@@ -78,6 +84,8 @@ __all__ = [
     "pack",
     "plan",
     "plot",
+    "read_manifest",
+    "read_trace",
     "remove_variant",
     "report_summary",
     "rule_list",
@@ -97,7 +105,18 @@ _MODULES = {
     "migrating": ("downgrade", "upgrade"),
     "opening": ("InvalidSystem",),
     "packing": ("add_variant", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),
-    "running": ("Settings", "call_sequence", "check_plot_name", "plan", "plot", "simulate"),
+    "running": (
+        "Limits",
+        "Recording",
+        "Settings",
+        "call_sequence",
+        "check_plot_name",
+        "plan",
+        "plot",
+        "read_manifest",
+        "read_trace",
+        "simulate",
+    ),
     "saving": ("BrokenEdit",),
     "understanding": (
         "EXPLANATION_RENDERERS",

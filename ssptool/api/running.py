@@ -5,12 +5,17 @@ from pathlib import Path
 
 from ssptool.api.opening import NO_OVERRIDES, valid
 from ssptool.api.understanding import flatten
+from ssptool.documents.archive import Archive
 from ssptool.draw.plot import Curve, plot_signals
 from ssptool.draw.plot import check_plot_name as check_plot_name
 from ssptool.engine.call_sequence import call_sequence as call_sequence
 from ssptool.engine.limits import Limits as Limits
+from ssptool.engine.manifest import Input
 from ssptool.engine.plan import Plan, make_plan
+from ssptool.engine.recording.files import read_manifest as read_manifest
+from ssptool.engine.recording.files import read_trace as read_trace
 from ssptool.engine.settings import Settings as Settings
+from ssptool.engine.simulate import Recording as Recording
 from ssptool.engine.simulate import Result, run
 from ssptool.engine.trace import Trace
 from ssptool.network.flatten import build_network
@@ -37,7 +42,7 @@ def simulate(
     overrides: Mapping[str, str] = NO_OVERRIDES,
     settings: Settings | None = None,
     output: Path | None = None,
-    keep: bool = True,
+    recording: Recording | None = None,
     isolated: bool = False,
     limits: Limits | None = None,
     progress: Callable[[float], None] | None = None,
@@ -47,9 +52,10 @@ def simulate(
     Parameters
     ----------
     output
-        CSV file to which the trace is streamed; `time` first, then one column per connector by its full name.
-    keep
-        Keep the trace in memory; without it, `output` alone has it.
+        File to which the trace is streamed, in the format of its ending: .csv, .parquet or .mat. Short for
+        `Recording(output)`.
+    recording
+        Which signals and rows are recorded, and where.
     isolated, limits
         Run the FMUs in a child process: if it crashes, hangs or takes more than the limits, the result says so, and
         which FMU it was.
@@ -68,8 +74,21 @@ def simulate(
     """
     with valid(path, variant) as (archive, structure):
         network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
-        planned = make_plan(network, settings or Settings())
-        return run(planned, archive, output=output, keep=keep, isolated=isolated, limits=limits, progress=progress)
+        return run(
+            make_plan(network, settings or Settings()),
+            archive,
+            output=output,
+            recording=recording,
+            isolated=isolated,
+            limits=limits,
+            progress=progress,
+            inputs=_inputs(archive, parameters),
+        )
+
+
+def _inputs(archive: Archive, parameters: Sequence[Path]) -> tuple[Input, ...]:
+    inside = (Input(name, archive.local_path(name)) for name in archive.names())
+    return (*inside, *(Input(str(path), path) for path in parameters))
 
 
 def plot(trace: Trace, path: Path, title: str = "") -> None:

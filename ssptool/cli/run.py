@@ -9,11 +9,15 @@ import ssptool
 from ssptool.cli.console import progress_bar
 from ssptool.cli.options import (
     Acceleration,
+    Adaptive,
+    ConvergenceLimits,
+    Exchange,
     Implementation,
     Init,
     Input,
     InputOrder,
     Integrator,
+    LogCoupling,
     LogLoops,
     Master,
     Overrides,
@@ -21,14 +25,25 @@ from ssptool.cli.options import (
     StartTime,
     StepSize,
     StopTime,
+    Substeps,
     SystemPath,
     Tolerance,
     Variant,
+    parse_counts,
+    parse_limits,
     parse_overrides,
 )
 from ssptool.cli.summary import result_text
 from ssptool.engine.limits import Limits
-from ssptool.engine.settings import ImplementationName, InitName, InputName, IntegratorName, MasterName, Settings
+from ssptool.engine.settings import (
+    ExchangeName,
+    ImplementationName,
+    InitName,
+    InputName,
+    IntegratorName,
+    MasterName,
+    Settings,
+)
 
 
 def run_command(
@@ -42,6 +57,10 @@ def run_command(
     input_order: InputOrder = None,
     init: Init = InitName.AUTO,
     tolerance: Tolerance = None,
+    convergence: ConvergenceLimits = None,
+    adaptive: Adaptive = None,
+    substeps: Substeps = None,
+    exchange: Exchange = ExchangeName.CONSISTENT,
     implementation: Implementation = ImplementationName.AUTO,
     integrator: Integrator = IntegratorName.BDF,
     set: Overrides = None,
@@ -52,9 +71,18 @@ def run_command(
         typer.Option(
             "--output",
             "-o",
-            metavar="FILE.csv",
-            help="Where to write the results; else the system's file name with .csv, here.",
+            metavar="FILE",
+            help="Where to write the results, as CSV, Parquet or MAT by the ending .csv, .parquet or .mat; else the "
+            "system's file name with .csv, here.",
         ),
+    ] = None,
+    record: Annotated[
+        list[str] | None,
+        typer.Option("--record", metavar="PATTERN", help="Record only such signals, e.g. 'System1.*' or '*.x1'."),
+    ] = None,
+    every: Annotated[int, typer.Option("--every", metavar="N", help="Record only each N-th row, and the last.")] = 1,
+    output_step: Annotated[
+        float | None, typer.Option("--output-step", metavar="DT", help="Record only rows at this distance in time [s].")
     ] = None,
     in_process: Annotated[
         bool,
@@ -74,6 +102,7 @@ def run_command(
         typer.Option("--memory-limit", metavar="MIB", help="End the run when it needs more memory than this."),
     ] = None,
     log_loops: LogLoops = None,
+    log_coupling: LogCoupling = None,
     plot: Annotated[
         Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the results (PNG, SVG or PDF).")
     ] = None,
@@ -95,12 +124,18 @@ def run_command(
         implementation=implementation,
         integrator=integrator,
         log_loops=log_loops,
+        log_coupling=log_coupling,
+        exchange=exchange,
+        adaptive=adaptive,
+        substeps=parse_counts(substeps),
+        convergence=parse_limits(convergence),
     )
     if plot is not None:
         ssptool.check_plot_name(plot)
     limits = Limits(timeout, step_timeout, None if memory_limit is None else memory_limit << 20)
     if in_process and limits != Limits():
         raise typer.BadParameter("limits need a process of its own for the FMUs", param_hint="--in-process")
+    output = output or Path(system.resolve().stem).with_suffix(".csv")
     with progress_bar("running") as progress:
         result = ssptool.simulate(
             system,
@@ -108,8 +143,13 @@ def run_command(
             parameters=parameters or [],
             overrides=parse_overrides(set),
             settings=settings,
-            output=output or Path(system.resolve().stem).with_suffix(".csv"),
-            keep=plot is not None,
+            recording=ssptool.Recording(
+                output or Path(system.resolve().stem).with_suffix(".csv"),
+                plot is not None,
+                record or (),
+                every,
+                output_step,
+            ),
             isolated=not in_process,
             limits=None if in_process else limits,
             progress=progress,

@@ -281,7 +281,7 @@ class _Parent:
         )
         seconds = time.monotonic() - self.began
         report = self.recorder.report or InitializationReport((), failure, seconds)
-        counts = Counts(steps=max(0, self.recorder.recorded - 1), seconds=seconds - report.seconds)
+        counts = Counts(steps=max(0, self.recorder.seen - 1), seconds=seconds - report.seconds)
         return Execution(self.recorder.kernel, report, failure, counts)
 
 

@@ -1,24 +1,17 @@
 """Where the rows of a run go: to a file, to memory, and past the progress bar."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 import numpy as np
 
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
+from ssptool.engine.recording.thinning import Thinning
+from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Trace
 
 Progress = Callable[[float], None]
-
-
-class Writer(Protocol):
-    """A file of rows that can be read at any time, up to the last rows that were written."""
-
-    def write(self, rows: Floats) -> None:
-        """Append rows (k, 1 + p), the time first."""
-        ...
 
 
 class Recorder:
@@ -26,46 +19,86 @@ class Recorder:
 
     Parameters
     ----------
-    writer
-        Of the file, if there is one.
+    open_writer
+        Begins the file, if there is to be one; called when the system is initialized.
     keep
         Keep the rows in memory, for `trace`.
+    thinning
+        Which rows are recorded; None: all.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
+
+    Attributes
+    ----------
+    kernel, report
+        Which kernel it is, and how initialization went, once that is known.
+    seen
+        Rows that were there, whether recorded or not; `last_time` [s] is that of the last.
+    recorded
+        Rows in the file, or in memory.
     """
 
-    def __init__(self, plan: Plan, writer: Writer | None, *, keep: bool, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        open_writer: Callable[[], Writer] | None = None,
+        *,
+        keep: bool,
+        thinning: Thinning | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.plan = plan
         self.kernel = ""
         self.report: InitializationReport | None = None
+        self.seen = 0
         self.recorded = 0
         self.last_time = plan.interval.start
-        self._writer = writer
+        self._open_writer = open_writer
+        self._writer: Writer | None = None
+        self._thinning = thinning
         self._progress = progress
         self._keep = keep
         self._width = 1 + len(plan.recorded)
-        self._kept: Floats = np.empty((plan.interval.steps + 1 if keep else 0, self._width))
-        self._open: Floats = np.empty((0, self._width))
+        self._kept: Floats = np.empty((0, self._width))
+        self._space: Floats = np.empty((0, self._width))
+
+    # -- as `Rows` of an execution in this process -----------------------------------------------------------
 
     def initialized(self, kernel: str, report: InitializationReport) -> None:
         self.kernel, self.report = kernel, report
+        self._begin()
 
     def space(self, count: int) -> Floats:
-        if self._keep:
-            self._make_room(count)
-            self._open = self._kept[self.recorded : self.recorded + count]
-        else:
-            self._open = np.empty((count, self._width))
-        return self._open
+        if len(self._space) < count:
+            self._space = np.empty((count, self._width))
+        return self._space[:count]
 
     def commit(self, count: int) -> None:
-        self._pass_on(self._open[:count])
+        self.add(self._space[:count])
+
+    # --------------------------------------------------------------------------------------------------------
 
     def add(self, rows: Floats) -> None:
-        """Rows (k, 1 + recorded) from elsewhere; they are copied."""
-        if self._keep:
-            self.space(len(rows))[:] = rows
-        self._pass_on(rows)
+        """Rows (k, 1 + p), the time first; they are copied."""
+        if not len(rows):
+            return
+        self.seen += len(rows)
+        self.last_time = float(rows[-1, 0])
+        self._record(rows if self._thinning is None else self._thinning.keep(rows))
+        if self._progress is not None:
+            interval = self.plan.interval
+            self._progress(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+
+    def finish(self) -> None:
+        """There are no more rows."""
+        self._begin()
+        if self._thinning is not None:
+            self._record(self._thinning.rest())
+
+    def close(self, manifest: Callable[[], str]) -> None:
+        """Complete the file, after `finish`."""
+        if self._writer is not None:
+            self._writer.close(manifest())
 
     @property
     def trace(self) -> Trace | None:
@@ -75,19 +108,25 @@ class Recorder:
         rows = self._kept[: self.recorded]
         return Trace(rows[:, 0], rows[:, 1:], self.plan.columns)
 
-    def _make_room(self, count: int) -> None:
-        missing = self.recorded + count - len(self._kept)
-        if missing > 0:
-            more = np.empty((max(missing, len(self._kept)), self._width))
-            self._kept = np.concatenate([self._kept, more])
+    def _begin(self) -> None:
+        if self._writer is None and self._open_writer is not None:
+            self._writer = self._open_writer()
 
-    def _pass_on(self, rows: Floats) -> None:
+    def _record(self, rows: Floats) -> None:
         if not len(rows):
             return
-        self.recorded += len(rows)
-        self.last_time = float(rows[-1, 0])
+        if self._keep:
+            self._make_room(len(rows))
+            self._kept[self.recorded : self.recorded + len(rows)] = rows
         if self._writer is not None:
             self._writer.write(rows)
-        if self._progress is not None:
-            interval = self.plan.interval
-            self._progress(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+        self.recorded += len(rows)
+
+    def _make_room(self, count: int) -> None:
+        needed = self.recorded + count
+        if needed > len(self._kept):
+            # As many as there will be if no master chooses its steps and all rows are recorded; pages that are not
+            # needed are never touched.
+            room = np.empty((max(needed, 2 * len(self._kept), self.plan.interval.steps + 1), self._width))
+            room[: self.recorded] = self._kept[: self.recorded]
+            self._kept = room

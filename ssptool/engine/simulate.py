@@ -1,7 +1,8 @@
 """Carry out a plan and say how it went."""
 
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 from ssptool.engine.assembly import Sources
@@ -11,9 +12,13 @@ from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.isolation import execute_isolated
 from ssptool.engine.limits import Limits
+from ssptool.engine.manifest import Input, manifest
 from ssptool.engine.plan import Plan
 from ssptool.engine.recorder import Progress, Recorder
-from ssptool.engine.trace import Column, CsvWriter, Trace
+from ssptool.engine.recording.files import check_output, open_writer
+from ssptool.engine.recording.selection import select
+from ssptool.engine.recording.thinning import Every, Grid, Thinning
+from ssptool.engine.trace import Column, Trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,54 @@ class Statistics:
     seconds: float
     initialization_seconds: float
     real_time_factor: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What is recorded of a run, and where.
+
+    Attributes
+    ----------
+    output
+        File that rows are written to as they come; CSV, Parquet or MAT by its ending.
+    keep
+        Keep the rows in memory, for `Result.trace`.
+    signals
+        Patterns of full names, such as "System1.*"; none: all signals.
+    every
+        Only each n-th row, and the last.
+    output_step : [s]
+        Only rows at this distance. A whole number of macro steps, unless the master chooses these: then values are
+        interpolated linearly.
+    """
+
+    output: Path | None = None
+    keep: bool = True
+    signals: Sequence[str] = ()
+    every: int = 1
+    output_step: float | None = None
+
+    def thinning(self, plan: Plan) -> Thinning | None:
+        """Which rows are recorded; None: all.
+
+        Raises
+        ------
+        ValueError
+            A number is out of range, or does not fit to the macro step.
+        """
+        if self.output_step is None:
+            return None if self.every == 1 else Every(self.every)
+        if self.every != 1:
+            raise ValueError("every n-th row and an output step exclude each other; found both")
+        if plan.master.chooses_steps:
+            return Grid(plan.interval.start, self.output_step)
+        ratio = self.output_step / plan.interval.step
+        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-9 * ratio:
+            raise ValueError(
+                f"the output step must be a whole number of macro steps of {plan.interval.step:g} s; "
+                f"found {self.output_step:g} s"
+            )
+        return Every(round(ratio))
 
 
 class TraceNotKept(Exception):
@@ -127,20 +180,21 @@ def run(
     archive: Sources,
     *,
     output: Path | None = None,
-    keep: bool = True,
+    recording: Recording | None = None,
     progress: Progress | None = None,
     native: bool | None = None,
     isolated: bool = False,
     limits: Limits | None = None,
+    inputs: Sequence[Input] = (),
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
 
     Parameters
     ----------
     output
-        CSV file that rows are written to as they come.
-    keep
-        Keep the rows in memory, for `Result.trace`.
+        Short for `Recording(output)`.
+    recording
+        What is recorded, and where; without it, all rows in memory.
     progress
         Called with the fraction 0 … 1 that is done.
     native
@@ -149,6 +203,8 @@ def run(
         Run the FMUs in a child process, which may crash.
     limits
         Of time and memory; only for a child process.
+    inputs
+        Files to name in the manifest.
 
     Returns
     -------
@@ -160,21 +216,39 @@ def run(
     ------
     UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu, FmiError
         An FMU cannot be loaded or instantiated.
-    OSError
+    UnknownFormat, MissingExtra, OSError
         The output file cannot be written.
+    NothingMatches
+        A pattern fits no signal.
     ValueError
-        Limits without isolation.
+        Limits without isolation; numbers of the recording that do not fit.
     """
     if limits is not None and not isolated:
         raise ValueError("limits of time and memory need a child process; found isolated=False")
+    recording = recording or Recording(output)
+    plan = select(plan, recording.signals)
+    recorder = _recorder(plan, recording, progress)
     job = Job(plan, archive, native)
-    with ExitStack() as stack:
-        writer = None
-        if output is not None:
-            writer = stack.enter_context(CsvWriter(output, [column.signal for column in plan.columns]))
-        recorder = Recorder(plan, writer, keep=keep, progress=progress)
+    try:
         execution = execute_isolated(job, recorder, limits or Limits()) if isolated else execute(job, recorder)
-    return _result(plan, execution, recorder, output)
+    except BaseException:
+        # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
+        if recorder.seen:
+            recorder.finish()
+            recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}))
+        raise
+    recorder.finish()
+    result = _result(plan, execution, recorder, recording.output)
+    recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, asdict(result.statistics)))
+    return result
+
+
+def _recorder(plan: Plan, recording: Recording, progress: Progress | None) -> Recorder:
+    writer = None
+    if recording.output is not None:
+        check_output(recording.output)
+        writer = partial(open_writer, recording.output, plan.columns)
+    return Recorder(plan, writer, keep=recording.keep, thinning=recording.thinning(plan), progress=progress)
 
 
 def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path | None) -> Result:

@@ -1,12 +1,19 @@
 """`ssptool run` with an FMU that takes the process along."""
 
+import contextlib
+import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 
+import numpy as np
 import pytest
+from pytest import approx
 
 from ssptool.cli.main import main
-from ssptool.engine.trace import read_csv
+from ssptool.engine.recording.files import read_manifest, read_trace
 from tests.fmus import build as fmus
 
 SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
@@ -36,12 +43,17 @@ SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 @pytest.fixture
-def misbehave(monkeypatch, capsys, tmp_path):
-    """Run the system, in which Bad misbehaves from t = 0.455 s on; gives exit status, output and complaints."""
+def folder(tmp_path):
     folder = tmp_path / "lag"
     (folder / "resources").mkdir(parents=True)
     (folder / "SystemStructure.ssd").write_text(SYSTEM, encoding="utf-8")
     shutil.copy(fmus.build() / "fmi2" / "Misbehaving.fmu", folder / "resources")
+    return folder
+
+
+@pytest.fixture
+def misbehave(folder, monkeypatch, capsys, tmp_path):
+    """Run the system, in which Bad misbehaves from t = 0.455 s on; gives exit status, output and complaints."""
     monkeypatch.chdir(tmp_path)
 
     def call(what, *arguments):
@@ -69,7 +81,7 @@ def test_a_run_that_an_fmu_ruins_says_so_and_exits_with_1(misbehave, tmp_path, w
     assert (status, err) == (1, "")
     for word in ("Bad", "at t = 0.45 s", "fmi2", words, "r.csv", "46 rows"):
         assert word in out
-    assert len(read_csv(tmp_path / "r.csv")) == 46
+    assert len(read_trace(tmp_path / "r.csv")) == 46
 
 
 def test_limits_without_a_child_are_wrong_usage(misbehave):
@@ -88,3 +100,65 @@ def test_a_run_in_process_does_the_same(misbehave, tmp_path):
     assert misbehave(fmus.NOTHING, "--output", "a.csv")[0] == 0
     assert misbehave(fmus.NOTHING, "--output", "b.csv", "--in-process")[0] == 0
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+# -- the end of the whole command ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def start(folder, tmp_path):
+    """Start the command in a process group of its own, slowed down so that it takes some seconds."""
+    started = []
+
+    def start(output, *arguments):
+        command = [sys.executable, "-c", "from ssptool.cli.main import main; main()", "run", folder, "--output", output]
+        command += ["--step-size", "0.001", "--set", f"Bad.what={fmus.KILL_PARENT}", *arguments]
+        started.append(
+            subprocess.Popen(list(map(str, command)), cwd=tmp_path, start_new_session=True, stdout=subprocess.DEVNULL)
+        )
+        return started[-1]
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
+def test_a_run_that_is_killed_at_90_percent_leaves_what_it_had(start, tmp_path, ending):
+    """Bad kills the command at t = 0.9 s. A tenth of a second of wall time may not be in the file by then, of the two
+    or more that 1000 steps with ten evaluations of 0.1 ms and their overhead take.
+    """
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"run.{ending}"
+    assert start(path, "--set", "Bad.when=0.9").wait(timeout=60) == -signal.SIGKILL
+    trace = read_trace(path)
+    assert 0.8 < trace.t[-1] <= 0.9
+    assert trace["Bad.y"] == approx(1 - np.exp(-trace.t), abs=1e-9)
+
+
+def test_no_process_outlives_a_command_that_was_killed(start, tmp_path):
+    process = start(tmp_path / "run.csv", "--set", "Bad.when=0.1")
+    process.wait(timeout=60)
+    for _ in range(100):
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
+    raise AssertionError("the process of the FMUs is still there")
+
+
+def test_an_interrupted_run_leaves_what_it_had(start, tmp_path):
+    path = tmp_path / "run.csv"
+    process = start(path)
+    for _ in range(500):
+        if path.exists() and len(path.read_text().splitlines()) > 50:
+            break
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)  # as the terminal does
+    assert process.wait(timeout=30) == 130
+    assert 50 <= len(read_trace(path)) < 1001
+    assert read_manifest(path)["status"] == "interrupted"

@@ -10,9 +10,9 @@ from ssptool.engine import isolation
 from ssptool.engine.ending import Ending
 from ssptool.engine.limits import Limits
 from ssptool.engine.plan import make_plan
+from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulate import run
-from ssptool.engine.trace import read_csv
+from ssptool.engine.simulate import Recording, run
 from ssptool.engine.watch import NATIVE
 from ssptool.fmu.binary import FmiError
 from tests.engine.dual_mass import FMI2, FMI3, Folder, network, oscillator
@@ -167,7 +167,7 @@ def test_limits_need_a_child():
 def test_a_trace_that_was_not_kept_says_where_it_is(tmp_path):
     path = tmp_path / "run.csv"
     plan = make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01))
-    result = run(plan, Folder(), isolated=True, keep=False, output=path)
+    result = run(plan, Folder(), isolated=True, recording=Recording(path, keep=False))
     assert (result.rows, result.last_time) == (11, approx(0.1))
     with pytest.raises(Exception, match=r"not kept in memory; read .*run\.csv"):
         result.unwrap()

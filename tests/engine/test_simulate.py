@@ -10,9 +10,9 @@ from pytest import approx
 from ssptool.engine.ending import Ending, RunError
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.plan import make_plan
+from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.trace import read_csv
 from ssptool.fmu.binary import FmuInstance
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
 

@@ -1,0 +1,88 @@
+"""Fewer rows than there are communication points."""
+
+from typing import Protocol
+
+import numpy as np
+
+from ssptool.engine.trace import Floats
+
+
+class Thinning(Protocol):
+    """Decides which rows are recorded; asked in the order of time."""
+
+    def keep(self, rows: Floats) -> Floats:
+        """What to record of these rows (k, 1 + p), the time first; may be fewer, and others in between."""
+        ...
+
+    def rest(self) -> Floats:
+        """What to record besides when the run has ended."""
+        ...
+
+
+class Every:
+    """The first row, every n-th after it, and the last."""
+
+    def __init__(self, n: int) -> None:
+        if n < 1:
+            raise ValueError(f"of every n-th row, n must be at least 1; found {n}")
+        self._n = n
+        self._seen = 0
+        self._last: Floats = np.empty((0, 1))
+
+    def keep(self, rows: Floats) -> Floats:
+        if not len(rows):
+            return rows
+        kept = rows[-self._seen % self._n :: self._n]
+        self._seen += len(rows)
+        self._last = rows[-1:].copy() if (self._seen - 1) % self._n else np.empty((0, rows.shape[1]))
+        return kept
+
+    def rest(self) -> Floats:
+        return self._last
+
+
+class Grid:
+    """Rows at equal distances in time, by linear interpolation between those that are there.
+
+    Parameters
+    ----------
+    start, step : [s]
+        A row at start + k·step, for every k until the end.
+    """
+
+    TOLERANCE = 1e-9
+    """Of a step: a row so close to a point of the grid is taken as it is."""
+
+    def __init__(self, start: float, step: float) -> None:
+        if not step > 0:
+            raise ValueError(f"the output step must be greater than 0 s, found {step:g}")
+        self._start = start
+        self._step = step
+        self._next = 0
+        self._before: Floats = np.empty((0, 1))
+
+    def keep(self, rows: Floats) -> Floats:
+        if not len(rows):
+            return rows
+        known = np.concatenate([self._before, rows]) if len(self._before) else rows
+        self._before = rows[-1:].copy()
+        last = int(np.floor((known[-1, 0] - self._start) / self._step + self.TOLERANCE))
+        wanted: Floats = self._start + np.arange(self._next, last + 1, dtype=np.float64) * self._step
+        self._next = last + 1
+        return _between(known, wanted, self.TOLERANCE * self._step)
+
+    def rest(self) -> Floats:
+        return np.empty((0, self._before.shape[1]))
+
+
+def _between(rows: Floats, times: Floats, tolerance: float) -> Floats:
+    """Rows at these times. At an event, where two rows have one time, the later one counts."""
+    after = np.clip(np.searchsorted(rows[:, 0], times + tolerance, side="right"), 1, len(rows)) - 1
+    nearest = rows[after]
+    following = rows[np.minimum(after + 1, len(rows) - 1)]
+    distance = following[:, 0] - nearest[:, 0]
+    part = np.divide(times - nearest[:, 0], distance, out=np.zeros_like(times), where=distance > 0)
+    part[np.abs(times - nearest[:, 0]) <= tolerance] = 0.0
+    found = nearest + part[:, None] * (following - nearest)
+    found[:, 0] = times
+    return found

@@ -1,0 +1,27 @@
+"""What every format does."""
+
+from typing import Protocol
+
+from ssptool.engine.trace import Floats
+
+
+class Writer(Protocol):
+    """A growing file of rows. It was begun with the columns, and is complete after `close`."""
+
+    def write(self, rows: Floats) -> None:
+        """Append rows (k, 1 + p), the time first. They are in the file soon; `close` writes what is not."""
+        ...
+
+    def close(self, manifest: str) -> None:
+        """Everything is written; `manifest` (JSON) tells what it is."""
+        ...
+
+
+class UnreadableTrace(Exception):
+    """The file is not a trace in the format that its name promises."""
+
+    def __init__(self, path: object, reason: str, line: int | None = None) -> None:
+        super().__init__(f"{path}:{line}: {reason}" if line is not None else f"{path}: {reason}")
+        self.path = path
+        self.line = line
+        self.reason = reason

@@ -1,0 +1,121 @@
+"""Which signals and which rows are recorded."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest import approx
+
+from ssptool.engine.plan import make_plan
+from ssptool.engine.recording.selection import NothingMatches, select
+from ssptool.engine.recording.thinning import Every, Grid
+from ssptool.engine.settings import Settings
+from ssptool.engine.simulate import Recording, run
+from tests.engine.dual_mass import Folder, oscillator
+
+
+def plan(**settings):
+    return make_plan(oscillator(), Settings(**{"stop_time": 0.5, "step_size": 0.01, **settings}))
+
+
+def chunks(sizes):
+    """Rows 0, 1, 2, … in chunks of these sizes."""
+    first = 0
+    for size in sizes:
+        yield np.arange(first, first + size, dtype=float).reshape(-1, 1)
+        first += size
+
+
+def thinned(thinning, rows):
+    kept = [thinning.keep(chunk) for chunk in rows]
+    return np.concatenate([*kept, thinning.rest()])[:, 0].tolist()
+
+
+# -- signals -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("patterns", "chosen"),
+    [
+        (["System1.x1"], ["System1.x1"]),
+        (["*.F"], ["System1.F", "System2.F"]),
+        (["System2.x?", "System1.v1"], ["System1.v1", "System2.x1"]),
+        (["*"], None),
+        ([], None),
+    ],
+)
+def test_patterns_choose_signals_in_the_order_of_the_system(patterns, chosen):
+    whole = plan()
+    everything = [column.signal for column in whole.columns]
+    assert [column.signal for column in select(whole, patterns).columns] == (chosen or everything)
+
+
+def test_a_pattern_that_fits_nothing_is_refused_with_what_is_near():
+    with pytest.raises(NothingMatches, match=r"called 'System1\.y1'; did you mean System1\.[xva]1"):
+        select(plan(), ["System1.y1"])
+
+
+def test_chosen_signals_have_the_values_that_they_have_among_all():
+    whole = run(plan(), Folder()).unwrap()
+    part = run(plan(), Folder(), recording=Recording(signals=["*.x1", "System2.F"])).unwrap()
+    assert set(part.signals) == {"System1.x1", "System2.x1", "System2.F"}
+    for signal in part.signals:
+        assert np.array_equal(part[signal], whole[signal])
+
+
+# -- rows ----------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(0, 7), max_size=8), st.integers(1, 9))
+def test_every_nth_row_and_the_last_however_they_come(sizes, n):
+    total = sum(sizes)
+    wanted = sorted({*range(0, total, n), *([total - 1] if total else [])})
+    if total:
+        assert thinned(Every(n), chunks(sizes)) == wanted
+
+
+@given(st.lists(st.integers(0, 7), max_size=8), st.floats(0.3, 3.0))
+def test_a_grid_is_the_same_however_the_rows_come(sizes, step):
+    """Rows at 0, 1, 2, …: straight lines between them are exact for time itself."""
+    total = sum(sizes)
+    if total:
+        wanted = np.arange(0, (total - 1) / step + 1e-9) * step
+        assert thinned(Grid(0.0, step), chunks(sizes)) == approx(wanted, abs=1e-12)
+
+
+def test_between_two_rows_a_grid_is_linear():
+    rows = np.array([[0.0, 0.0], [1.0, 10.0], [3.0, 30.0]])
+    assert Grid(0.0, 0.5).keep(rows)[:, 1].tolist() == [0, 5, 10, 15, 20, 25, 30]
+
+
+def test_at_an_event_a_grid_has_the_value_after_it():
+    rows = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 5.0], [2.0, 6.0]])
+    assert Grid(0.0, 0.5).keep(rows)[:, 1].tolist() == [0, 0.5, 5, 5.5, 6]
+
+
+def test_every_nth_row_of_a_run_is_one_of_all_its_rows(tmp_path):
+    whole = run(plan(), Folder()).unwrap()
+    result = run(plan(), Folder(), recording=Recording(tmp_path / "r.csv", every=7))
+    chosen = [*range(0, 51, 7), 50]
+    assert np.array_equal(result.unwrap().y, whole.y[chosen])
+    assert (result.rows, result.statistics.steps) == (9, 50)
+    assert (tmp_path / "r.csv").read_text().count("\n") == 10
+
+
+def test_an_output_step_is_a_number_of_macro_steps():
+    trace = run(plan(), Folder(), recording=Recording(output_step=0.1)).unwrap()
+    assert trace.t == approx([0, 0.1, 0.2, 0.3, 0.4, 0.5], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("recording", "reason"),
+    [
+        (Recording(output_step=0.015), "whole number of macro steps of 0.01 s; found 0.015 s"),
+        (Recording(output_step=0.001), "whole number"),
+        (Recording(output_step=0.1, every=2), "exclude each other"),
+        (Recording(every=0), "at least 1; found 0"),
+    ],
+)
+def test_numbers_that_do_not_fit_are_refused_before_anything_is_loaded(recording, reason):
+    with pytest.raises(ValueError, match=reason):
+        run(plan(), None, recording=recording)

@@ -1,0 +1,235 @@
+"""Rows on their way to files and back: every format, whole, cut off, and beside what."""
+
+import json
+from dataclasses import asdict
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.io import loadmat
+
+from ssptool.engine.recording.files import (
+    FORMATS,
+    MissingExtra,
+    UnknownFormat,
+    check_output,
+    open_writer,
+    read_manifest,
+    read_trace,
+)
+from ssptool.engine.recording.writer import UnreadableTrace
+from ssptool.engine.trace import Column
+
+HAS_PYARROW = find_spec("pyarrow") is not None
+parquet = pytest.mark.skipif(not HAS_PYARROW, reason="pyarrow is not installed")
+COLUMNS = (Column("A.x", "m", description="Länge"), Column('odd, "name"'), Column("B.y[1]", "m/s2"))
+MANIFEST = json.dumps({"columns": [asdict(column) for column in COLUMNS]})
+ENDINGS = [pytest.param(ending, marks=parquet if ending == ".parquet" else ()) for ending in FORMATS]
+
+
+def some_rows(first=0, count=5):
+    t = 0.1 * np.arange(first, first + count)
+    return np.column_stack([t, np.sin(t), 1e300 * t, -t])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@settings(deadline=None)  # libraries are loaded at the first use
+@given(rows=arrays(float, (3, 4), elements=st.floats(allow_nan=True, allow_infinity=True)))
+def test_numbers_come_back_with_the_same_bits(rows, ending, tmp_path_factory):
+    path = tmp_path_factory.mktemp("files") / f"trace{ending}"
+    writer = open_writer(path, COLUMNS)
+    writer.write(rows)
+    writer.close(MANIFEST)
+    trace = read_trace(path)
+    assert np.array_equal(np.column_stack([trace.t, trace.y]), rows, equal_nan=True)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_names_units_and_descriptions_come_back(tmp_path, ending):
+    path = tmp_path / f"trace{ending}"
+    writer = open_writer(path, COLUMNS)
+    writer.write(some_rows())
+    writer.close(MANIFEST)
+    assert read_trace(path).columns == COLUMNS
+    assert read_manifest(path) == json.loads(MANIFEST)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_that_nobody_closed_holds_what_was_written(tmp_path, ending, monkeypatch):
+    if ending == ".parquet":
+        monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 0.0)
+    path = tmp_path / f"trace{ending}"
+    writer = open_writer(path, COLUMNS)
+    for k in range(4):
+        writer.write(some_rows(5 * k))
+        trace = read_trace(path)
+        assert len(trace) == 5 * (k + 1)
+        assert np.array_equal(trace["A.x"], np.sin(trace.t))
+    assert read_manifest(path) == {}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_without_rows_can_be_read(tmp_path, ending):
+    path = tmp_path / f"trace{ending}"
+    writer = open_writer(path, COLUMNS)
+    assert len(read_trace(path)) == 0
+    writer.close(MANIFEST)
+    trace = read_trace(path)
+    assert (len(trace), trace.signals) == (0, tuple(column.signal for column in COLUMNS))
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_nothing_but_time_can_be_recorded(tmp_path, ending):
+    path = tmp_path / f"trace{ending}"
+    writer = open_writer(path, ())
+    writer.write(some_rows()[:, :1])
+    writer.close("{}")
+    assert read_trace(path).y.shape == (5, 0)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_what_is_no_trace_is_refused(tmp_path, ending):
+    path = tmp_path / f"trace{ending}"
+    path.write_bytes(b"something else\n")
+    with pytest.raises(UnreadableTrace, match=f"trace{ending}"):
+        read_trace(path)
+
+
+# -- choice of the format ------------------------------------------------------------------------------------
+
+
+def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
+    with pytest.raises(UnknownFormat, match=r"as \.csv, \.parquet, \.mat; found 'trace\.xlsx'"):
+        check_output(tmp_path / "trace.xlsx")
+
+
+def test_a_format_whose_package_is_missing_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setattr("ssptool.engine.recording.files.find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"pip install 'ssptool\[parquet\]'"):
+        check_output(tmp_path / "trace.parquet")
+    check_output(tmp_path / "trace.csv")
+
+
+def test_a_folder_that_does_not_exist_is_told_before_anything_is_run(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere: no such folder"):
+        check_output(tmp_path / "nowhere" / "trace.csv")
+
+
+# -- CSV -----------------------------------------------------------------------------------------------------
+
+
+def test_csv_has_time_first_and_quotes_what_it_needs(tmp_path):
+    path = tmp_path / "trace.csv"
+    writer = open_writer(path, COLUMNS[:2])
+    writer.write(np.array([[0.0, 1.0, 2.0]]))
+    assert path.read_text() == 'time,A.x,"odd, ""name"""\n0.0,1.0,2.0\n'
+
+
+def test_what_csv_cannot_hold_is_in_a_file_beside_it(tmp_path):
+    path = tmp_path / "trace.csv"
+    open_writer(path, COLUMNS).close(MANIFEST)
+    assert json.loads((tmp_path / "trace.csv.json").read_text(encoding="utf-8"))["columns"][0]["unit"] == "m"
+
+
+def test_facts_of_an_earlier_run_are_not_taken_for_those_of_this(tmp_path):
+    path = tmp_path / "trace.csv"
+    open_writer(path, COLUMNS).close(MANIFEST)
+    open_writer(path, (Column("A.x"),))
+    assert read_trace(path).units == (None,)
+
+
+def test_a_last_line_that_was_cut_off_is_left_out(tmp_path):
+    path = tmp_path / "trace.csv"
+    path.write_text("time,x\n0.0,1.0\n0.1,2.34")
+    assert read_trace(path)["x"].tolist() == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("t,x\n0,1\n", ":1: the first column must be 'time', found"),
+        ("", ":1: the first column must be 'time'"),
+        ("time,x\n0,1\n1\n", ":3: 2 values expected, found 1"),
+        ("time,x\n0,one\n", ":2: could not convert string to float: 'one'"),
+    ],
+)
+def test_csv_that_is_no_trace_is_refused_with_its_line(tmp_path, text, reason):
+    path = tmp_path / "trace.csv"
+    path.write_text(text)
+    with pytest.raises(UnreadableTrace, match=reason):
+        read_trace(path)
+
+
+# -- Parquet -------------------------------------------------------------------------------------------------
+
+
+@parquet
+def test_parquet_is_what_other_tools_read(tmp_path):
+    import pandas as pd
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "trace.parquet"
+    writer = open_writer(path, COLUMNS)
+    for k in range(3):
+        writer.write(some_rows(5 * k))
+    writer.close(MANIFEST)
+    frame = pd.read_parquet(path)
+    assert list(frame.columns) == ["time", *(column.signal for column in COLUMNS)]
+    assert np.array_equal(frame["A.x"], np.sin(frame["time"]))
+    field = pq.read_schema(path).field("A.x")
+    assert field.metadata[b"unit"] == b"m"
+
+
+@parquet
+def test_parquet_groups_follow_one_another_at_their_offsets(tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_VALUES", 20)
+    path = tmp_path / "trace.parquet"
+    writer = open_writer(path, COLUMNS)
+    for k in range(7):
+        writer.write(some_rows(5 * k))
+    writer.close(MANIFEST)
+    metadata = pq.ParquetFile(path).metadata
+    assert (metadata.num_row_groups, metadata.num_rows) == (7, 35)
+    offsets = [metadata.row_group(k).column(0).data_page_offset for k in range(7)]
+    assert offsets == sorted(offsets) and offsets[0] == 4
+    assert [len(pq.ParquetFile(path).read_row_group(k)) for k in range(7)] == [5] * 7
+
+
+@parquet
+def test_parquet_has_the_types_of_the_signals(tmp_path):
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "trace.parquet"
+    columns = (Column("n", type="Int32"), Column("b", type="Boolean"), Column("x"))
+    writer = open_writer(path, columns)
+    writer.write(np.array([[0.0, -3.0, 1.0, 0.5]]))
+    writer.close("{}")
+    table = pq.read_table(path)
+    assert [str(type) for type in table.schema.types] == ["double", "int32", "bool", "double"]
+    assert table.to_pylist() == [{"time": 0.0, "n": -3, "b": True, "x": 0.5}]
+    assert read_trace(path).types == ("Int32", "Boolean", "Float64")
+
+
+# -- MAT -----------------------------------------------------------------------------------------------------
+
+
+def test_mat_has_the_layout_of_trajectories(tmp_path):
+    """Aclass, names and descriptions as columns of text, dataInfo with places, data_2 with one column per row."""
+    path = tmp_path / "trace.mat"
+    writer = open_writer(path, COLUMNS)
+    rows = some_rows()
+    writer.write(rows[:2])
+    writer.write(rows[2:])
+    writer.close(MANIFEST)
+    content = loadmat(path, chars_as_strings=False)
+    assert ["".join(row).strip() for row in content["Aclass"]] == ["Atrajectory", "1.1", "", "binTrans"]
+    assert ["".join(column).strip() for column in content["name"].T] == ["Time", "A.x", 'odd, "name"', "B.y[1]"]
+    assert "".join(content["description"][:, 3]).strip() == "[m/s2]"
+    assert content["dataInfo"].tolist() == [[0, 2, 2, 2], [1, 2, 3, 4], [0, 0, 0, 0], [-1, -1, -1, -1]]
+    assert np.array_equal(content["data_2"], rows.T)
+    assert list(content)[:6] == ["Aclass", "name", "description", "dataInfo", "data_1", "data_2"]
