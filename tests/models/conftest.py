@@ -32,7 +32,7 @@ class Fmus:
 
     def __getitem__(self, key: tuple[str, int]) -> Path:
         name, version = key
-        kind = "models" if name in (*OWN, "BouncingBall") else "test-models"
+        kind = "models" if name in OWN else "test-models"
         return self.folder / kind / f"fmi{version}" / f"{name}.fmu"
 
 

@@ -27,12 +27,13 @@ CHATTER_TIME = 1e-4
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """After an event: the next time event [s] (inf: none is known) and whose it is, and whether nominal values of
-    states changed.
+    states changed. `changed` is False where the event had no effect on states and signals.
     """
 
     next_time: float
     timers: tuple[Cause, ...]
     nominals_changed: bool
+    changed: bool
 
 
 def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
@@ -50,7 +51,7 @@ def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
     FMI 2.0.4 §3.2.3, FMI 3.0 §3.1.2 (event iteration of connected FMUs).
     """
     system.settle(t)
-    nominals_changed = False
+    nominals_changed = changed = False
     updates: list[DiscreteUpdate] = []
     for _ in range(MAX_ITERATIONS):
         before = system.kernel.values.copy()
@@ -58,12 +59,14 @@ def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
         nominals_changed = nominals_changed or any(update.nominals_changed for update in updates)
         system.settle(t)
         change = np.abs(system.kernel.values - before)
-        moving = ~(change <= SETTLED * np.maximum(np.abs(before), nominal))
-        if not moving.any() and not any(update.again for update in updates):
+        moving = bool(np.any(~(change <= SETTLED * np.maximum(np.abs(before), nominal))))
+        again = any(update.again for update in updates)
+        changed = changed or moving or again or any(update.states_changed for update in updates)
+        if not moving and not again:
             next_time = min((update.next_time for update in updates), default=np.inf)
             timed = zip(system.models, updates, strict=True)
             timers = tuple(Cause(model.name, "time event") for model, u in timed if u.next_time == next_time)
-            return Outcome(next_time, timers, nominals_changed)
+            return Outcome(next_time, timers, nominals_changed, changed)
     busy = [model.name for model, update in zip(system.models, updates, strict=True) if update.again]
     raise Stopped(_endless(busy, t))
 

@@ -57,6 +57,8 @@ class Integration:
         self._next_time = math.inf
         self._timers: tuple[Cause, ...] = ()
         self._wary_until = math.inf
+        self._restarted = plan.interval.start
+        self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
         self._events = 0
         self._point = 1  # the next communication point
         self._rows: deque[Floats] = deque()  # recorded, and not handed out yet
@@ -127,10 +129,9 @@ class Integration:
         t = point if at_point else self._arrival.t
         self.system.place(self._arrival.t, self._solver.x)
         causes = self._causes()
-        if causes or at_point:
-            self._rows.append(self.system.row(t))
         if causes:
-            self._event(self._arrival.t, causes)
+            self._event(self._arrival.t, t, causes, at_point)
+        elif at_point:
             self._rows.append(self.system.row(t))
         return int(at_point)
 
@@ -161,13 +162,26 @@ class Integration:
                 causes.append(Cause(model.name, "event after a step"))
         return tuple(causes)
 
-    def _event(self, t: float, causes: tuple[Cause, ...]) -> None:
-        recurrence = self._chatter.note(t, causes)
-        self._events += 1
+    def _event(self, t: float, row_time: float, causes: tuple[Cause, ...], at_point: bool) -> None:
+        """Through an event at t [s], with a row for each side.
+
+        Where an indicator only leaves zero, to which the event before has put it, that is none, unless it changes
+        something.
+        """
+        leaving = _same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
+        left = self.system.row(row_time)
+        if at_point or not leaving:
+            self._rows.append(left)
         for model in self.system.models:
             model.enter_event_mode()
-        self._leave_event_mode(t, iterate(self.system, t, self._nominal), first=False)
+        outcome = iterate(self.system, t, self._nominal)
+        seen = outcome.changed or not leaving
+        recurrence = self._chatter.note(t, causes) if seen else math.inf
+        self._leave_event_mode(t, outcome, first=False)
         self._beware(t, recurrence)
+        if seen:
+            self._events += 1
+            self._rows += [self.system.row(row_time)] if at_point or not leaving else [left, self.system.row(row_time)]
 
     def _beware(self, t: float, recurrence: float) -> None:
         """What came back after a short time may do so again, sooner: there and back within one step is not seen."""
@@ -185,6 +199,7 @@ class Integration:
             model.enter_continuous_time()
         self._solver.start(t)
         self.system.place(t, self._solver.x)
+        self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
 
     def _failed(self, error: IntegrationFailed) -> Failure:
         setback = self.system.setback

@@ -14,6 +14,9 @@ from ssptool.engine.ode.stopped import Stopped
 from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DISCARD, ContinuousModel
 
+BELOW_ZERO = -1e-300
+"""What an event indicator that is exactly zero is taken for."""
+
 _DOUBLE = 8  # bytes
 
 
@@ -89,7 +92,11 @@ class OdeSystem:
         return True
 
     def signs(self, t: float, x: int, place: int) -> bool:
-        """g: write the event indicators at (t, x)."""
+        """g: write the event indicators at (t, x).
+
+        An event is a change between z > 0 and z ≤ 0 (FMI 2.0.4 §3.1.1, FMI 3.0 §3.2.1), so zero counts as negative:
+        where the integrator stops, an indicator that rises is then above zero indeed.
+        """
         try:
             if not self._move(t, x):
                 return False
@@ -97,6 +104,8 @@ class OdeSystem:
                 model.event_indicators(place + offset)
         except FmiError as error:
             return self.avoid(error, t)
+        found = np.ctypeslib.as_array((c_double * self.indicators).from_address(place))
+        found[found == 0.0] = BELOW_ZERO
         return True
 
     def reach(self, t: float, x: int) -> bool:
@@ -133,6 +142,15 @@ class OdeSystem:
         self.kernel.exchange(self._group)
         self.kernel.accept(t)
         return np.concatenate(((t,), self.kernel.values[self._recorded]))
+
+    def at_zero(self, t: float, x: Floats) -> frozenset[Cause]:
+        """The indicators that are exactly zero at (t, x), where the components are left."""
+        if not self.indicators:
+            return frozenset()
+        found = np.empty(self.indicators)
+        if not self.signs(t, x.ctypes.data, found.ctypes.data):
+            raise self.stopped()
+        return frozenset(cause for cause, sign in zip(self.causes, found.tolist(), strict=True) if sign == BELOW_ZERO)
 
     def read_states(self, x: Floats) -> None:
         """Fill x from the components."""

@@ -1,0 +1,40 @@
+"""Systems of model exchange, built by hand, and what they must do in closed form."""
+
+import numpy as np
+
+from ssptool.engine.plan import make_plan
+from ssptool.engine.settings import Settings
+from ssptool.engine.simulate import run
+from tests.engine.dual_mass import Folder, network
+
+
+def integrate(folder, sources, wires=(), values=None, *, native=None, **settings):
+    """Run components from a folder of FMUs as model exchange. `sources`: name → FMU without suffix."""
+    files = {name: f"{fmu}.fmu" for name, fmu in sources.items()}
+    settings.setdefault("stop_time", 1.0)
+    settings.setdefault("step_size", 0.01)
+    plan = make_plan(network(files, wires, values, folder=folder), Settings(implementation="me", **settings))
+    return run(plan, Folder(folder), native=native)
+
+
+def both_sides(trace):
+    """Indices of the left rows of events: the next row has the same time."""
+    return np.flatnonzero(np.diff(trace.t) == 0)
+
+
+def oscillation(t, flange_mass=0.0):
+    """x1, x2, v1, v2 (4, n) of the dual-mass oscillator: M x'' + C x' + K x = 0, by eigenvalues."""
+    mass = np.diag([1.0 + flange_mass, 1.0])
+    stiffness = np.array([[20.0, -10.0], [-10.0, 30.0]])
+    damping = np.array([[0.7, -0.5], [-0.5, 0.8]])
+    first = np.hstack((np.zeros((2, 2)), np.eye(2)))
+    second = -np.linalg.solve(mass, np.hstack((stiffness, damping)))
+    values, vectors = np.linalg.eig(np.vstack((first, second)))
+    weights = np.linalg.solve(vectors, [0.0, 0.5, 0.0, 0.0])
+    return np.real((vectors * weights) @ np.exp(np.outer(values, t)))
+
+
+def bounce_times(count, height=1.0, gravity=9.81, restitution=0.7):
+    """When a ball that is dropped touches the ground (count,) [s]."""
+    fall = np.sqrt(2 * height / gravity)
+    return fall * (1 + 2 * np.cumsum([0.0, *restitution ** np.arange(1.0, count)]))

@@ -1,0 +1,69 @@
+"""df/dx from directional derivatives and from differences, against the matrix of the oscillator."""
+
+from contextlib import contextmanager
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ssptool.engine.assembly import assemble
+from ssptool.engine.coupling import Evaluation, couple
+from ssptool.engine.initialize import initialize
+from ssptool.engine.ode.jacobian import make_jacobian
+from ssptool.engine.ode.structure import structure
+from ssptool.engine.plan import make_plan
+from ssptool.engine.settings import Settings
+from tests.engine.dual_mass import MIXED, Folder, network, oscillator
+
+
+@contextmanager
+def integration_of(net, folder=None):
+    plan = make_plan(net, Settings(implementation="me", stop_time=1.0))
+    with assemble(plan, folder or Folder()) as assembly:
+        initialized = initialize(assembly)
+        evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
+        system = couple(assembly, evaluation, initialized.loops)
+        yield plan, system.integration.system
+        system.integration.close()
+
+
+@pytest.mark.parametrize(("directional", "precision"), ((True, 1e-12), (False, 1e-5)))
+@pytest.mark.parametrize("flange", (0.0, 2.0, 100.0))
+def test_it_is_that_of_the_whole_system_loops_included(flange, directional, precision):
+    """States in the order x1, v1, x2, v2; one-sided differences with steps of 1e-6 are exact to about that."""
+    m = 1 + flange
+    expected = [[0, 1, 0, 0], [-20 / m, -0.7 / m, 10 / m, 0.5 / m], [0, 0, 0, 1], [10, 0.5, -30, -0.8]]
+    with integration_of(oscillator(MIXED, System2__m_c=flange)) as (plan, system):
+        jacobian = make_jacobian(system, plan, np.ones(4), directional=directional)
+        matrix, x = np.empty((4, 4), order="F"), np.array([0.1, -0.2, 0.3, 0.4])
+        assert jacobian(0.0, x.ctypes.data, matrix)
+    assert matrix == pytest.approx(np.array(expected), rel=precision, abs=precision)
+
+
+def test_its_pattern_follows_wires_and_declared_dependencies(models3):
+    """In a chain of lags each depends on itself and on the one before it alone."""
+    sources = dict.fromkeys("ABCD", "Lag.fmu")
+    wires = [("A.x", "B.u"), ("B.x", "C.u"), ("C.x", "D.u")]
+    plan = make_plan(network(sources, wires, folder=models3), Settings(implementation="me", stop_time=1.0))
+    assert np.array_equal(structure(plan).pattern(), np.tri(4, dtype=bool) & ~np.tri(4, k=-2, dtype=bool))
+
+
+def test_a_loop_makes_its_pattern_that_of_all_its_states():
+    plan = make_plan(oscillator(), Settings(implementation="me"))
+    expected = [[0, 1, 0, 0], [1, 1, 1, 1], [0, 0, 0, 1], [1, 1, 1, 1]]
+    assert np.array_equal(structure(plan).pattern(), np.array(expected, dtype=bool))
+
+
+def test_differences_evaluate_f_once_per_colour(models3):
+    """The columns of a bidiagonal matrix need two colours, however many there are."""
+    names = [f"L{number:02}" for number in range(20)]
+    wires = [(f"{a}.x", f"{b}.u") for a, b in pairwise(names)]
+    net = network(dict.fromkeys(names, "Lag.fmu"), wires, folder=models3)
+    with integration_of(net, Folder(models3)) as (plan, system):
+        jacobian = make_jacobian(system, plan, np.ones(20), directional=False)
+        calls, original = [], system.slopes
+        system.slopes = lambda *arguments: calls.append(arguments) or original(*arguments)
+        matrix = np.empty((20, 20), order="F")
+        assert jacobian(0.0, np.zeros(20).ctypes.data, matrix)
+    assert len(calls) == 1 + 2
+    assert matrix == pytest.approx(-2 * np.eye(20) + 2 * np.eye(20, k=-1), abs=1e-6)

@@ -1,0 +1,28 @@
+"""Models without states, stiff ones, and what the integrator makes of them."""
+
+import numpy as np
+import pytest
+
+from tests.engine.ode.systems import integrate
+
+
+def test_a_system_without_states_follows_time(models):
+    trace = integrate(models, {"A": "Stateless"}, values={"A.u": 4.0, "A.w": 0.5}).unwrap()
+    assert trace["A.z"] == pytest.approx(trace.t**2, abs=1e-14)
+    assert trace["A.y"] == pytest.approx(np.full_like(trace.t, 3 * 2 + np.sin(0.5)), abs=1e-14)
+
+
+def test_a_stiff_model_costs_no_more_steps_than_its_solution_needs(models):
+    """Explicit formulas with λ = 8000 are bound to steps below 2/λ, hence to 4000 of them per second."""
+    result = integrate(models, {"A": "Stiff"}, tolerance=1e-8)
+    trace = result.unwrap()
+    assert np.max(np.abs(trace["A.x"] - np.cos(trace.t))) < 1e-6
+
+
+def test_chains_of_components_pass_states_on_within_one_evaluation(models3):
+    """Three equal lags in a row after a unit input: x3 = 1 − e^(−s) (1 + s + s²/2) with s = t/T."""
+    wires = [("A.x", "B.u"), ("B.x", "C.u")]
+    sources = {"C": "Lag", "A": "Lag", "B": "Lag"}
+    trace = integrate(models3, sources, wires, {"A.u": 1.0}, tolerance=1e-9).unwrap()
+    s = trace.t / 0.5
+    assert trace["C.x"] == pytest.approx(1 - np.exp(-s) * (1 + s + s**2 / 2), abs=1e-7)

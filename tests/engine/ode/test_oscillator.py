@@ -1,0 +1,79 @@
+"""The dual-mass oscillator as one ODE, against its closed form."""
+
+import numpy as np
+import pytest
+
+from ssptool.engine.ode import integration
+from tests.engine.dual_mass import FMI2, FMI3, MIXED, NO_FLANGE, oscillator, simulate
+from tests.engine.ode.systems import oscillation
+
+SOURCES = pytest.mark.parametrize("sources", (FMI2, FMI3, MIXED, NO_FLANGE), ids=("fmi2", "fmi3", "mixed", "no flange"))
+INTEGRATORS = pytest.mark.parametrize("integrator", ("bdf", "adams"))
+
+
+def run(sources=FMI2, flange=None, **settings):
+    values = {} if flange is None else {"System2__m_c": flange}
+    settings = {"implementation": "me", "tolerance": 1e-9, "step_size": 0.01} | settings
+    result = simulate(oscillator(sources, **values), **settings)
+    return result.unwrap()
+
+
+def error(trace, flange=0.0):
+    exact = oscillation(trace.t, flange)
+    return max(np.max(np.abs(trace["System1.x1"] - exact[0])), np.max(np.abs(trace["System1.v1"] - exact[2])))
+
+
+@SOURCES
+@INTEGRATORS
+def test_position_is_exact_to_1e_7_over_ten_seconds(sources, integrator):
+    trace = run(sources, integrator=integrator)
+    assert trace.t[-1] == 10.0
+    assert np.max(np.abs(trace["System1.x1"] - oscillation(trace.t)[0])) <= 1e-7
+
+
+@INTEGRATORS
+@pytest.mark.parametrize("flange", (0.5, 2.0, 100.0, 1e4))
+def test_a_loop_inside_f_is_solved_whatever_its_gain(flange, integrator):
+    """Its gain is −flange. A heavier flange makes everything slower, so the error stays below that without."""
+    assert error(run(flange=flange, integrator=integrator), flange) <= 1e-7
+
+
+@INTEGRATORS
+def test_a_smaller_tolerance_gives_a_smaller_error(integrator):
+    errors = [error(run(tolerance=tolerance, integrator=integrator)) for tolerance in (1e-4, 1e-6, 1e-8)]
+    assert errors[0] > 10 * errors[1] > 100 * errors[2]
+
+
+def test_rows_are_at_the_communication_points_exactly():
+    trace = run(step_size=0.05)
+    assert np.array_equal(trace.t, np.arange(201) * 0.05)
+
+
+def test_signals_of_a_row_belong_to_one_instant():
+    """Interpolated states must not stand beside outputs of another time: F = m1 a1 + k1 x1 + c1 v1 in every row."""
+    trace = run(flange=2.0)
+    force = trace["System1.a1"] + 10 * trace["System1.x1"] + 0.2 * trace["System1.v1"]
+    assert trace["System1.F"] == pytest.approx(force, abs=1e-12)
+    assert np.array_equal(trace["System1.F"], trace["System2.F"])
+
+
+def test_both_kernels_give_the_same_bits():
+    traces = [
+        simulate(oscillator(FMI2), native=native, implementation="me", step_size=0.1).unwrap()
+        for native in (True, False)
+    ]
+    assert np.array_equal(traces[0].y, traces[1].y)
+
+
+def test_differences_do_as_well_as_directional_derivatives(monkeypatch):
+    """With a heavy flange, whose loop is solved to 1e-12 only, increments must be far above that."""
+    make = integration.make_jacobian
+
+    def without(system, plan, nominal, *, directional):
+        assert directional
+        return make(system, plan, nominal, directional=False)
+
+    monkeypatch.setattr(integration, "make_jacobian", without)
+    for flange in (0.0, 100.0):
+        trace = run(flange=flange)
+        assert np.max(np.abs(trace["System1.x1"] - oscillation(trace.t, flange)[0])) <= 1e-7
