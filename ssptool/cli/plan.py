@@ -5,6 +5,9 @@ import typer
 import ssptool
 from ssptool.cli.options import (
     Acceleration,
+    Adaptive,
+    ConvergenceLimits,
+    Exchange,
     Implementation,
     Init,
     Input,
@@ -16,13 +19,24 @@ from ssptool.cli.options import (
     StartTime,
     StepSize,
     StopTime,
+    Substeps,
     SystemPath,
     Tolerance,
     Variant,
+    parse_counts,
+    parse_limits,
     parse_overrides,
 )
 from ssptool.cli.plan_text import plan_text
-from ssptool.engine.settings import ImplementationName, InitName, InputName, IntegratorName, MasterName, Settings
+from ssptool.engine.settings import (
+    ExchangeName,
+    ImplementationName,
+    InitName,
+    InputName,
+    IntegratorName,
+    MasterName,
+    Settings,
+)
 
 
 def plan_command(
@@ -36,6 +50,10 @@ def plan_command(
     input_order: InputOrder = None,
     init: Init = InitName.AUTO,
     tolerance: Tolerance = None,
+    convergence: ConvergenceLimits = None,
+    adaptive: Adaptive = None,
+    substeps: Substeps = None,
+    exchange: Exchange = ExchangeName.CONSISTENT,
     implementation: Implementation = ImplementationName.AUTO,
     integrator: Integrator = IntegratorName.BDF,
     set: Overrides = None,
@@ -55,6 +73,10 @@ def plan_command(
         tolerance=tolerance,
         implementation=implementation,
         integrator=integrator,
+        exchange=exchange,
+        adaptive=adaptive,
+        substeps=parse_counts(substeps),
+        convergence=parse_limits(convergence),
     )
     plan = ssptool.plan(
         system,

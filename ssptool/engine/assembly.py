@@ -4,12 +4,13 @@ import contextlib
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.iteration_log import LOOP_FACTS, IterationLog, open_log
+from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import FUNCTIONS, Call, Code, InstanceTable, Kernel, Outcome
 from ssptool.engine.plan import Plan, PlannedInstance
@@ -33,13 +34,17 @@ class Sources(Protocol):
 class Assembly:
     """Running FMUs and the kernel that they are registered with. Indices and slots are those of the plan.
 
-    `loop_log` takes the iterates of algebraic loops, if somebody asked for them.
+    `loop_log` and `coupling_log` take the iterates of algebraic loops and of macro steps, if somebody asked for them;
+    `tables` are those of the kernel, in the order of `instances`.
     """
 
     plan: Plan
     kernel: Kernel
     instances: tuple[FmuInstance, ...]
+    tables: tuple[InstanceTable, ...] = ()
     loop_log: IterationLog | None = None
+    coupling_log: IterationLog | None = None
+    checkpoint: Checkpoint | None = None
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """What a kernel operation that failed means."""
@@ -58,6 +63,7 @@ class Assembly:
             instance.name,
             outcome.function,
             instance.messages[-_LAST_MESSAGES:],
+            recoverable=outcome.fmi_status == _STATUS.index("discard"),
         )
 
     def _nonfinite(self, outcome: Outcome, time: float) -> Failure:
@@ -128,22 +134,38 @@ def assemble(
         kernel = create(len(plan.signals), native=native)
         binaries: dict[tuple[str, InterfaceType], Binary] = {}
         instances: list[FmuInstance] = []
+        tables: list[InstanceTable] = []
         for planned in plan.instances:
             key = (planned.source, planned.interface)
             if key not in binaries:
                 path = archive.local_path(planned.source)
                 binaries[key] = stack.enter_context(load(path, planned.description, planned.interface))
-            instances.append(_add(kernel, planned, binaries[key], watch, len(instances)))
+            instance, table = _add(kernel, planned, binaries[key], watch, len(instances))
+            instances.append(instance)
+            tables.append(table)
             stack.callback(instances[-1].free)
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
         _connect(kernel, plan)
-        log = plan.settings.log_loops
-        loop_log = None if log is None else stack.enter_context(open_log(log, LOOP_FACTS))
-        yield Assembly(plan, kernel, tuple(instances), loop_log)
+        yield _watched(Assembly(plan, kernel, tuple(instances), tuple(tables)), stack)
 
 
-def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch | None, index: int) -> FmuInstance:
+def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
+    """With the logs and the second set of states that the settings ask for."""
+    settings = assembly.plan.settings
+    loops, coupling, checkpoint = None, None, None
+    if settings.log_loops is not None:
+        loops = stack.enter_context(open_log(settings.log_loops, LOOP_FACTS))
+    if settings.log_coupling is not None:
+        coupling = stack.enter_context(open_log(settings.log_coupling, COUPLING_FACTS))
+    if settings.adaptive is not None:
+        checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
+    return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint)
+
+
+def _add(
+    kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch | None, index: int
+) -> tuple[FmuInstance, InstanceTable]:
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
     environment = kernel.environment() if _asks_for_inputs(planned) else 0
     major = planned.description.fmi_major
@@ -168,7 +190,7 @@ def _add(kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch 
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
     kernel.add(table)
-    return instance
+    return instance, table
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:

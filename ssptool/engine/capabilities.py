@@ -8,6 +8,7 @@ from ssptool.network.network import Component
 
 FOLLOWS = "follows inputs that vary over a step"
 SAVES = "saves and restores its state"
+VARIES_STEP = "accepts steps of any size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,7 @@ class Capabilities:
     saves_state: bool
     directional_derivatives: bool
     obstacles: tuple[str, ...]
+    varies_step: bool = True
 
     @property
     def follows(self) -> bool:
@@ -34,7 +36,7 @@ def capabilities(
     if kind is InterfaceType.MODEL_EXCHANGE:
         return Capabilities(interface.saves_state, interface.directional_derivatives, ())
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
-    return Capabilities(interface.saves_state, interface.directional_derivatives, obstacles)
+    return Capabilities(interface.saves_state, interface.directional_derivatives, obstacles, interface.variable_step)
 
 
 def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]) -> Iterator[str]:

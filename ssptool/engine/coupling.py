@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.interface_pattern import interface_pattern
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
-from ssptool.engine.masters.master import Coupled, Instances
+from ssptool.engine.masters.master import Coupled, Instances, Part
 from ssptool.engine.ode.begin import begin
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
@@ -113,7 +115,12 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
         evaluate=evaluation,
         explain=assembly.explain,
         integration=begin(assembly, everything, evaluation),
-        stepwise=assembly.loop_log is not None,
+        stepwise=assembly.loop_log is not None or bool(everything.parts),
+        stop=plan.interval.stop,
+        nominal=np.array(plan.nominal),
+        interface_pattern=partial(interface_pattern, plan),
+        checkpoint=assembly.checkpoint,
+        coupling_log=assembly.coupling_log,
     )
 
 
@@ -139,6 +146,7 @@ def _set(
 ) -> Instances:
     plan, kernel = assembly.plan, assembly.kernel
     following = [i for i in instances if _follows(plan, i)]
+    divided = any(_substeps(plan, i) > 1 for i in instances)
     return Instances(
         group=kernel.group(instances),
         following=kernel.group(following),
@@ -149,12 +157,29 @@ def _set(
         nominal=tuple(plan.nominal[slot] for slot in unknowns),
         interpolates=interpolates,
         names=tuple(plan.instances[i].name for i in instances),
+        signals=tuple(str(plan.signals[slot]) for slot in unknowns),
+        parts=tuple(_part(assembly, i) for i in instances) if divided else (),
     )
 
 
+def _part(assembly: Assembly, instance: int) -> Part:
+    planned = assembly.plan.instances[instance]
+    return Part(
+        group=assembly.kernel.group((instance,)),
+        inputs=np.array(planned.input_slots, dtype=np.intp),
+        substeps=_substeps(assembly.plan, instance),
+        follows=planned.capabilities.follows,
+    )
+
+
+def _substeps(plan: Plan, instance: int) -> int:
+    return plan.settings.substeps.get(plan.instances[instance].name, 1)
+
+
 def _follows(plan: Plan, instance: int) -> bool:
+    """Whether its inputs can do more than be held; in small steps any can, step by step."""
     planned = plan.instances[instance]
-    return bool(planned.wired) and planned.capabilities.follows
+    return bool(planned.wired) and (planned.capabilities.follows or _substeps(plan, instance) > 1)
 
 
 def _registered(steps: Sequence[Call | SolveLoop], loops: dict[int, RunningLoop]) -> tuple[Call | SolveLoop, ...]:

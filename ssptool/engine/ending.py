@@ -10,6 +10,7 @@ class Ending(StrEnum):
     COMPLETED = "completed"
     LOOP = "an algebraic loop was not solved"
     COUPLING = "the iteration of a macro step did not converge"
+    STEP = "the macro step became too small"
     FMI = "an FMU refused a call"
     NONFINITE = "a component returned nan or inf"
     CRASHED = "the process of the FMUs crashed"
@@ -33,6 +34,8 @@ class Failure:
         Where it happened, if it was in one place: full name, FMI function.
     messages
         What the FMU itself said last.
+    recoverable
+        The FMU can go on from a saved state: it only rejected what it was asked for.
     """
 
     ending: Ending
@@ -42,6 +45,7 @@ class Failure:
     component: str = ""
     function: str = ""
     messages: tuple[str, ...] = ()
+    recoverable: bool = False
 
     def __str__(self) -> str:
         said = "".join(f"\n  {self.component}: {message}" for message in self.messages)

@@ -9,10 +9,11 @@ from types import MappingProxyType
 import networkx as nx
 
 from ssptool.engine.capabilities import Capabilities, capabilities
-from ssptool.engine.choices import Choice, Interval, Situation, choose_integrator, choose_interval, choose_master
+from ssptool.engine.choices import Choice, Interval, choose_integrator, choose_interval
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
+from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
 from ssptool.engine.refusals import FLOAT, refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
@@ -162,10 +163,11 @@ def make_plan(network: Network, settings: Settings) -> Plan:
     table = _Table(network, implementations.of)
     instances = tuple(table.instance(name) for name in network.components)
     cycles = component_cycles(network)
+    everyone = {one.name: one.capabilities for one in instances}
     if implementations.integrated:
-        master, master_choices = choose_integrator({one.name: one.capabilities for one in instances}, settings)
+        master, master_choices = choose_integrator(everyone, settings)
     else:
-        situation = Situation({one.name: one.capabilities for one in instances if one.wired}, cycles)
+        situation = Situation({one.name: one.capabilities for one in instances if one.wired}, cycles, everyone)
         master, master_choices = choose_master(situation, settings)
     schedules = _Schedules(table, instances)
     initialization = schedules.initialization()

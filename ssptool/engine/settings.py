@@ -2,7 +2,8 @@
 at once.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
@@ -16,6 +17,15 @@ class MasterName(StrEnum):
     ITERATED = "iterated"
 
 
+class ExchangeName(StrEnum):
+    """Of outputs that depend on an input at the same instant: consistent with it at each communication point, or
+    late, as their FMU delivered them at the end of its own step.
+    """
+
+    CONSISTENT = "consistent"
+    LATE = "late"
+
+
 class AccelerationName(StrEnum):
     """How an iterated master gets from one iterate to the next."""
 
@@ -23,6 +33,8 @@ class AccelerationName(StrEnum):
     CONSTANT = "constant"
     AITKEN = "aitken"
     ANDERSON = "anderson"
+    IQN_ILS = "iqn-ils"
+    NEWTON = "newton"
 
 
 class InputName(StrEnum):
@@ -73,8 +85,17 @@ class Settings:
         Highest polynomial order of extrapolated and interpolated inputs, 1 or 2.
     tolerance
         Relative tolerance of the iterated master, and of the integrator of model exchange.
-    log_loops
-        File (.csv or .jsonl) for every iterate of every algebraic loop.
+    log_loops, log_coupling
+        Files (.csv or .jsonl) for every iterate of every algebraic loop, and of every iterated macro step.
+    exchange
+        Whether outputs with direct feedthrough are consistent at communication points; `late` serves comparisons.
+    adaptive
+        Let the macro step vary, so that the error of each stays below this, relative to the larger of value and
+        nominal value.
+    substeps
+        Component → steps that it does in each macro step.
+    convergence
+        Measure of an iterated master (absolute, relative, residual-relative) → limit; all have to be met.
     """
 
     start_time: float | None = None
@@ -90,17 +111,22 @@ class Settings:
     implementation: ImplementationName = ImplementationName.AUTO
     integrator: IntegratorName = IntegratorName.BDF
     log_loops: Path | None = None
+    log_coupling: Path | None = None
+    exchange: ExchangeName = ExchangeName.CONSISTENT
+    adaptive: float | None = None
+    substeps: Mapping[str, int] = field(default_factory=dict)
+    convergence: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Take plain text for the names, and refuse what is none of them."""
-        for field, names in _NAMES.items():
-            value = getattr(self, field)
+        for setting, names in _NAMES.items():
+            value = getattr(self, setting)
             if value is None:
                 continue
             if value not in list(names):
                 allowed = ", ".join(names)
-                raise ValueError(f"{field} must be one of {allowed}; found {value!r}")
-            object.__setattr__(self, field, names(value))
+                raise ValueError(f"{setting} must be one of {allowed}; found {value!r}")
+            object.__setattr__(self, setting, names(value))
 
 
 _NAMES: dict[str, type[StrEnum]] = {
@@ -108,6 +134,7 @@ _NAMES: dict[str, type[StrEnum]] = {
     "acceleration": AccelerationName,
     "input": InputName,
     "init": InitName,
+    "exchange": ExchangeName,
     "implementation": ImplementationName,
     "integrator": IntegratorName,
 }

@@ -10,6 +10,7 @@ from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.masters.measures import Relative
 from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu, UnsupportedCombination
@@ -97,7 +98,7 @@ def test_what_is_asked_for_is_taken(settings, master):
 def test_iteration_settings_reach_the_master():
     plan = make_plan(oscillator(), Settings(acceleration="anderson", tolerance=1e-5, max_iterations=7))
     assert plan.master.acceleration.name == "Anderson"
-    assert (plan.master.convergence.rtol, plan.master.max_iterations) == (1e-5, 7)
+    assert (plan.master.measure, plan.master.max_iterations) == (Relative(1e-5), 7)
 
 
 def test_what_an_fmu_lacks_for_the_master_asked_for_is_refused_with_an_alternative():

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Instances, Participants, Program, Stepper, set_inputs
+from ssptool.engine.masters.master import Coupled, Instances, OneStepper, Participants, Program, set_inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class GaussSeidel:
     def chooses_steps(self) -> bool:
         return False
 
-    def start(self, system: Coupled) -> Stepper:
+    def start(self, system: Coupled) -> OneStepper:
         ones = (one for group in system.groups for one in group.members or (group,))
         return Program(system, tuple(step for one in ones for step in self._step(one)))
 

@@ -7,10 +7,16 @@ from ssptool.engine.kernel.interface import Instruction, Kernel, Op
 
 
 class Inputs(Protocol):
-    """A coupling of inputs over a macro step, as an instruction of a program or applied at once."""
+    """A coupling of inputs over a macro step, as an instruction of a program or applied at once.
+
+    `order_of_accuracy` is that of the solution of a coupled system with such inputs.
+    """
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def order_of_accuracy(self) -> int: ...
 
     def instruction(self, group: int) -> Instruction: ...
 
@@ -24,6 +30,10 @@ class Hold:
     @property
     def name(self) -> str:
         return "hold"
+
+    @property
+    def order_of_accuracy(self) -> int:
+        return 1
 
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.HOLD, group)
@@ -42,6 +52,10 @@ class Extrapolate:
     def name(self) -> str:
         return f"extrapolate (order {self.order})"
 
+    @property
+    def order_of_accuracy(self) -> int:
+        return self.order + 1
+
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.EXTRAPOLATE, group, self.order)
 
@@ -58,6 +72,10 @@ class Interpolate:
     @property
     def name(self) -> str:
         return f"interpolate (order {self.order})"
+
+    @property
+    def order_of_accuracy(self) -> int:
+        return self.order + 1
 
     def instruction(self, group: int) -> Instruction:
         return Instruction(Op.INTERPOLATE, group, self.order)

@@ -2,33 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Outcome
 from ssptool.engine.loops.anderson import Anderson
-from ssptool.engine.loops.iterate import Proposal
-from ssptool.engine.loops.solution import Convergence
+from ssptool.engine.masters.acceleration import Acceleration, EachStep, Interface
 from ssptool.engine.masters.inputs import Hold, Interpolate
-from ssptool.engine.masters.master import Coupled, Instances, Participants, Stepper, Stretch
+from ssptool.engine.masters.master import Coupled, Instances, Participants, Stretch
+from ssptool.engine.masters.measures import Measure, Relative
 
 PREDICTION_ORDER = 2
 """Of the first guess: one more than needed for order, since a better guess saves iterations and costs
 nothing.
 """
 
-
-class Acceleration(Protocol):
-    """How the next iterate follows from the last ones; the loop solvers that propose points serve here
-    too.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def proposal(self) -> Proposal: ...
+GROWTH_LIMIT = 1e6
+"""Iterates that come to differ by this factor more than they once did will not come back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +37,8 @@ class Iterated:
     """
 
     inputs: Interpolate | Hold = field(default_factory=Interpolate)
-    acceleration: Acceleration = field(default_factory=Anderson)
-    convergence: Convergence = field(default_factory=lambda: Convergence(rtol=1e-8))
+    acceleration: Acceleration = field(default_factory=lambda: EachStep(Anderson()))
+    measure: Measure = field(default_factory=lambda: Relative(1e-8))
     max_iterations: int = 30
 
     @property
@@ -58,8 +49,8 @@ class Iterated:
     def chooses_steps(self) -> bool:
         return False
 
-    def start(self, system: Coupled) -> Stepper:
-        return _Iteration(system, tuple(_Group(self, system, group) for group in system.groups))
+    def start(self, system: Coupled) -> "Iteration":
+        return Iteration(system, tuple(_Group(self, system, group) for group in system.groups))
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []
@@ -68,7 +59,7 @@ class Iterated:
                 lines += [
                     f"save states of {group}; guess their inputs at the end of the step by extrapolation",
                     f"repeat, at most {self.max_iterations} times, until inputs and their sources agree "
-                    f"to {self.convergence.rtol:g} (acceleration: {self.acceleration.name}):",
+                    f"({self.measure.name}; acceleration: {self.acceleration.name}):",
                     *(f"  {line}" for line in (*group.moves(self.inputs.name), f"step {group}", "evaluate")),
                     f"  exchange; if they do not agree, restore states of {group}",
                 ]
@@ -78,7 +69,7 @@ class Iterated:
 
 
 @dataclass(frozen=True, slots=True)
-class _Iteration:
+class Iteration:
     """All groups of a system, in the order of the signal flow."""
 
     system: Coupled
@@ -86,16 +77,23 @@ class _Iteration:
 
     def run(self, first: int, rows: Floats) -> Stretch:
         counts: list[int] = []
+        system, h = self.system, self.system.step
         for done in range(len(rows)):
-            most = 1
-            for group in self.groups:
-                iterations = group.step(first + done)
-                if isinstance(iterations, Failure):
-                    return Stretch(done, iterations, tuple(counts))
-                most = max(most, iterations)
-            counts.append(most)
-            self.system.finish(first + done + 1, rows[done])
+            iterations = self.step(system.time(first + done), h, system.time(first + done + 1))
+            if isinstance(iterations, Failure):
+                return Stretch(done, iterations, tuple(counts))
+            counts.append(iterations)
+            system.finish(first + done + 1, rows[done])
         return Stretch(len(rows), None, tuple(counts))
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        most = 1
+        for group in self.groups:
+            iterations = group.step(t, h, end)
+            if isinstance(iterations, Failure):
+                return iterations
+            most = max(most, iterations)
+        return most
 
 
 class _Group:
@@ -112,67 +110,121 @@ class _Group:
         self.values = self.kernel.values
         self.input_value = self.kernel.input_value
         self.input_rates = self.kernel.input_rates
+        self.t, self.h, self.end = system.start, system.step, system.start
+        self.accelerator = master.acceleration.start(Interface(self._probe, self._pattern))
 
-    def step(self, point: int) -> int | Failure:
-        """One macro step from this communication point; the number of iterations that it took."""
-        t, end = self.system.time(point), self.system.time(point + 1)
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        """One macro step; the number of iterations that it took."""
+        self.t, self.h, self.end = t, h, end
         if len(self.unknowns):
-            return self._iterate(t, end)
+            return self._iterate()
         # Nothing feeds back: what comes from earlier groups is known at the end of the step.
         self.kernel.exchange(self.group.group)
-        return self._advance(t, end) or 1
+        return self._advance() or 1
 
-    def _iterate(self, t: float, end: float) -> int | Failure:
+    @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
+    def _iterate(self) -> int | Failure:
         """Until what goes into the inputs at the end of the step is what comes out for them."""
         master, slots, values, nominal = self.master, self.unknowns, self.values, self.nominal
-        if failure := self._checked(self.kernel.save, t):
+        if failure := self._checked(self.kernel.save):
             return failure
-        x = found = self._predict()
-        # x moves little while it is iterated, so that what is allowed is that at its first guess.
-        allowed = master.convergence.allowed(x, nominal)
-        propose = master.acceleration.proposal()
+        x = self._predict()
+        judge = master.measure.begin(x, nominal)
+        propose = self.accelerator.begin()
         self.kernel.exchange(self.group.group)
+        least = np.inf
         for iteration in range(1, master.max_iterations + 1):
             values[slots] = x
-            if failure := self._advance(t, end):
-                return failure
+            if failure := self._advance():
+                return self._carried_away(failure, iteration, x) if iteration > 1 else failure
             self.kernel.exchange(self.group.group)
             found = values[slots]
-            if (np.abs(found - x) <= allowed).all():
+            excess = judge(found - x)
+            if self.system.coupling_log is not None:
+                self._log(iteration, x, found, excess)
+            if excess <= 1.0:
                 return iteration
-            if iteration < master.max_iterations:
-                x = nominal * propose(x / nominal, found / nominal)
-                if failure := self._checked(self.kernel.restore, t):
-                    return failure
-        return self._diverged(t, x, found)
+            least = min(least, excess)
+            if iteration == master.max_iterations or excess > GROWTH_LIMIT * least:
+                break
+            x = nominal * propose(x / nominal, found / nominal)
+            if failure := self._checked(self.kernel.restore):
+                return failure
+        return self._apart(iteration, x, found, excess > least)
 
     def _predict(self) -> Floats:
         """Where the polynomial through the accepted points leads."""
-        h, slots = self.system.step, self.unknowns
+        h, slots = self.h, self.unknowns
         self.kernel.extrapolate(self.group.group, PREDICTION_ORDER)
         first, second = self.input_rates[0][slots], self.input_rates[1][slots]
         return np.asarray(self.input_value[slots] + h * first + h * h / 2 * second)
 
-    def _advance(self, t: float, end: float) -> Failure | None:
-        kernel, group, h = self.kernel, self.group, self.system.step
+    def _probe(self, x: Floats) -> Floats:
+        """The present step anew, with x at its end; both in nominal values."""
+        if self._checked(self.kernel.restore):
+            return np.full_like(x, np.nan)
+        self.values[self.unknowns] = x * self.nominal
+        if self._advance():
+            return np.full_like(x, np.nan)
+        self.kernel.exchange(self.group.group)
+        return np.asarray(self.values[self.unknowns] / self.nominal)
+
+    def _pattern(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
+        return self.system.interface_pattern(self.group)
+
+    def _advance(self) -> Failure | None:
+        kernel, group = self.kernel, self.group
         kernel.hold(group.held)
-        self.master.inputs.apply(kernel, group.following, h)
-        outcome = kernel.advance(group.group, t, h)
+        self.master.inputs.apply(kernel, group.following, self.h)
+        outcome = self.system.advance(group, self.t, self.h)
         if not outcome.ok:
-            return self.system.explain(outcome, t)
-        return self.system.evaluate(group.sweep, end)
+            return self.system.explain(outcome, self.t)
+        return self.system.evaluate(group.sweep, self.end)
 
-    def _checked(self, operation: Callable[[int], Outcome], t: float) -> Failure | None:
+    def _checked(self, operation: Callable[[int], Outcome]) -> Failure | None:
         outcome = operation(self.group.group)
-        return None if outcome.ok else self.system.explain(outcome, t)
+        return None if outcome.ok else self.system.explain(outcome, self.t)
 
-    def _diverged(self, t: float, x: Floats, found: Floats) -> Failure:
-        worst = float(np.max(np.abs(found - x) / np.maximum(np.abs(x), self.nominal)))
+    def _log(self, iteration: int, x: Floats, found: Floats, excess: float) -> None:
+        if self.system.coupling_log is not None:
+            facts = (self.end, ", ".join(self.group.names), iteration, excess, excess <= 1.0)
+            values, residuals = (
+                dict(zip(self.group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x)
+            )
+            self.system.coupling_log.write(facts, values, residuals)
+
+    def _apart(self, iterations: int, x: Floats, found: Floats, growing: bool) -> Failure:
+        change = np.abs(found - x) / np.maximum(np.abs(x), self.nominal)
+        worst = int(np.argmax(change))
+        names, signal = ", ".join(self.group.names), self.group.signals[worst]
+        how = "the iteration diverges: " if growing else ""
+        return Failure(
+            Ending.COUPLING,
+            f"{how}after {iterations} iterations of the step from t = {self.t:g} s the inputs of {names} "
+            f"still change by {float(change[worst]):.2g} of their size, most of all {signal} "
+            f"(asked for: {self.master.measure.name})",
+            self._advice(),
+            self.t,
+        )
+
+    def _carried_away(self, failure: Failure, iteration: int, x: Floats) -> Failure:
+        """A component failed at an iterate, not at a value that is part of the solution."""
+        if failure.ending is Ending.FMI and not failure.recoverable:
+            return failure
         names = ", ".join(self.group.names)
         return Failure(
             Ending.COUPLING,
-            f"after {self.master.max_iterations} iterations of the step from t = {t:g} s the inputs of {names} "
-            f"still change by {worst:.2g} of their size (allowed {self.master.convergence.rtol:g})",
-            "use a smaller step size, another acceleration (anderson), a larger tolerance, or more iterations",
-            t,
+            f"the iteration of the step from t = {self.t:g} s for the inputs of {names} came to values, in iteration "
+            f"{iteration}, at which a component cannot be: {failure.message}",
+            self._advice(),
+            self.t,
+            messages=failure.messages,
+        )
+
+    def _advice(self) -> str:
+        strong = ("IQN-ILS", "interface Newton")
+        better = "newton" if self.master.acceleration.name in strong else "newton or iqn-ils"
+        return (
+            f"use another acceleration ({better}: they do where components answer stiffly), a smaller step size, "
+            "a larger tolerance, or more iterations"
         )

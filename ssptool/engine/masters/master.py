@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.ending import Failure
+from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
 
 
@@ -29,6 +30,12 @@ class Instances:
         Of `unknowns`, in the same order.
     interpolates
         All its wired inputs come from instances that are stepped before it.
+    names
+        Of the instances.
+    signals
+        Names of `unknowns`, in the same order.
+    parts
+        One by one, if some of them do several steps in a macro step; empty otherwise.
     """
 
     group: int
@@ -40,6 +47,26 @@ class Instances:
     nominal: Sequence[float] = ()
     interpolates: bool = False
     names: tuple[str, ...] = ()
+    signals: tuple[str, ...] = ()
+    parts: tuple["Part", ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them."""
+
+    group: int
+    inputs: NDArray[np.intp]
+    substeps: int
+    follows: bool
+
+
+class Checkpoint(Protocol):
+    """States of all instances, kept beside the one that a kernel saves."""
+
+    def save(self, time: float) -> Failure | None: ...
+
+    def restore(self, time: float) -> Failure | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +87,17 @@ class Coupled:
     integration
         Of components that only give derivatives, all together; None where every one does its own steps.
     stepwise
-        Every operation is to be asked for one by one, since something in them is watched.
+        Every operation is to be asked for one by one, since something in them is watched or done in parts.
+    stop : [s]
+        Of the run.
+    nominal
+        Of all slots.
+    interface_pattern
+        Which unknowns of a group can change which of them within a step: (m, m), columns act on rows.
+    checkpoint
+        Of all instances, where the master asks for one.
+    coupling_log
+        Takes the iterates of macro steps, if somebody asked for them.
     """
 
     kernel: Kernel
@@ -73,10 +110,41 @@ class Coupled:
     explain: Callable[[Outcome, float], Failure]
     integration: "Stepper | None" = None
     stepwise: bool = False
+    stop: float = 0.0
+    nominal: Floats = field(default_factory=lambda: np.ones(0))
+    interface_pattern: Callable[[Instances], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
+    checkpoint: Checkpoint | None = None
+    coupling_log: IterationLog | None = None
 
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
         return self.start + float(point) * self.step
+
+    def advance(self, instances: Instances, t: float, h: float) -> Outcome:
+        """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""
+        if not instances.parts:
+            return self.kernel.advance(instances.group, t, h)
+        for part in instances.parts:
+            outcome = self._substeps(part, t, h) if part.substeps > 1 else self.kernel.advance(part.group, t, h)
+            if not outcome.ok:
+                return outcome
+        return OK
+
+    def _substeps(self, part: Part, t: float, h: float) -> Outcome:
+        """Inputs that cannot vary within a substep have the value of its middle."""
+        kernel, slots, size = self.kernel, part.inputs, h / part.substeps
+        value = kernel.input_value[slots]
+        first, second = kernel.input_rates[0][slots], kernel.input_rates[1][slots]
+        for number in range(part.substeps):
+            past = number * size
+            at = past if part.follows else past + size / 2
+            kernel.input_value[slots] = value + at * (first + (0.5 * at) * second)
+            kernel.input_rates[0][slots] = first + at * second if part.follows else 0.0
+            kernel.input_rates[1][slots] = second if part.follows else 0.0
+            outcome = kernel.advance(part.group, t + past, size)
+            if not outcome.ok:
+                return outcome
+        return OK
 
     def finish(self, point: int, row: Floats) -> None:
         """The step that leads to this point is final: exchange, remember, record."""
@@ -159,6 +227,17 @@ class Stepper(Protocol):
         ...
 
 
+class OneStepper(Stepper, Protocol):
+    """A stepper that can also be asked for one step of any size, from where it is."""
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        """One macro step from t to `end`, until the outputs there are consistent: the number of its iterations.
+
+        It is neither accepted nor recorded.
+        """
+        ...
+
+
 class Master(Protocol):
     """A master algorithm."""
 
@@ -183,16 +262,19 @@ class Master(Protocol):
 class Program:
     """A macro step that needs no decision: `steps`, then all outputs made consistent, exchanged and
     recorded.
+
+    Without `consistent` outputs stay what each instance delivered at the end of its own step.
     """
 
     system: Coupled
     steps: tuple[Instruction, ...] = field(default_factory=tuple)
+    consistent: bool = True
 
     def instructions(self) -> tuple[Instruction, ...]:
         everything = self.system.everything
         return (
             *self.steps,
-            Instruction(Op.EVALUATE, everything.sweep),
+            *([Instruction(Op.EVALUATE, everything.sweep)] if self.consistent else []),
             Instruction(Op.EXCHANGE, everything.group),
             Instruction(Op.ACCEPT),
             Instruction(Op.RECORD),
@@ -220,18 +302,20 @@ class Program:
     def _stepwise(self, first: int, rows: Floats) -> Stretch:
         for done in range(len(rows)):
             point = first + done
-            if failure := self.step(self.system.time(point), self.system.step, self.system.time(point + 1)):
-                return Stretch(done, failure)
+            outcome = self.step(self.system.time(point), self.system.step, self.system.time(point + 1))
+            if isinstance(outcome, Failure):
+                return Stretch(done, outcome)
             self.system.finish(point + 1, rows[done])
         return Stretch(len(rows))
 
-    def step(self, t: float, h: float, end: float) -> Failure | None:
-        """One macro step from t to `end`, until the outputs there are consistent; neither accepted nor recorded."""
+    def step(self, t: float, h: float, end: float) -> int | Failure:
         for instruction in self.steps:
             outcome = self._execute(instruction, t, h)
             if not outcome.ok:
                 return self.system.explain(outcome, t)
-        return self.system.evaluate(self.system.everything.sweep, end)
+        if not self.consistent:
+            return 1
+        return self.system.evaluate(self.system.everything.sweep, end) or 1
 
     def _execute(self, instruction: Instruction, t: float, h: float) -> Outcome:
         kernel, argument = self.system.kernel, instruction.argument
@@ -245,10 +329,15 @@ class Program:
             case Op.INTERPOLATE:
                 kernel.interpolate(argument, instruction.order, h)
             case Op.ADVANCE:
-                return kernel.advance(argument, t, h)
+                return self.system.advance(self._instances(argument), t, h)
             case _:
                 raise AssertionError(f"{instruction.op} does not belong to a step")
         return OK
+
+    def _instances(self, group: int) -> Instances:
+        system = self.system
+        sets = (one for whole in (system.everything, *system.groups) for one in (whole, *whole.members))
+        return next(one for one in sets if one.group == group)
 
 
 def set_inputs(instances: Instances, moving: Instruction) -> tuple[Instruction, ...]:

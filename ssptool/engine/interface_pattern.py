@@ -1,0 +1,52 @@
+"""Which inputs of a group can change which of them within a macro step."""
+
+from collections.abc import Iterable, Iterator
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.kernel.interface import Call, SolveLoop
+from ssptool.engine.masters.master import Instances
+from ssptool.engine.plan import Plan
+
+
+def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
+    """(m, m) for the unknowns of a group: element (i, j) is true if unknown j may act on unknown i.
+
+    Over a step every input may act on every output of its own instance, through states. From there on only what the
+    evaluation at the end of the step passes on counts: wires, and outputs with direct feedthrough.
+    """
+    inside = [one for one in plan.instances if one.name in set(group.names)]
+    passing: nx.DiGraph[int] = nx.DiGraph()
+    passing.add_edges_from((wire.source, wire.destination) for wire in plan.wires)
+    for planned in plan.groups:
+        for call in _calls(plan, planned.sweep):
+            passing.add_edges_from((source, output) for source in call.inputs for output in call.outputs)
+    place = {slot: number for number, slot in enumerate(group.unknowns)}
+    pattern = np.zeros((len(place), len(place)), dtype=bool)
+    for one in inside:
+        columns = [place[slot] for slot in one.input_slots if slot in place]
+        reached = _reached(passing, one.output_slots)
+        rows = [place[slot] for slot in reached if slot in place]
+        pattern[np.ix_(rows, columns)] = True
+    return pattern
+
+
+def _reached(passing: "nx.DiGraph[int]", sources: Iterable[int]) -> set[int]:
+    found: set[int] = set()
+    for source in sources:
+        if source in passing:
+            found |= nx.descendants(passing, source)
+    return found
+
+
+def _calls(plan: Plan, steps: Iterable[Call | SolveLoop]) -> Iterator[Call]:
+    """Of a loop one call that has everything act on everything."""
+    for step in steps:
+        if isinstance(step, Call):
+            yield step
+        else:
+            body = plan.loops[step.loop].calls.body
+            inputs = tuple(slot for call in body for slot in call.inputs)
+            yield Call(-1, inputs, tuple(slot for call in body for slot in call.outputs))

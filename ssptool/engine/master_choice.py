@@ -1,0 +1,257 @@
+"""Which master algorithm a run takes, and why."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from ssptool.engine.capabilities import FOLLOWS, SAVES, VARIES_STEP, Capabilities
+from ssptool.engine.choices import ASKED, NAMED, Choice
+from ssptool.engine.loops.aitken import Aitken
+from ssptool.engine.loops.anderson import Anderson
+from ssptool.engine.loops.fixed_point import FixedPoint
+from ssptool.engine.masters.acceleration import Acceleration, EachStep
+from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.inputs import Extrapolate, Hold, Inputs, Interpolate
+from ssptool.engine.masters.interface_newton import InterfaceNewton
+from ssptool.engine.masters.iqn_ils import IqnIls
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.masters.master import Master
+from ssptool.engine.masters.measures import MEASURES, AllOf, Measure, MeasureName, Relative
+from ssptool.engine.settings import AccelerationName, ExchangeName, InputName, MasterName, Settings
+from ssptool.engine.unsupported import UnsupportedByFmu, UnsupportedCombination
+
+COUPLING_TOLERANCE = 1e-8
+COUPLING_ITERATIONS = 30
+
+ACCELERATIONS: Mapping[AccelerationName, Acceleration] = {
+    AccelerationName.NONE: EachStep(FixedPoint()),
+    AccelerationName.CONSTANT: EachStep(FixedPoint(relaxation=0.5)),
+    AccelerationName.AITKEN: EachStep(Aitken()),
+    AccelerationName.ANDERSON: EachStep(Anderson()),
+    AccelerationName.IQN_ILS: IqnIls(),
+    AccelerationName.NEWTON: InterfaceNewton(),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the choice of a master depends on, in document order: the components with connected inputs, those that feed
+    each other, and all.
+    """
+
+    capabilities: Mapping[str, Capabilities]
+    cycles: Sequence[tuple[str, ...]]
+    everyone: Mapping[str, Capabilities]
+
+    @property
+    def cyclic(self) -> tuple[str, ...]:
+        return tuple(name for cycle in self.cycles for name in cycle)
+
+    def following(self) -> tuple[str, ...]:
+        return tuple(name for name, can in self.capabilities.items() if can.follows)
+
+    def obstacles(self) -> str:
+        """Why some inputs can only be held; empty if none."""
+        held = [f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles]
+        more = [f"and {len(held) - NAMED} more"] if len(held) > NAMED else []
+        return "; ".join(held[:NAMED] + more)
+
+
+def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tuple[Choice, ...]]:
+    """The master algorithm, complete with coupling of the inputs, acceleration and tolerances.
+
+    Raises
+    ------
+    UnsupportedByFmu
+        An FMU lacks what was asked for.
+    UnsupportedCombination
+        Master and coupling of inputs exclude each other.
+    ValueError
+        A number is out of range.
+    """
+    situation, substeps = _divided(situation, settings)
+    name, name_reason = _master_name(situation, settings)
+    if name is MasterName.ITERATED:
+        _must_save(situation)
+    _check_combination(name, settings)
+    inputs, inputs_reason = _inputs(name, situation, settings)
+    base, more = _base(name, inputs, settings)
+    choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more, *substeps]
+    if settings.adaptive is None:
+        return base, tuple(choices)
+    _must_repeat_any_step(situation, settings.adaptive)
+    choices.append(Choice("adaptive", f"error of a step at most {settings.adaptive:g}", ASKED))
+    return Adaptive(base, settings.adaptive), tuple(choices)
+
+
+def _base(name: MasterName, inputs: Inputs, settings: Settings) -> tuple[Jacobi | GaussSeidel | Iterated, list[Choice]]:
+    if name is MasterName.ITERATED:
+        return _iterated(inputs, settings)
+    if name is MasterName.GAUSS_SEIDEL and isinstance(inputs, (Hold, Extrapolate, Interpolate)):
+        return GaussSeidel(inputs), []
+    if isinstance(inputs, (Hold, Extrapolate)):
+        return Jacobi(inputs, late=settings.exchange is ExchangeName.LATE), []
+    raise AssertionError(f"{name} with {inputs.name}")
+
+
+def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[Choice]]:
+    """In several steps per macro step a component can follow any inputs, step by step."""
+    for component, count in settings.substeps.items():
+        if component not in situation.everyone:
+            near = get_close_matches(component, situation.everyone, 3) or list(situation.everyone)[:NAMED]
+            raise ValueError(f"substeps: there is no component {component!r}; there are {', '.join(near)}")
+        if count < 1:
+            raise ValueError(f"substeps of {component} must be at least 1, found {count}")
+    able = {
+        name: replace(can, obstacles=()) if settings.substeps.get(name, 1) > 1 else can
+        for name, can in situation.capabilities.items()
+    }
+    text = ", ".join(f"{count} of {name}" for name, count in settings.substeps.items())
+    return replace(situation, capabilities=able), [Choice("substeps", text, ASKED)] if text else []
+
+
+def _must_repeat_any_step(situation: Situation, tolerance: float) -> None:
+    if not 0 < tolerance < 1:
+        raise ValueError(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
+    for name, can in situation.everyone.items():
+        for able, what in ((can.saves_state, SAVES), (can.varies_step, VARIES_STEP)):
+            if not able:
+                alternative = "iterated" if _all_save(situation) else _alternative(situation)
+                raise UnsupportedByFmu(name, what, "adaptive steps", f"fixed steps, {alternative}")
+
+
+def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, str]:
+    if settings.master is not MasterName.AUTO:
+        return settings.master, ASKED
+    if settings.exchange is ExchangeName.LATE:
+        return MasterName.JACOBI, "goes with late outputs"
+    if settings.input is InputName.INTERPOLATE or settings.acceleration is not None:
+        return MasterName.ITERATED, "goes with interpolated inputs and acceleration"
+    if not situation.cycles:
+        return MasterName.JACOBI, "no components feed each other"
+    if settings.input is InputName.EXTRAPOLATE:
+        return MasterName.JACOBI, "goes with extrapolated inputs"
+    names = situation.cyclic
+    cycle = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    for name in situation.cyclic:
+        if not situation.capabilities[name].saves_state:
+            return MasterName.JACOBI, f"{cycle} feed each other, but {name} cannot save its state"
+        if not situation.capabilities[name].follows and settings.input is InputName.AUTO:
+            return MasterName.JACOBI, f"{cycle} feed each other, but inputs of {name} can only be held"
+    return MasterName.ITERATED, f"{cycle} feed each other, and their FMUs save states and follow inputs"
+
+
+def _must_save(situation: Situation) -> None:
+    for name in situation.cyclic:
+        if not situation.capabilities[name].saves_state:
+            raise UnsupportedByFmu(name, SAVES, "master iterated", _alternative(situation))
+
+
+def _all_save(situation: Situation) -> bool:
+    return all(situation.capabilities[name].saves_state for name in situation.cyclic)
+
+
+def _alternative(situation: Situation) -> str:
+    inputs = "extrapolated" if situation.following() else "held"
+    return f"master jacobi with {inputs} inputs"
+
+
+def _check_combination(name: MasterName, settings: Settings) -> None:
+    if name is MasterName.JACOBI and settings.input is InputName.INTERPOLATE:
+        raise UnsupportedCombination(
+            "master jacobi with input interpolate",
+            "what to interpolate to is known only after the step",
+            "use master iterated, or input extrapolate",
+        )
+    if name is MasterName.ITERATED and settings.input is InputName.EXTRAPOLATE:
+        raise UnsupportedCombination(
+            "master iterated with input extrapolate",
+            "extrapolated inputs do not change from one iteration to the next",
+            "use input interpolate, or master jacobi",
+        )
+    if name is not MasterName.ITERATED and settings.acceleration not in (None, AccelerationName.NONE):
+        raise UnsupportedCombination(
+            f"acceleration {settings.acceleration} with master {name}",
+            "only the iterated master can be accelerated",
+            "use master iterated",
+        )
+    if settings.convergence and name is not MasterName.ITERATED:
+        raise UnsupportedCombination(
+            f"convergence with master {name}",
+            "only the iterated master has something to converge",
+            "use master iterated",
+        )
+    if settings.exchange is ExchangeName.LATE and (name is not MasterName.JACOBI or settings.adaptive is not None):
+        raise UnsupportedCombination(
+            f"exchange late with {'adaptive steps' if settings.adaptive is not None else f'master {name}'}",
+            "late outputs are there to compare with tools that couple like this, with fixed steps",
+            "use master jacobi with fixed steps, or exchange consistent",
+        )
+    if settings.input_order not in (None, 1, 2):
+        raise ValueError(f"the order of inputs must be 1 or 2, found {settings.input_order}")
+
+
+_MOVING: Mapping[InputName, type[Extrapolate] | type[Interpolate]] = {
+    InputName.EXTRAPOLATE: Extrapolate,
+    InputName.INTERPOLATE: Interpolate,
+}
+_BEST = {
+    MasterName.JACOBI: InputName.EXTRAPOLATE,
+    MasterName.GAUSS_SEIDEL: InputName.INTERPOLATE,
+    MasterName.ITERATED: InputName.INTERPOLATE,
+}
+
+
+def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple[Inputs, str]:
+    order = settings.input_order or 1
+    if settings.input is InputName.HOLD:
+        return Hold(), ASKED
+    if settings.input is not InputName.AUTO:
+        for component, can in situation.capabilities.items():
+            if not can.follows:
+                raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", "input hold")
+        return _MOVING[settings.input](order), ASKED
+    if settings.exchange is ExchangeName.LATE:
+        return Hold(), "goes with late outputs"
+    if not situation.following():
+        return Hold(), f"no FMU can do better ({situation.obstacles()})"
+    best = _MOVING[_BEST[name]](order)
+    held = situation.obstacles()
+    return best, f"held where the FMU can do no better ({held})" if held else "all FMUs follow inputs"
+
+
+def _iterated(inputs: Inputs, settings: Settings) -> tuple[Iterated, list[Choice]]:
+    if not isinstance(inputs, (Hold, Interpolate)):
+        raise AssertionError(f"iterated with {inputs.name}")
+    # Its first proposal is the plain one, so that steps which need no acceleration cost no more.
+    acceleration = settings.acceleration or AccelerationName.ANDERSON
+    measure, reason = _measure(settings)
+    limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
+    if limit < 1:
+        raise ValueError(f"the iteration limit must be at least 1, found {limit}")
+    asked = {True: ASKED, False: "default"}
+    return Iterated(inputs, ACCELERATIONS[acceleration], measure, limit), [
+        Choice("acceleration", acceleration, asked[settings.acceleration is not None]),
+        Choice("convergence", measure.name, reason),
+        Choice("max_iterations", str(limit), asked[settings.max_iterations is not None]),
+    ]
+
+
+def _measure(settings: Settings) -> tuple[Measure, str]:
+    measures = list(_measures(settings))
+    if not measures:
+        return Relative(COUPLING_TOLERANCE), "default"
+    return measures[0] if len(measures) == 1 else AllOf(tuple(measures)), ASKED
+
+
+def _measures(settings: Settings) -> Iterator[Measure]:
+    """`tolerance` is the short way to state a relative one."""
+    limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
+    for name, limit in (limits | dict(settings.convergence)).items():
+        if name not in list(MeasureName):
+            raise ValueError(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
+        if not 0 < limit < float("inf"):
+            raise ValueError(f"the limit of convergence must be positive, found {name} {limit:g}")
+        yield MEASURES[MeasureName(name)](limit)

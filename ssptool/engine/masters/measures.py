@@ -1,0 +1,113 @@
+"""When the values of an interface agree: measures of what is left to agree, each with its limit."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import Floats
+
+Judge: TypeAlias = Callable[[Floats], float]
+"""found − x (m,) → how many times too large it is: 1 or less has converged; nan has not."""
+
+
+class MeasureName(StrEnum):
+    """What a difference is compared with."""
+
+    ABSOLUTE = "absolute"
+    RELATIVE = "relative"
+    RESIDUAL_RELATIVE = "residual-relative"
+
+
+class Measure(Protocol):
+    """A limit of the difference between values that went into a step and those that came out for them."""
+
+    @property
+    def name(self) -> str: ...
+
+    def begin(self, x: Floats, nominal: Floats) -> Judge:
+        """For the iterations of one step, of which `x` (m,) is the first guess, in the units of the signals."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """Every |found − x| is at most the limit, in the unit of its signal."""
+
+    limit: float
+
+    @property
+    def name(self) -> str:
+        return f"absolute {self.limit:g}"
+
+    def begin(self, x: Floats, nominal: Floats) -> Judge:
+        return lambda change: float(np.max(np.abs(change), initial=0.0)) / self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """Every |found − x| is at most limit · max(|x|, nominal), x being the first guess of the step."""
+
+    limit: float
+
+    @property
+    def name(self) -> str:
+        return f"relative {self.limit:g}"
+
+    def begin(self, x: Floats, nominal: Floats) -> Judge:
+        # x moves little while it is iterated, so that what is allowed is that at its first guess.
+        allowed = self.limit * np.maximum(np.abs(x), nominal)
+        return lambda change: float(np.max(np.abs(change) / allowed, initial=0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualRelative:
+    """‖found − x‖ has become `limit` of what it was at the first guess; 2-norm in nominal values.
+
+    References
+    ----------
+    Uekermann 2016, "Partitioned fluid-structure interaction on massively parallel systems", §3.5.
+    """
+
+    limit: float
+
+    @property
+    def name(self) -> str:
+        return f"residual-relative {self.limit:g}"
+
+    def begin(self, x: Floats, nominal: Floats) -> Judge:
+        first: list[float] = []
+
+        def judge(change: Floats) -> float:
+            size = float(np.linalg.norm(change / nominal))
+            first.append(size)
+            return size / (self.limit * first[0]) if first[0] > 0 else size
+
+        return judge
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Several measures, all of which have to be met."""
+
+    measures: tuple[Measure, ...]
+
+    @property
+    def name(self) -> str:
+        return " and ".join(measure.name for measure in self.measures)
+
+    def begin(self, x: Floats, nominal: Floats) -> Judge:
+        judges = [measure.begin(x, nominal) for measure in self.measures]
+        if len(judges) == 1:
+            return judges[0]
+        # Each is asked, so that each sees every iterate; max() of Python would drop a nan.
+        return lambda change: float(np.max([judge(change) for judge in judges]))
+
+
+MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
+    MeasureName.ABSOLUTE: Absolute,
+    MeasureName.RELATIVE: Relative,
+    MeasureName.RESIDUAL_RELATIVE: ResidualRelative,
+}

@@ -1,0 +1,159 @@
+"""Macro steps of varying size, and instances that do several steps in one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from ssptool.engine.ending import Ending
+from ssptool.engine.unsupported import UnsupportedByFmu
+from tests.engine.dual_mass import FMI2, FMI3, network, oscillator, simulate
+from tests.systems.exact_dual_mass import DualMass
+
+
+def error(result, exact=None):
+    """Largest error of x1 at the points of the trace, wherever they are."""
+    trace, exact = result.unwrap(), exact or DualMass()
+    eigenvalues, vectors = np.linalg.eig(exact.matrix)
+    weights = vectors[0] * np.linalg.solve(vectors, np.array(exact.start))
+    x1 = (np.exp(np.outer(trace.t, eigenvalues)) @ weights).real
+    return np.max(np.abs(trace["System1.x1"] - x1))
+
+
+@pytest.mark.parametrize("sources", [FMI2, FMI3])
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_the_error_of_the_run_follows_the_tolerance(sources, master):
+    """Each step's error is within the tolerance, so that the run's, damped as it is, is within their sum.
+
+    Order 2: the error of a step goes with h³, that of the run with h², hence with the tolerance to the power 2/3.
+    """
+    tolerances = (1e-3, 1e-4, 1e-5)
+    runs = [simulate(oscillator(sources), adaptive=tolerance, master=master) for tolerance in tolerances]
+    errors = [error(result) for result in runs]
+    for found, tolerance, result in zip(errors, tolerances, runs, strict=True):
+        assert found <= tolerance * result.statistics.steps
+    assert np.diff(np.log10(errors)) == approx([-2 / 3, -2 / 3], abs=0.35)
+
+
+def test_steps_vary_with_the_solution_and_end_at_the_stop_time():
+    """The oscillation decays, so that steps at its end may be longer than at its start."""
+    result = simulate(oscillator(), adaptive=1e-4, stop_time=10.0)
+    t = result.unwrap().t
+    steps = np.diff(t)
+    assert (t[0], t[-1]) == (0.0, 10.0)
+    assert np.all(steps > 0)
+    assert np.median(steps[-20:]) > 2 * np.median(steps[5:25])
+    assert result.statistics.steps == len(t) - 1 and result.statistics.rejected > 0
+
+
+def test_first_steps_that_are_much_too_large_are_taken_back():
+    result = simulate(oscillator(), adaptive=1e-5, stop_time=2.0, step_size=1.0)
+    assert result.statistics.rejected >= 3
+    assert error(result) <= 1e-4
+
+
+def test_fewer_steps_do_for_the_same_error_than_with_a_fixed_size():
+    """Over 20 s, in which the oscillation dies away."""
+    adaptive = simulate(oscillator(), adaptive=1e-5, stop_time=20.0, master="jacobi")
+    steps = len(adaptive.unwrap().t)
+    fixed = simulate(oscillator(), step_size=20.0 / steps, stop_time=20.0, master="jacobi")
+    assert error(adaptive) < error(fixed)
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_both_kernels_choose_the_same_steps(native):
+    trace = simulate(oscillator(), adaptive=1e-3, stop_time=1.0, native=native).unwrap()
+    other = simulate(oscillator(), adaptive=1e-3, stop_time=1.0, native=not native).unwrap()
+    assert np.array_equal(trace.t, other.t) and np.array_equal(trace.y, other.y)
+
+
+def test_algebraic_loops_are_solved_at_every_point():
+    result = simulate(oscillator(System2__m_c=2.0), adaptive=1e-4, stop_time=2.0)
+    trace = result.unwrap()
+    a1 = trace["System1.F"] - 10 * trace["System1.x1"] - 0.2 * trace["System1.v1"]
+    assert np.max(np.abs(trace["System1.a1"] - a1)) <= 1e-9
+    assert error(result, DualMass(m_c=2.0)) <= 1e-3
+
+
+def without(net, name, **flags):
+    one = net.components[name]
+    interface = replace(one.description.co_simulation, **flags)
+    other = replace(one, description=replace(one.description, co_simulation=interface))
+    return replace(net, components=net.components | {name: other})
+
+
+@pytest.mark.parametrize(
+    ("flags", "capability", "alternative"),
+    [
+        ({"saves_state": False}, "saves and restores its state", "fixed steps, master jacobi with extrapolated inputs"),
+        ({"variable_step": False}, "accepts steps of any size", "fixed steps, iterated"),
+    ],
+)
+def test_an_fmu_that_cannot_repeat_steps_is_named_with_the_best_alternative(flags, capability, alternative):
+    net = without(oscillator(), "System2", **flags)
+    with pytest.raises(UnsupportedByFmu, match="component System2") as caught:
+        simulate(net, adaptive=1e-3, master="jacobi")
+    assert capability in str(caught.value) and alternative in str(caught.value)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-3, 1.0, float("nan")])
+def test_a_tolerance_out_of_range_is_refused(tolerance):
+    with pytest.raises(ValueError, match="tolerance of adaptive steps"):
+        simulate(oscillator(), adaptive=tolerance)
+
+
+def test_a_run_that_no_step_is_small_enough_for_ends_with_the_reason():
+    """m1 < 0 and growing: a1 = F/m1 runs away as exp(√(1e12) t), beyond any number within the interval."""
+    net = oscillator(System1__k1=-1e12)
+    result = simulate(net, adaptive=1e-6, stop_time=1.0)
+    assert not result.ok
+    assert result.status in (Ending.STEP, Ending.NONFINITE, Ending.FMI, Ending.LOOP)
+    assert len(result.trace) > 0
+
+
+# -- substeps ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_substeps_of_fmus_that_are_exact_for_moving_inputs_change_nothing(master):
+    """The inputs run over the substeps as they would over the whole step, and these FMUs integrate exactly."""
+    settings = {"stop_time": 1.0, "step_size": 0.01, "master": master}
+    plain = simulate(oscillator(), **settings).unwrap()
+    divided = simulate(oscillator(), substeps={"System1": 3, "System2": 7}, **settings).unwrap()
+    assert divided.y == approx(plain.y, abs=1e-9)
+
+
+def test_an_fmu_that_can_only_hold_inputs_follows_them_in_substeps():
+    """Held: order 1. With 20 substeps its inputs are a staircase around the line: the error falls by far."""
+    net = without(without(oscillator(), "System1", input_derivatives=False), "System2", input_derivatives=False)
+    settings = {"stop_time": 2.0, "step_size": 0.01, "master": "jacobi"}
+    held = error(simulate(net, **settings))
+    followed = error(simulate(net, substeps={"System1": 20, "System2": 20}, **settings))
+    moving = error(simulate(oscillator(), **settings))
+    assert held > 20 * followed
+    assert followed == approx(moving, rel=0.1)
+
+
+def test_substeps_are_done_inside_the_macro_step():
+    """System1 alone under a constant force: calls are multiplied, rows are not."""
+    net = network({"System1": "System1.fmu"}, [], {"System1.F": 4.0})
+    plain = simulate(net, stop_time=1.0, step_size=0.1).unwrap()
+    divided = simulate(net, stop_time=1.0, step_size=0.1, substeps={"System1": 10}).unwrap()
+    assert np.array_equal(plain.t, divided.t)
+    assert divided.y == approx(plain.y, abs=1e-11)
+
+
+def test_adaptive_steps_and_substeps_go_together():
+    result = simulate(oscillator(), adaptive=1e-4, stop_time=2.0, substeps={"System2": 4})
+    assert error(result) <= 1e-3
+
+
+def test_substeps_of_an_unknown_component_are_refused_with_those_that_exist():
+    with pytest.raises(ValueError, match=r"no component 'Sytem2'; there are System2"):
+        simulate(oscillator(), substeps={"Sytem2": 10})
+
+
+def test_substeps_are_positive():
+    with pytest.raises(ValueError, match="substeps of System2 must be at least 1, found 0"):
+        simulate(oscillator(), substeps={"System2": 0})
