@@ -12,7 +12,7 @@ from typing import Self
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
-from ssptool.documents.entries import Entries, FolderEntries, Limits, ZipEntries
+from ssptool.documents.entries import Entries, FolderEntries, Limits, ZipEntries, ZipFacts
 from ssptool.documents.nesting import INSIDE, Allowance, Nesting
 from ssptool.documents.overlay import Content, Overlay
 from ssptool.documents.replacement import Replacement, replacing
@@ -133,6 +133,11 @@ class Archive:
     def local_path(self, name: str) -> Path:
         """A file with the bytes of an entry, unpacked if need be; not to be written to. Raises as `read`."""
         return self._all.local_path(name)
+
+    @property
+    def zip_facts(self) -> ZipFacts | None:
+        """What the directory of the zip says that is on disk; None of a folder or a lone `.ssd`."""
+        return self._entries.facts if isinstance(self._entries, ZipEntries) else None
 
     def put(self, name: str, content: Content) -> None:
         """Add an entry, or replace one; `content` is bytes, or a file to be copied. On disk at `save`.

@@ -61,7 +61,9 @@ class Variable:
 
     `type` has FMI's spelling, with FMI 3.0's `Float64` and `Int32` for the `Real` and `Integer` of FMI 1 and
     2, so that one name means one machine type. `start` is typed accordingly; of an array it is the first
-    value and `starts` holds all that the FMU states, row-major. `line` is that of modelDescription.xml.
+    value and `starts` holds all that the FMU states, row-major. `line` is that of modelDescription.xml. Of FMI 3.0:
+    `clocks` are the clocks that it belongs to, `sizes` the structural parameter that gives each extent (None: fixed),
+    and `clock` the attributes of a variable of type Clock as they are written.
     """
 
     name: str
@@ -84,6 +86,9 @@ class Variable:
     line: int
     starts: tuple[Value, ...] = ()
     declared_type: str | None = None
+    clocks: tuple[str, ...] = ()
+    sizes: tuple[str | None, ...] = ()
+    clock: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,8 @@ class FmuDescription:
     """What an FMU says of itself.
 
     `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is
-    missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number.
+    missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are
+    the binary variables that groups of Integer variables stand for before FMI 3.0, by the convention of OSMP.
     """
 
     fmi_version: str
@@ -129,6 +135,7 @@ class FmuDescription:
     initial_unknowns: Dependencies
     step_size: float | None
     event_indicators: int = 0
+    binaries: frozenset[str] = frozenset()
 
     @property
     def fmi_major(self) -> int:
@@ -167,6 +174,7 @@ def read_description(path: Path) -> FmuDescription:
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
 _INFINITY = float("inf")
+_OSMP_BINARY = "ModelVariables/*/Annotations//{*}osmp-binary-variable"
 
 
 def _description(raw: Any, root: etree._Element) -> FmuDescription:
@@ -191,6 +199,7 @@ def _description(raw: Any, root: etree._Element) -> FmuDescription:
         initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
         step_size=_step_size(raw.defaultExperiment),
         event_indicators=int(raw.numberOfEventIndicators),
+        binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
     )
 
 
@@ -257,7 +266,14 @@ def _variable(raw: Any, node: etree._Element | None) -> Variable:
         line=_line(node),
         starts=starts,
         declared_type=None if declared is None else declared.name,
+        clocks=tuple(clock.name for clock in raw.clocks or ()),
+        sizes=tuple(None if one.variable is None else one.variable.name for one in raw.dimensions),
+        clock=_attributes(node) if kind == "Clock" else (),
     )
+
+
+def _attributes(node: etree._Element | None) -> tuple[tuple[str, str], ...]:
+    return () if node is None else tuple((str(key), str(value)) for key, value in node.attrib.items())
 
 
 def _line(node: etree._Element | None) -> int:

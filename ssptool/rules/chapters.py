@@ -12,6 +12,7 @@ from ssptool.rules import (
     experiment,
     fmu,
     geometry,
+    loops,
     mappings,
     metadata,
     package,
@@ -25,7 +26,7 @@ from ssptool.rules import (
 
 CHAPTERS = (
     *(package, xml, annotations, enumerations, units, arrays, clocks, transformations, metadata),
-    *(elements, connectors, connections),
+    *(elements, connectors, connections, loops),
     *(dictionaries, parameters, values, mappings, sources, fmu, geometry, experiment),
 )
 """In the order of the standard."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
 from ssptool.rules.catalogue import DERIVED, ERROR, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.links import Link, LinkEnd, both_ticking, links
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import around, first
 
@@ -33,6 +34,75 @@ def distinct_clocks(connector: ssd.Connector, structure: Structure) -> Iterator[
             what = "is the connector itself" if name == connector.name else "is named twice"
             yield Finding(clock, f"the clock '{name}' {what}", "", "name")
         seen.add(name)
+
+
+@rule("CLK-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+def same_variability_outside(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """A clock of a system has the `intervalVariability` of the clock of an element that it is connected to.
+
+    Fix: state the same at both.
+    """
+    for link in links(system, structure):
+        start, end = first(link.start.connector, ssc.Clock), first(link.end.connector, ssc.Clock)
+        across = bool(link.start.end.element) is not bool(link.end.end.element)
+        if across and start is not None and end is not None:
+            here, there = start.interval_variability, end.interval_variability
+            if here is not None and there is not None and here is not there:
+                yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
+
+
+@rule("CLK-005", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+def no_equal_clocks(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Two clocks that tick by themselves are not connected.
+
+    The connection would demand that they tick at the same instants; what a tool does about that is up to it.
+
+    Fix: let one of them be triggered by the other.
+    """
+    for link in links(system, structure):
+        if both_ticking(link):
+            yield Finding(link.connection, f"{link.start} and {link.end} both tick by themselves")
+
+
+@rule("CLK-006", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+def one_clock_for_both(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Two connectors that are connected belong to the same clock, or to clocks that are connected.
+
+    When a value is passed on from one clock to another is up to each tool.
+
+    Fix: connect the clocks.
+    """
+    found = links(system, structure)
+    groups = _connected_clocks(found)
+    for link in found:
+        start, end = _clocks_of(link.start, groups), _clocks_of(link.end, groups)
+        if link.flow is not None and start and end and start.isdisjoint(end):
+            yield Finding(link.connection, f"{link.start} and {link.end} belong to different clocks")
+
+
+Place = tuple[str, str]
+
+
+def _connected_clocks(found: tuple[Link, ...]) -> dict[Place, Place]:
+    """For each clock that is connected, one of all that are connected to it."""
+    groups: dict[Place, Place] = {}
+    for link in found:
+        if all(first(end.connector, ssc.Clock) is not None for end in (link.start, link.end)):
+            one, other = (_root((end.end.element, end.end.connector), groups) for end in (link.start, link.end))
+            groups[one] = other
+    return groups
+
+
+def _root(place: Place, groups: dict[Place, Place]) -> Place:
+    while groups.get(place, place) != place:
+        place = groups[place]
+    return place
+
+
+def _clocks_of(end: LinkEnd, groups: dict[Place, Place]) -> set[Place]:
+    if first(end.connector, ssd.Clock) is None:
+        return set()
+    return {_root((end.end.element, clock.name), groups) for clock in end.connector.clocks}
 
 
 @rule("CLK-007", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1; FMI 3.0 §2.4.7.8", versions=["2.0"])

@@ -9,10 +9,12 @@ from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.connections import End, direct
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
-from ssptool.rules.links import Carried, Link, LinkEnd, links
-from ssptool.rules.subjects import Interface, Structure
+from ssptool.rules.links import Carried, Link, LinkEnd, both_ticking, links
+from ssptool.rules.subjects import Interface, Structure, media_type
+from ssptool.rules.trees import first
 
 SECTION = "SSP 2.0 §5.3.2"
+ANY_BYTES = "application/octet-stream"
 TABLE = "SSP 2.0 §5.3.2.1, table of allowed connections"
 
 
@@ -63,7 +65,7 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     for link in links(system, structure):
         start, end = link.start, link.end
         unspecified = Kind.UNSPECIFIED in (start.connector.kind, end.connector.kind)
-        if link.flow is None and not unspecified:
+        if link.flow is None and not unspecified and not both_ticking(link):
             later = structure.version == "1.0" and direct(start.end, end.end, "2.0") is not None
             advice = "legal since SSP 2.0: declare that version" if later else _counsel(start, end)
             message = f"{_described(start)} cannot be connected to {_described(end)}"
@@ -206,6 +208,45 @@ def absent_not_empty(connection: ssd.Connection, structure: Structure) -> Iterat
         if connection.get(f"{side}Element") == "":
             message = f"{side}Element is empty; it is read as the enclosing system"
             yield Finding(connection, message, "remove the attribute", f"{side}Element")
+
+
+@rule("TYPE-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.1")
+def same_media_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Two binaries that are connected have the same media type.
+
+    Nobody converts bytes; whether the receiver understands them anyhow is the user's to know. The general type
+    `application/octet-stream` goes with every other.
+
+    Fix: connect what belongs together, or correct a type.
+    """
+    for link in links(system, structure):
+        start, end = first(link.start.connector, ssc.Binary), first(link.end.connector, ssc.Binary)
+        if link.flow is not None and start is not None and end is not None:
+            here, there = media_type(start.mime_type), media_type(end.mime_type)
+            if here != there and ANY_BYTES not in (here, there):
+                yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
+
+
+@rule("SSD-CONN-014", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+def one_direction(structure: Structure) -> Iterator[Finding]:
+    """All connections of an `unspecified` connector give it one direction.
+
+    A connector of a system that takes a value outside gives it inside. Where connections contradict each other,
+    what happens is up to each tool.
+
+    Fix: state the kinds of the connectors.
+    """
+    directions: dict[ssd.Connector, tuple[bool, ssd.Connection]] = {}
+    for system in structure.root.systems():
+        for link in links(system, structure):
+            for end in link.flow or ():
+                if end.connector.kind is Kind.UNSPECIFIED:
+                    # Seen from outside: whether the connector takes the value.
+                    takes = (end is _destination(link)) is bool(end.end.element)
+                    known, other = directions.setdefault(end.connector, (takes, link.connection))
+                    if known is not takes:
+                        line = structure.line_of(other)
+                        yield Finding(link.connection, f"{end} is connected the other way round in line {line}")
 
 
 def _ends(system: ssd.System) -> Iterator[tuple[ssd.Connection, str, str, str]]:

@@ -1,10 +1,15 @@
 """Signal dictionaries (SSP 2.0 §5.3.3, §5.5, §8)."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from ssptool.documents import ssb, ssd
+from ssptool.network.types import Verdict, relation, verdict
+from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.inline import content, wrong_content, wrong_number
+from ssptool.rules.links import Link, links
+from ssptool.rules.memory import remembered
 from ssptool.rules.subjects import SIGNAL_DICTIONARY_TYPE, Structure
 from ssptool.rules.trees import around
 
@@ -73,6 +78,96 @@ def known_entries(reference: ssd.SignalDictionaryReference, structure: Structure
             if connector.name not in names:
                 message = f"the dictionary '{reference.dictionary}' has no entry '{connector.name}'"
                 yield Finding(connector, message, near(connector.name, names), "name")
+
+
+@rule("SSD-DICT-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.5, §8.1.1")
+def fitting_entries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
+    """A connector of a signal dictionary reference has a type, dimensions and a unit that go with those of its entry.
+
+    What a connector does not state is that of the entry.
+
+    Fix: state what the entry states.
+    """
+    declaration = _declaration(reference)
+    dictionary = None if declaration is None else structure.dictionary_of(declaration)
+    entries = {} if dictionary is None else {entry.name: entry for entry in dictionary.entries}
+    for connector in reference.connectors:
+        entry = entries.get(connector.name)
+        if entry is not None and dictionary is not None:
+            yield from _compared(connector, entry, dictionary, structure)
+
+
+@rule("SSD-DICT-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
+def one_writer(structure: Structure) -> Iterator[Finding]:
+    """A signal of a dictionary takes its value in one place, over all references to the dictionary.
+
+    All references share one set of values; of two writers nobody can tell which holds.
+
+    Fix: delete a connection, or use another entry.
+    """
+    for entry, accesses in _accesses(structure.root, structure).items():
+        writers = [access for access in accesses if access.writes]
+        for access in writers[1:]:
+            if access.reference is not writers[0].reference:
+                line = structure.line_of(writers[0].link.connection)
+                message = f"'{entry[1]}' of the dictionary takes its value from the connection in line {line} already"
+                yield Finding(access.link.connection, message, "delete one of the two connections")
+
+
+@rule("SSD-DICT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.3.3")
+def some_writer(structure: Structure) -> Iterator[Finding]:
+    """A signal of a dictionary that is read takes its value from somewhere.
+
+    Fix: connect a source to a reference to this dictionary, or correct the name of the entry.
+    """
+    for entry, accesses in _accesses(structure.root, structure).items():
+        if not any(access.writes for access in accesses):
+            message = f"nothing gives '{entry[1]}' of the dictionary a value"
+            yield Finding(accesses[0].link.connection, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One connection of a reference, which gives the entry a value or takes it from there."""
+
+    reference: ssd.SystemElement
+    link: Link
+    writes: bool
+
+
+Entry = tuple[ssd.SignalDictionary, str]
+
+
+@remembered
+def _accesses(root: ssd.SystemStructureDescription, structure: Structure) -> dict[Entry, list[Access]]:
+    """All connections of all references, by dictionary and entry."""
+    found: dict[Entry, list[Access]] = {}
+    for system in root.systems():
+        for link in links(system, structure):
+            for end in link.flow or ():
+                declaration = None
+                if isinstance(end.owner, ssd.SignalDictionaryReference):
+                    declaration = _declaration(end.owner)
+                if declaration is not None and link.flow is not None:
+                    access = Access(end.owner, link, end is link.flow[1])
+                    found.setdefault((declaration, end.end.connector), []).append(access)
+    return found
+
+
+def _compared(
+    connector: ssd.Connector, entry: ssb.DictionaryEntry, dictionary: ssb.SignalDictionary, structure: Structure
+) -> Iterator[Finding]:
+    stated, own = connector.type_name, entry.type_name
+    if stated is not None and own is not None and verdict(stated, own) is Verdict.ERROR:
+        yield Finding(connector, f"the connector is {stated}, the entry {own}: {relation(stated, own)}")
+    sizes = [[dimension.size for dimension in side.dimensions] for side in (connector, entry)]
+    if stated is not None and sizes[0] != sizes[1]:
+        yield Finding(connector, f"the connector has the dimensions {sizes[0]}, the entry {sizes[1]}")
+    unit = structure.units(structure.root).get(connector.unit or "")
+    own_unit = structure.units(dictionary).get(entry.unit or "")
+    if unit is not None and own_unit is not None and not convertible(unit, own_unit):
+        message = f"the connector is in '{unit.name}', the entry in '{own_unit.name}'"
+        yield Finding(connector, message, "these units cannot be converted")
 
 
 @rule("SSD-DICT-011", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2")

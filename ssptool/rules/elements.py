@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator
 
-from ssptool.documents import ssd
+from ssptool.documents import ssc, ssd
+from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.references import Reach, inside
 from ssptool.rules.subjects import FMU_TYPE, STRUCTURE_TYPES, Structure, is_fmu, is_structure, media_type
 from ssptool.rules.trees import around
 
@@ -98,6 +100,22 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
         yield Finding(component, f"'{component.source}' is an FMU, the type is '{component.type}'", "", "type")
 
 
+@rule("SSD-COMP-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+def known_variant(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """A source `x.ssp#name` names a system structure at the root of that package.
+
+    Fix: correct the name; without one the default, `SystemStructure.ssd`, is meant.
+    """
+    reference = structure.reference(component, component.source or "")
+    package = reference.reach is Reach.INSIDE and reference.entry.lower().endswith(".ssp")
+    if not (package and reference.fragment and structure.archive.has(reference.entry)):
+        return
+    variants = structure.variants_of(reference.entry)
+    if variants and inside(reference).rpartition(INSIDE)[2] not in variants:
+        message = f"{reference.entry} has no system structure '{reference.fragment}' at its root"
+        yield Finding(component, message, near(reference.fragment, variants), "source")
+
+
 @rule("SSD-COMP-007", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
 def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A source `#id` names a system of the same document by its `id`.
@@ -174,10 +192,54 @@ def modelica_path(component: ssd.Component, structure: Structure) -> Iterator[Fi
 
     Fix: add the parameter `path`.
     """
-    parameters = [text.strip() for text in component.type.split(";")[1:]]
-    named = any(text.startswith("path=") and len(text) > len("path=") for text in parameters)
-    if media_type(component.type) == MODELICA_TYPE and not named:
+    if media_type(component.type) == MODELICA_TYPE and not _names_class(component.type):
         yield Finding(component, "the type does not name the class", "add '; path=Package.Class'", "type")
+
+
+_BUILT_IN = ("Real", "Integer", "Boolean", "String")
+
+
+@rule("SSD-CTR-007", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
+def built_in_connectors(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """Inputs and outputs of a Modelica component are Real, Integer, Boolean or String.
+
+    These stand for the connectors of Modelica's blocks; every other connector is Binary (SSD-CTR-008).
+
+    Fix: state one of these types.
+    """
+    if media_type(component.type) == MODELICA_TYPE:
+        for connector in component.connectors:
+            directed = connector.kind in (ssd.ConnectorKind.INPUT, ssd.ConnectorKind.OUTPUT)
+            if directed and connector.type_name not in (None, "Binary", *_BUILT_IN):
+                message = f"the {connector.kind} '{connector.name}' is {connector.type_name}"
+                yield Finding(connector, message, "Modelica's are " + ", ".join(_BUILT_IN))
+
+
+@rule("SSD-CTR-008", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
+def other_modelica_connectors(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """Other connectors of a Modelica component are Binary of the media type `text/x-modelica; path=…`.
+
+    The path names the class of the connector. Acausal ones, such as flanges, are of the kind `unspecified`.
+
+    Fix: state that type.
+    """
+    if media_type(component.type) == MODELICA_TYPE:
+        for connector in component.connectors:
+            stated = connector.type
+            named = isinstance(stated, ssc.Binary) and _names_class(stated.mime_type)
+            if isinstance(stated, ssc.Binary) and not named:
+                message = f"the media type of '{connector.name}' is '{stated.mime_type}'"
+                yield Finding(stated, message, f"write {MODELICA_TYPE}; path=Package.Connector", "mime-type")
+            elif connector.kind is ssd.ConnectorKind.UNSPECIFIED and not named:
+                message = f"'{connector.name}' is unspecified, but not Binary of the type {MODELICA_TYPE}"
+                yield Finding(connector, message, f"write {MODELICA_TYPE}; path=Package.Connector")
+
+
+def _names_class(text: str) -> bool:
+    parameters = [part.strip() for part in text.split(";")[1:]]
+    return media_type(text) == MODELICA_TYPE and any(
+        part.startswith("path=") and part != "path=" for part in parameters
+    )
 
 
 def _implementations(description: FmuDescription) -> list[str]:

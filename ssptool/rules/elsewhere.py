@@ -19,6 +19,10 @@ ELSEWHERE: Mapping[str, tuple[str, str]] = MappingProxyType(
         "SSB-002": ("A dictionary entry has exactly one type.", _SCHEMA),
         "SSD-CTR-002": ("The kind of a connector is one of those that its version of SSP has.", _SCHEMA),
         "SSD-ROOT-001": ("There is exactly one root system.", _SCHEMA),
+        "SSM-005": (
+            "A transformation suits the types of parameter and target.",
+            "by the rules TRF-001 to TRF-010",
+        ),
         "SSV-002": ("A parameter has exactly one type, and that is not Clock.", _SCHEMA),
         "SSV-003": ("The value of a parameter is in the range of its type.", _SCHEMA),
         "SSV-011": ("Parameters that match nothing are legal.", "a permission; SSD-PAR-023 mentions them"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssv
 from ssptool.documents.element import Element
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import container, every, first
 
@@ -71,3 +71,22 @@ def distinct_item_values(enumeration: ssc.Enumeration, structure: Structure) -> 
     for item in enumeration.items:
         if values[item.value] > 1:
             yield Finding(item, f"{values[item.value]} items have the value {item.value}", "", "value")
+
+
+@rule("ENUM-006", severity=INFO, basis=TEXT, source="SSP 2.0 §4.4")
+def same_enumerations_by_name(structure: Structure) -> Iterator[Finding]:
+    """The name of an enumeration means the same in all documents of a system.
+
+    Each document defines its own, so different ones are legal; what a value means is decided by its target.
+
+    Fix: correct the definition that is wrong, or rename it.
+    """
+    known: dict[str, tuple[str, dict[str, int]]] = {}
+    for root in structure.documents():
+        file = root.getroottree().docinfo.URL or ""
+        for enumeration in getattr(root, "enumerations", ()):
+            items = {item.name: item.value for item in enumeration.items}
+            other_file, other = known.setdefault(enumeration.name, (file, items))
+            if items != other:
+                found = f"'{enumeration.name}' has other items in {other_file}"
+                yield Finding(enumeration, found, ", ".join(f"{name}={value}" for name, value in other.items()), "name")

@@ -8,7 +8,7 @@ from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Variability, Variable
 from ssptool.network.types import canonical
 from ssptool.network.units import convertible, named
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, XSD, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
 from ssptool.rules.links import carried_by
 from ssptool.rules.memory import remembered
 from ssptool.rules.references import Reach
@@ -176,6 +176,59 @@ def time_is_no_connector(component: ssd.Component, structure: Structure) -> Iter
             yield Finding(pair.connector, f"'{pair.variable.name}' is the independent variable", "", "name")
 
 
+@rule("FMU-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1, §5.2.1", versions=["2.0"])
+def same_clocks(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The clocks of a connector are those of the variable, and what a clock states is what the FMU states.
+
+    Clocks are no arrays.
+
+    Fix: copy the names and attributes from the model description.
+    """
+    for pair in _pairs(component, structure):
+        stated = {clock.name for clock in pair.connector.clocks}
+        if stated and stated != set(pair.variable.clocks):
+            found = ", ".join(pair.variable.clocks) or "none"
+            yield Finding(pair.connector, f"the clocks of the variable are: {found}")
+        clock = first(pair.connector, ssc.Clock)
+        if clock is not None and pair.variable.type == "Clock":
+            own = dict(pair.variable.clock)
+            for name in sorted(own.keys() & set(map(str, clock.attrib))):
+                if not _same_text(clock.get(name, ""), own[name]):
+                    yield Finding(clock, f"{name} is {clock.get(name)}, but {own[name]} in the FMU", "", name)
+            if pair.connector.dimensions:
+                yield Finding(pair.connector, "a clock is no array", "delete the Dimension")
+
+
+@rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
+def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """A Binary connector of an FMU of FMI 1.0 or 2.0 is a binary variable by the conventions of OSMP.
+
+    These versions of FMI have no binary variables; OSMP names groups of three Integers that stand for one.
+
+    Fix: connect the variables that there are, or export the FMU as FMI 3.0.
+    """
+    description = structure.fmu_of(component)
+    if description is not None and description.fmi_major < 3:
+        for connector in component.connectors:
+            if connector.type_name == "Binary" and connector.name not in description.binaries:
+                message = f"the FMU is of FMI {description.fmi_version} and has no binary variable '{connector.name}'"
+                yield Finding(connector, message, near(connector.name, description.binaries), "name")
+
+
+@rule("FMU-013", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3; FMI 3.0 §2.4.7.5", versions=["2.0"])
+def same_sizes(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The `sizeConnector` of a dimension is the structural parameter by which the FMU sizes it.
+
+    Fix: name that one.
+    """
+    for pair in _pairs(component, structure):
+        for dimension, own in zip(pair.connector.dimensions, pair.variable.sizes, strict=False):
+            stated = dimension.size_connector
+            if stated is not None and stated != own:
+                found = "the size is fixed" if own is None else f"the size is '{own}'"
+                yield Finding(dimension, f"{found} in the FMU", "", "sizeConnector")
+
+
 @rule("FMU-012", severity=INFO, basis=POLICY, source="SSP 2.0 §2.2.1", versions=["1.0"])
 def fmi3_in_ssp1(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """An SSP 1.0 file describes FMUs of FMI 1.0 and 2.0; FMI 3.0 came with SSP 2.0.
@@ -188,6 +241,16 @@ def fmi3_in_ssp1(component: ssd.Component, structure: Structure) -> Iterator[Fin
     if description is not None and description.fmi_major >= 3:
         message = f"the FMU is of FMI {description.fmi_version}, the file of SSP 1.0"
         yield Finding(component, message, 'write version="2.0"', "source")
+
+
+def _same_text(stated: str, own: str) -> bool:
+    """Whether two texts of an attribute mean the same: `1` and `1.0` do, so do `1` and `true`."""
+    words = {"true": "1", "false": "0"}
+    stated, own = words.get(stated.strip(), stated.strip()), words.get(own.strip(), own.strip())
+    try:
+        return stated == own or float(stated) == float(own)
+    except ValueError:
+        return False
 
 
 @remembered

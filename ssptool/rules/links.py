@@ -74,6 +74,18 @@ def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
     return tuple(found)
 
 
+def ticking(connector: ssd.Connector) -> bool:
+    """Whether this is a clock that ticks by itself: such a one counts as an output (SSP 2.0 §5.3.2.1)."""
+    clock = first(connector, ssc.Clock)
+    triggered = ssc.IntervalVariability.TRIGGERED
+    return clock is not None and clock.interval_variability not in (None, triggered)
+
+
+def both_ticking(link: Link) -> bool:
+    """Whether a connection makes two clocks of elements tick together that tick by themselves."""
+    return all(end.end.element and ticking(end.connector) for end in (link.start, link.end))
+
+
 def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> Carried:
     """What is known of the value of a connector of a component, system or dictionary reference."""
     stated = _stated(connector, structure)
@@ -178,5 +190,6 @@ class _Ends(dict[tuple[str, str], LinkEnd | None]):
             self[place] = None
         else:
             known = carried_by(declared, owner, self._structure)
-            self[place] = LinkEnd(owner, declared, End(element, connector, declared.kind), known)
+            kind = ssd.ConnectorKind.OUTPUT if element and ticking(declared) else declared.kind
+            self[place] = LinkEnd(owner, declared, End(element, connector, kind), known)
         return self[place]

@@ -6,9 +6,10 @@ from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.element import Element
+from ssptool.documents.nesting import INSIDE
 from ssptool.documents.schema import SchemaFinding, schema_findings
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-from ssptool.rules.references import Reach, resolve
+from ssptool.rules.references import Reach, inside, resolve
 from ssptool.rules.subjects import (
     PARAMETER_MAPPING_TYPE,
     PARAMETER_SET_TYPE,
@@ -42,7 +43,8 @@ def load(archive: Archive, variant: str | None = None) -> Package:
     structures = [reader.structure(name) for name in names]
     for structure in structures:  # grows: structures may be made of others
         known = {other.file.name for other in structures}
-        structures += [reader.structure(name) for name in structure.inner if name not in known]
+        here = (name for name in structure.inner if not _in_package(name, archive))
+        structures += [reader.structure(name) for name in here if name not in known]
     packages = dict.fromkeys(name for structure in structures for name in _packages(structure))
     files = dict.fromkeys(file for structure in structures for file in (structure.file, *structure.files.values()))
     return Package(archive, tuple(files), tuple(structures), tuple(packages), complete=variant is None)
@@ -54,6 +56,11 @@ def root_structures(archive: Archive) -> list[str]:
     if archive.default != DEFAULT_STRUCTURE:
         return [archive.default]
     return [archive.default, *sorted(name for name in others if name != archive.default)]
+
+
+def _in_package(name: str, archive: Archive) -> bool:
+    """Whether an entry is that of a package inside the archive; that is checked as a package of its own."""
+    return INSIDE in name and name not in archive.names()
 
 
 def _find(reader: "_Reader", variant: str) -> str:
@@ -115,10 +122,14 @@ class _Reader:
                 yield entry, kind
 
     def _inner(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[str]:
-        """The SSDs of the archive that components are made of."""
-        for entry in self._entries(_structure_sources(root), base):
-            if entry.lower().endswith(".ssd"):
-                yield entry
+        """The SSDs that components are made of, in the archive and in packages inside it."""
+        for source in dict.fromkeys(_structure_sources(root)):
+            reference = resolve(source, base)
+            if reference.reach is Reach.INSIDE:
+                packed = reference.entry.lower().endswith(".ssp")
+                entry = inside(reference) if packed else reference.entry
+                if entry.lower().endswith(".ssd") and self.archive.has(entry):
+                    yield entry
 
     def _entries(self, sources: list[str], base: str) -> Iterator[str]:
         """The existing entries to which the URIs lead, each once."""

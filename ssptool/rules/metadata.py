@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssc import MetaSourceBase
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, TEXT, WARNING, Finding, rule
-from ssptool.rules.subjects import Structure
+from ssptool.rules.subjects import Structure, media_type
 
 SECTION = "SSP 2.0 §4.5.4, §4.5.5"
+SRMD_TYPE = "application/x-srmd-meta-data"
+SRMD_ROOT = "{http://ssp-standard.org/SSPTraceability1/SimulationResourceMetaData}SimulationResourceMetaData"
 _TOKEN = r"[A-Za-z0-9!#$&^_.+\-]+"
 _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(\s*;.*)?")
 
@@ -50,6 +52,21 @@ def base_metadata(signature: ssc.Signature, structure: Structure) -> Iterator[Fi
     inside = isinstance(signature.getparent(), ssc.MetaData)
     if signature.source_base is MetaSourceBase.META_DATA and not inside:
         yield Finding(signature, "the signature is not in MetaData", "", "sourceBase")
+
+
+@rule("META-005", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.4", versions=["2.0"])
+def inline_resource_metadata(data: ssc.MetaData, structure: Structure) -> Iterator[Finding]:
+    """Inline metadata of the type `application/x-srmd-meta-data` is one `srmd:SimulationResourceMetaData`.
+
+    Content of any other type may be any XML.
+
+    Fix: put that element around it, or state the type that the content has.
+    """
+    if data.content is not None and media_type(data.type) == SRMD_TYPE:
+        found = [child.tag for child in data.content.iterchildren("*")]
+        if found != [SRMD_ROOT]:
+            names = ", ".join(tag.rpartition("}")[2] for tag in found[:3]) or "empty"
+            yield Finding(data.content, f"the content is {names}, where one SimulationResourceMetaData is expected")
 
 
 @rule("META-006", severity=WARNING, basis=DERIVED, source=SECTION, versions=["2.0"])

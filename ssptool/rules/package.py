@@ -1,5 +1,7 @@
 """The package and its entries (SSP 2.0 §3)."""
 
+import re
+import unicodedata
 from collections.abc import Iterator
 
 from ssptool.documents.diagnostics import Position
@@ -20,6 +22,7 @@ from ssptool.rules.references import Reach, resolve
 from ssptool.rules.subjects import Package, Unreadable
 
 SECTION = "SSP 2.0 §3"
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # what U+D800 to U+DFFF would be in UTF-8
 _FOLDERS = ("resources/", "documentation/", "extra/")
 
 
@@ -54,6 +57,80 @@ def not_encrypted(archive: Unreadable) -> Iterator[Finding]:
     Fix: pack again without encryption.
     """
     yield from archive.reported("PKG-003")
+
+
+@rule("PKG-004", severity=ERROR, basis=MUST, source=SECTION)
+def one_piece(package: Package) -> Iterator[Finding]:
+    """The package is one file, not split or spanned over several.
+
+    Fix: pack again into one file.
+    """
+    facts = package.archive.zip_facts
+    if facts is not None and facts.disks != {0}:
+        yield Finding(_whole(package), "the archive is a part of one that is split over several files", "pack it again")
+
+
+@rule("PKG-005", severity=ERROR, basis=MUST, source=SECTION)
+def plain_zip(package: Package) -> Iterator[Finding]:
+    """No entry needs more than version 2.0 of the zip format to be read; so there is no ZIP64.
+
+    These are the features that every reader of zip archives has.
+
+    Fix: pack again without ZIP64, and without streaming.
+    """
+    facts = package.archive.zip_facts
+    for entry in facts.entries if facts is not None else ():
+        if entry.needs > 20:
+            found = f"version {entry.needs / 10:.1f} of the zip format is needed to read the entry, more than 2.0"
+            yield Finding(Position(entry.name), found, "pack again without ZIP64")
+
+
+@rule("PKG-006", severity=INFO, basis=SHOULD, source=SECTION)
+def ascii_names(package: Package) -> Iterator[Finding]:
+    """Names of entries are plain ASCII.
+
+    Others are read differently by some tools and file systems.
+
+    Fix: rename the file, and the references to it.
+    """
+    facts = package.archive.zip_facts
+    for entry in facts.entries if facts is not None else ():
+        if not entry.raw.isascii():
+            yield Finding(Position(entry.name), "the name has characters outside ASCII")
+
+
+@rule("PKG-007", severity=WARNING, basis=SHOULD, source=SECTION)
+def utf8_names(package: Package) -> Iterator[Finding]:
+    """Names of entries that are not ASCII, and their comments, are UTF-8 and say so (flag bit 11).
+
+    Without the flag a reader takes the bytes for those of an old code page.
+
+    Fix: pack again with a tool that writes UTF-8 names, or use ASCII.
+    """
+    facts = package.archive.zip_facts
+    for entry in facts.entries if facts is not None else ():
+        if not entry.utf8 and not (entry.raw + entry.comment).isascii():
+            yield Finding(Position(entry.name), "the name or comment is neither ASCII nor marked as UTF-8")
+
+
+@rule("PKG-008", severity=WARNING, basis=TEXT, source=SECTION)
+def distinct_characters(package: Package) -> Iterator[Finding]:
+    """Names do not differ in the composition of their characters only, and contain no surrogates.
+
+    `é` can be one character or two, and some file systems take the two names for one. Surrogates, a leftover of
+    UTF-16, are no UTF-8.
+
+    Fix: rename one of the files; pack again with a tool that writes UTF-8.
+    """
+    first: dict[str, str] = {}
+    for name in package.archive.names():
+        other = first.setdefault(unicodedata.normalize("NFC", name), name)
+        if other != name:
+            yield Finding(Position(name), f"the name differs from {other!a} in the composition of characters only")
+    facts = package.archive.zip_facts
+    for entry in facts.entries if facts is not None else ():
+        if _SURROGATE.search(entry.raw):
+            yield Finding(Position(entry.name), "the bytes of the name contain surrogates")
 
 
 @rule("PKG-009", severity=ERROR, basis=MUST, source=SECTION)
@@ -190,6 +267,10 @@ def reasonable_size(archive: Unreadable) -> Iterator[Finding]:
     Fix: if you trust the file, open it with greater limits.
     """
     yield from archive.reported("PKG-024")
+
+
+def _whole(package: Package) -> Position:
+    return Position(package.archive.path.name)
 
 
 def _referenced(package: Package) -> Iterator[str]:

@@ -3,8 +3,11 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from urllib.parse import unquote
 
 from ssptool.documents import uri as uris
+from ssptool.documents.archive import DEFAULT_STRUCTURE
+from ssptool.documents.nesting import INSIDE
 
 _NOT_IN_URIS = re.compile(r'[\s\\<>"{}|^`]|%(?![0-9A-Fa-f]{2})')
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|/")
@@ -29,6 +32,11 @@ class Reference:
     entry: str = ""
     fragment: str = ""
     reason: str = ""
+
+
+def inside(reference: Reference) -> str:
+    """The entry of the system structure that a reference to a package means: that of its fragment, or the default."""
+    return f"{reference.entry}{INSIDE}{unquote(reference.fragment) or DEFAULT_STRUCTURE}"
 
 
 def resolve(uri: str, base: str) -> Reference:

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.documents.nesting import INSIDE
 from ssptool.rules.excerpt import Excerpt
 
 
@@ -56,9 +57,15 @@ class Report:
 
     def on_disk(self, file: str) -> str:
         """The path of a file that other tools can open, with forward slashes: of the package if it is inside a zip."""
-        path = Path(self.subject) if self.folder is None else Path(self.folder, file)
-        return path.as_posix()
+        if self.folder is None:
+            return Path(self.subject).as_posix()
+        return Path(self.folder, file.partition(INSIDE)[0] if _in_zip(file) else file).as_posix()
 
     def line_on_disk(self, position: Position) -> int:
         """The line in the file of `on_disk`; 0 if there is none."""
-        return 0 if self.folder is None else position.line
+        return 0 if self.folder is None or _in_zip(position.file) else position.line
+
+
+def _in_zip(file: str) -> bool:
+    """Whether this names an entry of a package inside the one that was checked."""
+    return f".ssp{INSIDE}" in file.lower()

@@ -1,11 +1,14 @@
 """Check a package: read it, apply the catalogue, report."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position
+from ssptool.documents.entries import Limits
+from ssptool.documents.nesting import INSIDE
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.excerpt import Excerpt, excerpt
 from ssptool.rules.load import load
@@ -53,16 +56,79 @@ def check(
     archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
     """Check an archive that is open; see `check_path`."""
-    package = load(archive, variant)
-    listed, withheld = switches.apply(_sorted(Run(unguarded=unguarded).package(package)))
+    found = _examine(archive, variant, unguarded)
+    listed, withheld = switches.apply(_sorted(found.diagnostics))
+    shown = {one.position for one in listed}
     return Report(
         str(archive.path),
         listed,
-        tuple(file.name for file in package.files),
-        tuple(_skipped(package)),
-        MappingProxyType(_excerpts(package, listed)),
+        found.files,
+        found.skipped,
+        MappingProxyType({position: line for position, line in found.excerpts.items() if position in shown}),
         withheld,
         _folder(archive.path),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found in a package and in those inside it."""
+
+    diagnostics: set[Diagnostic]
+    files: tuple[str, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    excerpts: Mapping[Position, Excerpt] = field(default_factory=dict)
+
+
+def _examine(archive: Archive, variant: str | None, unguarded: bool, depth: int = 0) -> _Found:
+    package = load(archive, variant)
+    diagnostics = Run(unguarded=unguarded).package(package)
+    own = _Found(
+        diagnostics,
+        tuple(file.name for file in package.files),
+        tuple(_skipped(package)),
+        _excerpts(package, diagnostics),
+    )
+    inner = [_inside(archive, name, unguarded, depth + 1) for name in package.packages]
+    return _joined([own, *inner])
+
+
+def _inside(archive: Archive, name: str, unguarded: bool, depth: int) -> _Found:
+    """What is wrong in a package inside an archive: it obeys the same rules (SSP 2.0 §3)."""
+    if depth > Limits().depth:
+        reason = f"packages are nested deeper than {Limits().depth} levels: check it by itself"
+        return _Found(set(), skipped=(Skipped(name, reason),))
+    try:
+        path = archive.local_path(name)
+        with Archive.open(path) as inner:
+            found = _examine(inner, None, unguarded, depth)
+    except InvalidDocument as problem:
+        path = Path(name)
+        found = _Found(set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))
+    return _prefixed(found, name, path.name)
+
+
+def _prefixed(found: _Found, name: str, file: str) -> _Found:
+    """The same with the names of files as the archive around it has them; `file` is what the package is on disk."""
+
+    def outside(position: Position) -> Position:
+        whole = position.file in (file, name)
+        return replace(position, file=name if whole else f"{name}{INSIDE}{position.file}")
+
+    return _Found(
+        {replace(one, position=outside(one.position)) for one in found.diagnostics},
+        tuple(f"{name}{INSIDE}{one}" for one in found.files),
+        tuple(Skipped(f"{name}{INSIDE}{one.file}", one.reason) for one in found.skipped),
+        {outside(position): excerpt for position, excerpt in found.excerpts.items()},
+    )
+
+
+def _joined(found: list[_Found]) -> _Found:
+    return _Found(
+        set().union(*(one.diagnostics for one in found)),
+        tuple(file for one in found for file in one.files),
+        tuple(skipped for one in found for skipped in one.skipped),
+        {position: excerpt for one in found for position, excerpt in one.excerpts.items()},
     )
 
 
@@ -82,11 +148,9 @@ def _skipped(package: Package) -> Iterator[Skipped]:
         if not file.valid:
             what = "cannot be read" if file.document is None else "is not valid"
             yield Skipped(file.name, f"the rules on its content were not applied, because it {what}")
-    for name in package.packages:
-        yield Skipped(name, "packages inside a package are not checked yet: check it by itself")
 
 
-def _excerpts(package: Package, diagnostics: tuple[Diagnostic, ...]) -> dict[Position, Excerpt]:
+def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, Excerpt]:
     sources: dict[str, list[str]] = {}
     excerpts = {}
     for position in {diagnostic.position for diagnostic in diagnostics if diagnostic.position.line}:

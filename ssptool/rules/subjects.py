@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import Archive
-from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.schema import SchemaFinding
@@ -14,7 +14,7 @@ from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.units import Unit
 from ssptool.network.units import document_units
 from ssptool.rules.catalogue import Finding
-from ssptool.rules.references import Reach, Reference, resolve
+from ssptool.rules.references import Reach, Reference, inside, resolve
 from ssptool.rules.trees import every
 
 R = TypeVar("R", bound=Element)
@@ -86,7 +86,8 @@ class Structure:
     """One (schema-valid) SSD with everything that it refers to.
 
     `files` are the parameter sets, mappings and dictionaries it names, `fmus` the model descriptions of its
-    components or why there is none, `inner` the SSDs that components are made of; all by their path in the archive.
+    components or why there is none, `inner` the SSDs that components are made of, those in packages inside the archive
+    included; all by their path in the archive.
     """
 
     archive: Archive
@@ -162,8 +163,18 @@ class Structure:
             return None
         if reference.reach is Reach.SAME_DOCUMENT and reference.fragment:
             return next((system for system in self.root.systems() if system.id == reference.fragment), None)
-        file = self.inner.get(reference.entry) if reference.reach is Reach.INSIDE else None
+        packed = reference.entry.lower().endswith(".ssp")
+        entry = inside(reference) if packed else reference.entry
+        file = self.inner.get(entry) if reference.reach is Reach.INSIDE else None
         return file.document.structure.system if file and file.valid and file.document else None
+
+    def variants_of(self, package: str) -> list[str]:
+        """The system structures at the root of a package inside the archive; none if it cannot be opened."""
+        try:
+            with Archive.open(self.archive.local_path(package)) as inner:
+                return [name for name in inner.names() if "/" not in name and name.lower().endswith(".ssd")]
+        except InvalidDocument:
+            return []
 
     def parameter_set_of(self, binding: ssd.ParameterBinding) -> ssv.ParameterSet | None:
         """The values of a binding, inline or in a file; None if they are not there or not an SSV."""

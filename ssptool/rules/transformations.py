@@ -7,7 +7,7 @@ from ssptool.documents import ssc, ssv
 from ssptool.documents.converters import boolean, integer
 from ssptool.network.types import INTEGER_RANGES, canonical, is_float, is_integer
 from ssptool.rules.bindings import uses
-from ssptool.rules.catalogue import ERROR, MUST, TEXT, Finding, near, rule
+from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.links import Carried, enumeration_items, links
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import container, every
@@ -100,6 +100,23 @@ def targets_in_range(structure: Structure) -> Iterator[Finding]:
                     yield Finding(entry, message, f"from {limits[0]} to {limits[1]}", "target")
 
 
+@rule("TRF-008", severity=INFO, basis=TEXT, source="SSP 2.0 §4.5.2.3", versions=["2.0"])
+def sources_in_range(structure: Structure) -> Iterator[Finding]:
+    """The sources of an integer mapping are in the range of the source's type.
+
+    Others are legal, and never occur.
+
+    Fix: delete the entry, or correct it.
+    """
+    for use in _transformed(structure):
+        limits = INTEGER_RANGES.get(use.source.type or "")
+        if limits and isinstance(use.transformation, ssc.IntegerMappingTransformation):
+            for entry in use.transformation.entries:
+                if not limits[0] <= integer.read(entry.source) <= limits[1]:
+                    message = f"{entry.source} is not in the range of {use.source.type} and never occurs"
+                    yield Finding(entry, message, f"from {limits[0]} to {limits[1]}", "source")
+
+
 @rule("TRF-009", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
 def existing_items(structure: Structure) -> Iterator[Finding]:
     """What a mapping names of an enumeration are items of it, or values of items.
@@ -110,6 +127,23 @@ def existing_items(structure: Structure) -> Iterator[Finding]:
         for attribute, side in (("source", use.source), ("target", use.destination)):
             if side.type == "Enumeration" and side.items:
                 yield from _strangers(use.transformation, attribute, side.items)
+
+
+@rule("TRF-010", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
+def every_item_arrives(structure: Structure) -> Iterator[Finding]:
+    """Between two enumerations every item of the source becomes an item of the destination.
+
+    A mapping passes on unchanged what it has no entry for.
+
+    Fix: add an entry for the item.
+    """
+    for use in _transformed(structure):
+        known = use.source.items and use.destination.items
+        if known and use.source.type == use.destination.type == "Enumeration":
+            lost = _passed_on_in_vain(use)
+            if lost:
+                message = f"the mapping has no entry for {', '.join(lost[:3])}, which the destination does not have"
+                yield Finding(use.transformation, message, "add an entry")
 
 
 _READ: dict[type[ssc.Transformation], Callable[[str], object]] = {
@@ -127,6 +161,21 @@ def _strangers(transformation: ssc.Transformation, attribute: str, items: Mappin
             yield Finding(entry, f"the enumeration has no item of value {text}", "", attribute)
         elif isinstance(transformation, ssc.EnumerationMappingTransformation) and text not in items:
             yield Finding(entry, f"the enumeration has no item '{text}'", near(text, items), attribute)
+
+
+def _passed_on_in_vain(use: Transformed) -> list[str]:
+    """The items of the source that have no entry and that the destination does not know."""
+    source, destination = use.source.items or {}, use.destination.items or {}
+    match use.transformation:
+        case ssc.EnumerationMappingTransformation():
+            mapped = use.transformation.table
+            return [f"'{name}'" for name in source if name not in mapped and name not in destination]
+        case ssc.IntegerMappingTransformation():
+            numbers = use.transformation.table
+            known = set(destination.values())
+            return [f"'{name}'" for name, value in source.items() if value not in numbers and value not in known]
+        case _:
+            return []
 
 
 def _transformed(structure: Structure) -> Iterator[Transformed]:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
@@ -175,6 +175,26 @@ def named_elements(file: File) -> Iterator[Finding]:
     yield from _violations(file, "SSD-ELEM-001")
 
 
+@rule("XML-009", severity=ERROR, basis=XSD, source="SSP 2.0, all schemas")
+def no_empty_containers(file: File) -> Iterator[Finding]:
+    """An element that holds a list, such as `Connectors`, is left away if the list is empty.
+
+    Only `Parameters` of a parameter set has to be there, and may be empty.
+
+    Fix: delete the element.
+    """
+    yield from _violations(file, "XML-009")
+
+
+@rule("SSD-COMP-001", severity=ERROR, basis=XSD, source="SSP 1.0.1 §5.4", versions=["1.0"])
+def components_have_sources(file: File) -> Iterator[Finding]:
+    """A component of SSP 1.0 has a `source`; without one it can be a placeholder since 2.0.
+
+    Fix: refer to an FMU, or declare version 2.0.
+    """
+    yield from _violations(file, "SSD-COMP-001")
+
+
 @rule("ID-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.1")
 def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     """Ids are unique in the whole file, content of other formats and versions that is written inline included.
@@ -261,7 +281,8 @@ def _by_code(file: File) -> dict[str, list[SchemaFinding]]:
     found = defaultdict(list)
     for violation in file.violations:
         feature_of_2 = violation.part is Part.DOCUMENT and (violation.element, violation.attribute) in newer
-        found["VER-002" if feature_of_2 else _code(violation)].append(violation)
+        known = _code(violation)
+        found["VER-002" if feature_of_2 and known != "SSD-COMP-001" else known].append(violation)
     return found
 
 
@@ -271,9 +292,21 @@ def _code(violation: SchemaFinding) -> str:
         return "XML-008"
     if attribute == "id":
         return "ID-001"
+    if not attribute and element.tag in _containers() and next(element.iterchildren("*"), None) is None:
+        return "XML-009"
+    missing = violation.kind == "SCHEMAV_CVC_COMPLEX_TYPE_4"
+    if missing and isinstance(element, ssd.Component) and "'source'" in violation.message:
+        return "SSD-COMP-001"
     if attribute == "name" and not element.get("name") and isinstance(element, ssd.SystemElement):
         return "SSD-ELEM-001"
     return {Part.INLINE: "XML-005", Part.INLINE_METADATA: "XML-006"}.get(violation.part, "XML-004")
+
+
+@cache
+def _containers() -> frozenset[str]:
+    """The elements that hold a list and may not be empty."""
+    slots = [slot for kind in _kinds(Element) for slot in kind.slots]
+    return frozenset(slot.container for slot in slots if slot.container and not slot.keep)
 
 
 def _in_wrong_namespace(element: Element) -> bool:

@@ -385,3 +385,10 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch):
         archive.save()
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["a.ssp"]
+
+
+def test_a_name_that_no_file_system_can_have_is_not_there(tmp_path: Path):
+    (tmp_path / "SystemStructure.ssd").write_text("<a/>")
+    with Archive.open(tmp_path) as archive:
+        assert not archive.has("x" * 300)
+        assert not archive.has("a/" * 5000 + "b")

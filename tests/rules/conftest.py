@@ -1,4 +1,7 @@
-"""Packages built at test time: documents of the corpus, with FMUs that are a model description and nothing else."""
+"""Packages built at test time: documents of the corpus, with FMUs that are a model description and nothing else.
+
+The folder `fmus` has these; the folders in `packages` become packages inside a package.
+"""
 
 import shutil
 import zipfile
@@ -11,7 +14,7 @@ HERE = Path(__file__).parent
 
 
 def add_fmus(folder: Path) -> None:
-    """Put those FMUs into a package that its documents mention; `Broken.fmu` is none."""
+    """Put those FMUs and packages into a package that its documents mention; `Broken.fmu` is none."""
     mentioned = "".join(path.read_text(errors="replace") for path in folder.rglob("*.ssd")).lower()
     for description in (HERE / "fmus").glob("*.xml"):
         # Without the first letter, which some cases write in upper case or percent-encoded.
@@ -19,6 +22,12 @@ def add_fmus(folder: Path) -> None:
             (folder / "resources").mkdir(exist_ok=True)
             with zipfile.ZipFile(folder / "resources" / f"{description.stem}.fmu", "w") as fmu:
                 fmu.write(description, "modelDescription.xml")
+    for inner in (HERE / "packages").iterdir():
+        if f"{inner.name}.ssp".lower() in mentioned:
+            (folder / "resources").mkdir(exist_ok=True)
+            with zipfile.ZipFile(folder / "resources" / f"{inner.name}.ssp", "w") as package:
+                for path in sorted(inner.rglob("*.*")):
+                    package.write(path, path.relative_to(inner).as_posix())
     if "broken.fmu" in mentioned:
         (folder / "resources").mkdir(exist_ok=True)
         (folder / "resources" / "Broken.fmu").write_text("this is no zip archive")

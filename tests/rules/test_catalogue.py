@@ -68,7 +68,7 @@ def test_a_rule_has_a_page_with_a_sentence_and_a_fix_and_a_source(code: str):
 @pytest.mark.parametrize("code", sorted(RULES))
 def test_a_rule_has_failing_and_passing_cases(code: str):
     names = {case.name.partition("-")[0] for case in CASES if case.parent.name == code}
-    assert names == {"fail", "pass"} or code in ZIPS, f"add tests/rules/{code}/fail-… and pass-…"
+    assert names == {"fail", "pass"} or code in {**ZIPS, **READABLE_ZIPS}, f"add tests/rules/{code}/fail-… and pass-…"
 
 
 def test_every_case_is_of_a_rule():
@@ -124,6 +124,47 @@ def bomb(path: Path) -> None:
         archive.writestr("resources/zeros.bin", bytes(32 * 2**20))
 
 
+def split(path: Path) -> None:
+    """Says in its end record that it is the second of several disks."""
+    plain(path)
+    content = bytearray(path.read_bytes())
+    struct.pack_into("<H", content, content.rindex(b"PK\x05\x06") + 4, 1)
+    path.write_bytes(content)
+
+
+def zip64(path: Path) -> None:
+    plain(path)
+    with zipfile.ZipFile(path, "a") as archive, archive.open("resources/a.ssv", "w", force_zip64=True) as entry:
+        entry.write(b"text")
+
+
+def unmarked(path: Path) -> None:
+    """A name in UTF-8 that is not marked as such: the flag is cleared in the local header and in the directory."""
+    with_entry("resources/Straße.ssv")(path)
+    content = bytearray(path.read_bytes())
+    for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        place = content.rindex(signature) + offset
+        (flags,) = struct.unpack_from("<H", content, place)
+        struct.pack_into("<H", content, place, flags & ~0x800)
+    path.write_bytes(content)
+
+
+def composed(path: Path) -> None:
+    plain(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("resources/\u00e9.ssv", "text")
+        archive.writestr("resources/e\u0301.ssv", "text")
+
+
+def surrogates(path: Path) -> None:
+    """A name of two surrogates in what looks like UTF-8, not marked as such."""
+    name = b"resources/" + b"\xed\xa0\xbd\xed\xb8\x80"
+    plain(path)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("resources/" + "x" * 6, "text")
+    path.write_bytes(path.read_bytes().replace(b"resources/xxxxxx", name))
+
+
 ZIPS = {
     "PKG-001": [truncated, text],
     "PKG-002": [bzip2],
@@ -146,3 +187,44 @@ def test_an_archive_that_cannot_be_opened_is_reported(code: str, build: Callable
 def test_a_plain_zip_is_opened(tmp_path: Path):
     plain(tmp_path / "package.ssp")
     assert check_path(tmp_path / "package.ssp", unguarded=True).diagnostics == ()
+
+
+READABLE_ZIPS = {
+    "PKG-004": [split],
+    "PKG-005": [zip64],
+    "PKG-006": [with_entry("resources/Straße.ssv"), unmarked],
+    "PKG-007": [unmarked],
+    "PKG-008": [composed, surrogates],
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "build"), [(code, build) for code, builds in READABLE_ZIPS.items() for build in builds]
+)
+def test_what_readers_of_zips_may_stumble_over_is_reported(code: str, build: Callable[[Path], None], tmp_path: Path):
+    path = tmp_path / "package.ssp"
+    build(path)
+    assert code in {found.code for found in check_path(path, unguarded=True).diagnostics}
+
+
+def test_what_is_wrong_in_a_package_inside_is_reported_with_its_place(package: Callable[[Path], Path], tmp_path: Path):
+    case = tmp_path / "case.ssd"
+    passing = (HERE / "SSD-COMP-006" / "pass-default.ssd").read_text()
+    case.write_text(passing.replace("Inner.ssp", "Faulty.ssp"))
+    folder = package(case)
+    found = {(one.code, one.position.file, one.position.line) for one in check_path(folder, unguarded=True).diagnostics}
+    assert ("SSD-CONN-001", "resources/Faulty.ssp!SystemStructure.ssd", 14) in found
+    assert ("PKG-016", "resources/Faulty.ssp!stray.txt", 0) in found
+    report = check_path(folder)
+    assert "resources/Faulty.ssp!SystemStructure.ssd" in report.files
+    wrong = next(one for one in report.diagnostics if one.code == "SSD-CONN-001")
+    assert "nobody" in report.excerpts[wrong.position].text
+    assert report.on_disk(wrong.position.file) == (folder / "resources" / "Faulty.ssp").as_posix()
+
+
+def test_a_package_inside_without_default_structure_is_reported(package: Callable[[Path], Path], tmp_path: Path):
+    case = tmp_path / "case.ssd"
+    passing = (HERE / "SSD-COMP-006" / "pass-default.ssd").read_text()
+    case.write_text(passing.replace("Inner.ssp", "Headless.ssp"))
+    found = {(one.code, one.position.file) for one in check_path(package(case), unguarded=True).errors}
+    assert found == {("PKG-009", "resources/Headless.ssp")}
