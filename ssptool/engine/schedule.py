@@ -128,7 +128,7 @@ class _Sweep:
 
     def _loop(self, block: Block) -> Loop:
         torn = set(block.torn)
-        inner = nx.DiGraph(self.graph.subgraph(block.signals))
+        inner: nx.DiGraph[Signal] = nx.DiGraph(self.graph.subgraph(block.signals))
         pattern = _pattern(inner, block.torn)
         inner.remove_edges_from([edge for edge in inner.edges if edge[0] in torn])
         body = _Sweep(inner, self.outputs)
