@@ -2,15 +2,16 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Position
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Signal:
+class Signal(NamedTuple):
     """The full address of one variable of one component, e.g. ("Plant.System1", "x1").
 
-    The component "" is the root system itself: its own inputs, outputs and parameters.
+    The component "" is the root system itself: its own inputs, outputs and parameters. A tuple, because graphs and
+    tables of large systems hash and compare signals millions of times.
     """
 
     component: str
