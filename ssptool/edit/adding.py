@@ -114,11 +114,10 @@ def store(draft: Draft, path: Path) -> str:
     """Put a file into `resources`; the entry it has there, which is an existing one if that has the same bytes."""
     if inside := _inside(draft, path):
         return inside
-    content = path.read_bytes()
     number = 1
     entry = f"{RESOURCES}/{path.name}"
     while draft.archive.has(entry):
-        if draft.archive.read(entry) == content:
+        if draft.archive.read(entry) == path.read_bytes():
             return entry
         number += 1
         entry = f"{RESOURCES}/{path.stem}_{number}{path.suffix}"

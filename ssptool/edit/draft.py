@@ -20,6 +20,7 @@ class Draft:
     archive: Archive
     document: Document
     notes: list[str] = field(default_factory=list)
+    _fmus: dict[tuple[str, int], FmuDescription] = field(default_factory=dict, repr=False)
 
     @property
     def root(self) -> ssd.SystemStructureDescription:
@@ -54,8 +55,12 @@ class Draft:
         if entry is None:
             return None
         try:
-            return read_description(self.archive.local_path(entry))
-        except (MissingEntry, InvalidDocument, UnreadableFmu):
+            path = self.archive.local_path(entry)
+            key = entry, path.stat().st_mtime_ns
+            if key not in self._fmus:
+                self._fmus[key] = read_description(path)
+            return self._fmus[key]
+        except (MissingEntry, InvalidDocument, UnreadableFmu, OSError):
             return None
 
     def reference(self, entry: str) -> str:

@@ -1,6 +1,7 @@
 """The connectors of a component, taken from the model description of its FMU."""
 
 from collections.abc import Collection, Iterator
+from itertools import zip_longest
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
@@ -44,7 +45,8 @@ def connectors_of(fmu: FmuDescription, causalities: Collection[Causality], root:
     variables = [variable for variable in fmu.variables.values() if variable.causality in causalities]
     for variable in variables:
         require_words(variable, root.version)
-    made = [_connector(variable, fmu, root) for variable in variables]
+    names = {variable.name for variable in variables}
+    made = [_connector(variable, names, fmu, root) for variable in variables]
     _place(made)
     return made
 
@@ -66,13 +68,18 @@ def require_words(variable: Variable, version: str) -> None:
         )
 
 
-def _connector(variable: Variable, fmu: FmuDescription, root: Root) -> ssd.Connector:
+def _connector(variable: Variable, names: Collection[str], fmu: FmuDescription, root: Root) -> ssd.Connector:
+    """`names` are those of all the connectors that the element gets, to which this one can refer."""
     connector = ssd.Connector.new(name=variable.name, kind=_KINDS[variable.causality])
     if variable.description:
         connector.description = variable.description
     connector.add(signal_type(variable, fmu, root))
-    for size in variable.shape:
-        connector.add(ssc.Dimension.new(size=size))
+    for size, parameter in zip_longest(variable.shape, variable.sizes):
+        by_parameter = parameter in names
+        connector.add(ssc.Dimension.new(size_connector=parameter) if by_parameter else ssc.Dimension.new(size=size))
+    for clock in variable.clocks:
+        if clock in names:
+            connector.add(ssd.Clock.new(name=clock))
     return connector
 
 
@@ -84,6 +91,13 @@ def signal_type(variable: Variable, fmu: FmuDescription, root: Root) -> ssc.Sign
     made: ssc.SignalType = (_TYPES_1 if root.version == "1.0" else _TYPES)[variable.type].new()
     if isinstance(made, ssc.FloatingPoint):
         made.unit = use_unit(root, named(fmu.units, variable.unit))
+    elif isinstance(made, ssc.Binary):
+        made.mime_type = variable.mime_type
+    elif isinstance(made, ssc.Clock):
+        known = {declared.name for declared in ssc.Clock.attributes().values()}
+        for name, text in variable.clock:
+            if name in known:
+                made.set(name, text)
     return made
 
 

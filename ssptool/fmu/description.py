@@ -63,7 +63,7 @@ class Variable:
     2, so that one name means one machine type. `start` is typed accordingly; of an array it is the first
     value and `starts` holds all that the FMU states, row-major. `line` is that of modelDescription.xml. Of FMI 3.0:
     `clocks` are the clocks that it belongs to, `sizes` the structural parameter that gives each extent (None: fixed),
-    and `clock` the attributes of a variable of type Clock as they are written.
+    `clock` the attributes of a variable of type Clock as they are written, and `mime_type` that of a Binary.
     """
 
     name: str
@@ -89,6 +89,7 @@ class Variable:
     clocks: tuple[str, ...] = ()
     sizes: tuple[str | None, ...] = ()
     clock: tuple[tuple[str, str], ...] = ()
+    mime_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +270,7 @@ def _variable(raw: Any, node: etree._Element | None) -> Variable:
         clocks=tuple(clock.name for clock in raw.clocks or ()),
         sizes=tuple(None if one.variable is None else one.variable.name for one in raw.dimensions),
         clock=_attributes(node) if kind == "Clock" else (),
+        mime_type=None if node is None else node.get("mimeType"),
     )
 
 

@@ -78,6 +78,28 @@ def test_the_types_and_dimensions_of_fmi_3_are_kept(tmp_path):
     assert errors(tmp_path / "made") == []
 
 
+def test_clocks_sizes_and_media_types_of_fmi_3_are_kept(tmp_path):
+    variables = """<Clock name="c" valueReference="6" causality="input" variability="discrete"
+      intervalVariability="constant" intervalDecimal="0.1" priority="2"/>
+    <Float64 name="sampled" valueReference="7" causality="input" variability="discrete" clocks="6" start="0"/>
+    <Binary name="img" valueReference="8" causality="output" variability="discrete" mimeType="image/png"/>
+    <Float64 name="open" valueReference="9" causality="output"><Dimension valueReference="5"/></Float64>
+    </ModelVariables>"""
+    path = fmu(tmp_path, "M", FMI3.replace("</ModelVariables>", variables))
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(path, parameters=True)
+        found = {each.name: each for each in system.system.elements[0].connectors}
+    assert dict(found["c"].type.attrib) == {
+        "intervalVariability": "constant",
+        "intervalDecimal": "0.1",
+        "priority": "2",
+    }
+    assert [clock.name for clock in found["sampled"].clocks] == ["c"]
+    assert found["img"].type.mime_type == "image/png"
+    assert [(each.size, each.size_connector) for each in found["open"].dimensions] == [(None, "size")]
+    assert errors(tmp_path / "made") == []
+
+
 @pytest.mark.parametrize(
     ("variable", "words"),
     [
