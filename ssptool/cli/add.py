@@ -11,9 +11,7 @@ from ssptool.cli.options import SystemPath, Variant
 
 def add_command(
     system: SystemPath,
-    fmus: Annotated[
-        list[str] | None, typer.Argument(metavar="FMU...", help="Files, or entries of the archive.")
-    ] = None,
+    fmus: Annotated[list[str] | None, typer.Argument(metavar="FMU", help="Files, or entries of the archive.")] = None,
     name: Annotated[str | None, typer.Option("--name", help="Of the component; else that of the file.")] = None,
     into: Into = "",
     parameters: Annotated[

@@ -12,7 +12,7 @@ from ssptool.cli.options import SystemPath, Variant
 def map_command(
     system: SystemPath,
     entries: Annotated[
-        list[str], typer.Argument(metavar="SOURCE=TARGET...", help="Parameter of the set, and what it sets.")
+        list[str], typer.Argument(metavar="SOURCE=TARGET", help="Parameter of the set, and what it sets.")
     ],
     to: Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Whose binding; else the system's.")] = "",
     of: Annotated[

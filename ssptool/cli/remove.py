@@ -11,7 +11,7 @@ from ssptool.cli.options import SystemPath, Variant
 
 def remove_command(
     system: SystemPath,
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Elements or connectors, by full names.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Elements or connectors, by full names.")],
     with_resource: Annotated[
         bool, typer.Option("--with-resource", help="Delete a component's file as well, if nothing else uses it.")
     ] = False,

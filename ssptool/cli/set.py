@@ -11,7 +11,7 @@ from ssptool.cli.options import SystemPath, Variant, parse_overrides
 
 def set_command(
     system: SystemPath,
-    values: Annotated[list[str], typer.Argument(metavar="NAME=VALUE...", help="Full names, e.g. System1.m1=2.")],
+    values: Annotated[list[str], typer.Argument(metavar="NAME=VALUE", help="Full names, e.g. System1.m1=2.")],
     unit: Annotated[
         str | None, typer.Option("--unit", help="The unit of the values; else those of the variables.")
     ] = None,

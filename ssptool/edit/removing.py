@@ -49,7 +49,8 @@ def _remove_element(draft: Draft, place: Place, with_resource: bool) -> None:
     for dropped in drop_unused(draft.root, units, enumerations):
         draft.note(f"removed the {dropped}, which nothing else used")
     if outside := [use for use in addressing if not _inside(use.bound.binding, element)]:
-        draft.note(f"{len(outside)} parameters address {place} and have no effect now, such as {outside[0].full}")
+        names = ", ".join(use.full for use in outside[:6]) + " …" * (len(outside) > 6)
+        draft.note(f"parameters that address {place} have no effect now: {names}")
     for entry in sorted(entries):
         if draft.users(entry):
             continue

@@ -155,7 +155,8 @@ def _follow(draft: Draft, following: list[Following]) -> None:
             for each in group:
                 each.use.parameter.name = each.name[len(bound.binding.prefix) :]
     if following:
-        draft.note(f"{len(following)} parameter names follow")
+        count = len(following)
+        draft.note(f"{count} parameter names follow" if count > 1 else "one parameter name follows")
 
 
 def _by_binding(following: list[Following]) -> list[tuple[Bound, list[Following]]]:

@@ -17,7 +17,8 @@ def test_an_element_goes_with_its_connections(dual_mass):
         "disconnected System1.a1 and System2.a1",
         "disconnected System2.F and System1.F",
     ]
-    assert "6 parameters address System2 and have no effect now, such as System2.m2" in notes
+    names = ", ".join(f"System2.{name}" for name in ("m2", "k2", "c2", "k3", "c3", "x2_start"))
+    assert f"parameters that address System2 have no effect now: {names}" in notes
     assert "nothing refers to resources/System2.fmu any more" in notes
     assert errors(dual_mass) == []
     assert "resources/System2.fmu" in snapshot(dual_mass)

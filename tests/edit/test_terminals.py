@@ -3,7 +3,6 @@
 import pytest
 
 import ssptool
-from ssptool.fmu.terminals import UnreadableTerminals, read_terminals
 from tests.edit.small_systems import errors, fmu, model, refused
 
 INERTIA = model("output phi Real; output w Real; input tau Real start='0'; output other Real")
@@ -108,30 +107,3 @@ def test_a_broken_file_of_terminals_is_reported_when_it_is_needed(tmp_path):
         system.connect("inertia1.b", "spring1.a")
     with ssptool.edit(path) as system:
         system.connect("inertia1.phi", "spring1.phi")
-
-
-def test_an_fmu_without_the_file_has_no_terminals(tmp_path):
-    assert read_terminals(fmu(tmp_path, "M", INERTIA)) == {}
-
-
-def test_stream_members_are_members_for_both_directions(tmp_path):
-    stream = (
-        '<TerminalStreamMemberVariable inStreamMemberName="h_in" inStreamVariableName="hi" '
-        'outStreamMemberName="h_out" outStreamVariableName="ho"/>'
-    )
-    terminals = read_terminals(fmu(tmp_path, "M", INERTIA, flange("port", inner=stream)))
-    assert [(each.name, each.variable) for each in terminals["port"].members][-2:] == [("h_in", "hi"), ("h_out", "ho")]
-
-
-@pytest.mark.parametrize(
-    ("terminals", "reason"),
-    [
-        ("<a>", "line 1"),
-        ('<a><Terminals><Terminal matchingRule="plug"/></Terminals></a>', "Terminal has no attribute name"),
-        (flange("b", members=["x="]), "no attribute variableName"),
-    ],
-)
-def test_unreadable_terminals_say_why(tmp_path, terminals, reason):
-    with pytest.raises(UnreadableTerminals) as caught:
-        read_terminals(fmu(tmp_path, "M", INERTIA, terminals))
-    assert reason in str(caught.value)
