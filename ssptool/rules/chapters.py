@@ -3,6 +3,7 @@
 from ssptool.rules import (
     annotations,
     arrays,
+    capabilities,
     clocks,
     connections,
     connectors,
@@ -27,6 +28,6 @@ from ssptool.rules import (
 CHAPTERS = (
     *(package, xml, annotations, enumerations, units, arrays, clocks, transformations, metadata),
     *(elements, connectors, connections, loops),
-    *(dictionaries, parameters, values, mappings, sources, fmu, geometry, experiment),
+    *(dictionaries, parameters, values, mappings, sources, fmu, capabilities, geometry, experiment),
 )
 """In the order of the standard."""

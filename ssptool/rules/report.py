@@ -67,5 +67,5 @@ class Report:
 
 
 def _in_zip(file: str) -> bool:
-    """Whether this names an entry of a package inside the one that was checked."""
-    return f".ssp{INSIDE}" in file.lower()
+    """Whether this names an entry of a package or FMU inside the package that was checked."""
+    return any(ending + INSIDE in file.lower() for ending in (".ssp", ".fmu"))

@@ -1,6 +1,7 @@
 """Packages built at test time: documents of the corpus, with FMUs that are a model description and nothing else.
 
-The folder `fmus` has these; the folders in `packages` become packages inside a package.
+The folder `fmus` has these, and as folders some with more files, where the platform `here` stands for that of the
+machine; the folders in `packages` become packages inside a package.
 """
 
 import shutil
@@ -8,6 +9,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import fmpy
 import pytest
 
 HERE = Path(__file__).parent
@@ -22,12 +24,14 @@ def add_fmus(folder: Path) -> None:
             (folder / "resources").mkdir(exist_ok=True)
             with zipfile.ZipFile(folder / "resources" / f"{description.stem}.fmu", "w") as fmu:
                 fmu.write(description, "modelDescription.xml")
-    for inner in (HERE / "packages").iterdir():
-        if f"{inner.name}.ssp".lower() in mentioned:
+    for inner in (*(HERE / "packages").iterdir(), *(path for path in (HERE / "fmus").iterdir() if path.is_dir())):
+        name = f"{inner.name}.{'ssp' if inner.parent.name == 'packages' else 'fmu'}"
+        if name.lower() in mentioned:
             (folder / "resources").mkdir(exist_ok=True)
-            with zipfile.ZipFile(folder / "resources" / f"{inner.name}.ssp", "w") as package:
+            with zipfile.ZipFile(folder / "resources" / name, "w") as package:
                 for path in sorted(inner.rglob("*.*")):
-                    package.write(path, path.relative_to(inner).as_posix())
+                    entry = path.relative_to(inner).as_posix()
+                    package.write(path, entry.replace("/here/", f"/{fmpy.platform}/"))
     if "broken.fmu" in mentioned:
         (folder / "resources").mkdir(exist_ok=True)
         (folder / "resources" / "Broken.fmu").write_text("this is no zip archive")

@@ -228,3 +228,12 @@ def test_a_package_inside_without_default_structure_is_reported(package: Callabl
     case.write_text(passing.replace("Inner.ssp", "Headless.ssp"))
     found = {(one.code, one.position.file) for one in check_path(package(case), unguarded=True).errors}
     assert found == {("PKG-009", "resources/Headless.ssp")}
+
+
+def test_problems_of_a_model_description_have_their_line_in_it(package: Callable[[Path], Path]):
+    report = check_path(package(HERE / "FMU-101" / "fail-no-start.ssd"), unguarded=True)
+    found = [one for one in report.diagnostics if one.code == "FMU-101"]
+    assert [(one.position.file, one.position.line) for one in found] == [
+        ("resources/Careless.fmu!modelDescription.xml", 5)
+    ]
+    assert 'name="u"' in report.excerpts[found[0].position].text

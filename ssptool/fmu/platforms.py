@@ -1,0 +1,32 @@
+"""For which machines an FMU has binaries."""
+
+import zipfile
+from pathlib import Path
+
+import fmpy
+
+from ssptool.fmu.description import FmuDescription, Interface
+
+BINARIES = "binaries/"
+
+
+def this_platform(description: FmuDescription) -> str:
+    """The name of this machine in FMUs of that version of FMI, such as `linux64` or `x86_64-linux`."""
+    return str(fmpy.platform_tuple if description.fmi_major >= 3 else fmpy.platform)
+
+
+def platforms(path: Path, interface: Interface) -> frozenset[str]:
+    """The platforms for which an FMU (a zip, or an unpacked folder) has the binary of an interface."""
+    try:
+        names = _names(path)
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        return frozenset()
+    parts = (name.split("/") for name in names if name.startswith(BINARIES))
+    return frozenset(part[1] for part in parts if len(part) == 3 and Path(part[2]).stem == interface.model_identifier)
+
+
+def _names(path: Path) -> list[str]:
+    if path.is_dir():
+        return [file.relative_to(path).as_posix() for file in path.glob("binaries/*/*")]
+    with zipfile.ZipFile(path) as archive:
+        return archive.namelist()

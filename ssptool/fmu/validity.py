@@ -1,0 +1,75 @@
+"""Whether a model description is what FMI says it should be: by the schemas and checks that FMPy has."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+
+import fmpy
+from fmpy.model_description import read_model_description
+from fmpy.validation import validate_model_description
+from lxml import etree
+
+from ssptool.fmu.description import UnreadableFmu
+from ssptool.fmu.model_xml import in_memory_fmu, model_description_xml, unreadable_reason
+
+_SCHEMAS = {
+    "1": "fmi1/fmiModelDescription.xsd",
+    "2": "fmi2/fmi2ModelDescription.xsd",
+    "3": "fmi3/fmi3ModelDescription.xsd",
+}
+_VARIABLE = re.compile(r"[Vv]ariable (?:name )?\"(.*?)\" \(line")
+_LINE = re.compile(r" \(line \S+?\)")
+# Most names are so simple that FMPy's parser of structured names, which is slow to make, is not needed.
+_PLAIN_PART = r"[A-Za-z_][A-Za-z0-9_]*(\[\d+(,\d+)*\])?"
+_PLAIN_NAME = re.compile(rf"{_PLAIN_PART}(\.{_PLAIN_PART})*|der\({_PLAIN_PART}(\.{_PLAIN_PART})*(,\d+)?\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a model description; `line` is 0 if no line is to blame."""
+
+    line: int
+    message: str
+
+
+def description_problems(path: Path) -> tuple[Problem, ...]:
+    """What is wrong with the model description of an FMU (a zip, or an unpacked folder).
+
+    By the XML Schema; and if that is satisfied, names, start values, causalities and variabilities, units and the
+    model structure.
+
+    Raises
+    ------
+    UnreadableFmu
+        As `read_description` does.
+    """
+    try:
+        root = model_description_xml(path)
+        schema = _schema(root.get("fmiVersion", "")[:1])
+        if not schema.validate(root):
+            return tuple(Problem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
+        raw = read_model_description(in_memory_fmu(root), validate=False)
+    # FMPy raises plain `Exception` and whatever Python raises.
+    except Exception as error:
+        raise UnreadableFmu(path, unreadable_reason(error)) from error
+    plain = all(_PLAIN_NAME.fullmatch(variable.name) for variable in raw.modelVariables)
+    lines = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
+    found = validate_model_description(raw, validate_variable_names=not plain, validate_model_structure=True)
+    return tuple(_problem(message, lines) for message in found)
+
+
+@cache
+def _schema(major: str) -> etree.XMLSchema:
+    return etree.XMLSchema(etree.parse(Path(fmpy.__file__).parent / "schema" / _SCHEMAS[major]))
+
+
+def _problem(message: str, variables: dict[str, etree._Element]) -> Problem:
+    # FMPy saw a copy, so that the line that it names is none of the file.
+    named = _VARIABLE.search(message)
+    node = variables.get(named[1]) if named else None
+    # lxml's stubs give `sourceline` a type that mypy cannot narrow.
+    line: Any = None if node is None else node.sourceline
+    return Problem(int(line or 0), _LINE.sub("", message))

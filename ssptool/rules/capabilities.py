@@ -1,0 +1,126 @@
+"""The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 2.0, FMI 3.0)"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from ssptool.documents import ssd
+from ssptool.documents.diagnostics import InvalidDocument, Position
+from ssptool.documents.nesting import INSIDE
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu
+from ssptool.fmu.model_xml import MODEL_DESCRIPTION
+from ssptool.fmu.platforms import platforms, this_platform
+from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
+from ssptool.fmu.validity import description_problems
+from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Finding, near, rule
+from ssptool.rules.references import Reach
+from ssptool.rules.subjects import Structure
+
+MOST_SHOWN = 20
+"""Problems of one FMU; the rest are counted."""
+
+
+@rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4; checked by FMPy")
+def valid_descriptions(structure: Structure) -> Iterator[Finding]:
+    """The model description of an FMU is valid: by its schema, and by the rules on variables and model structure.
+
+    A warning, because many tools, ssptool among them, get along with such an FMU as long as it can be read; what is
+    built on a missing or wrong statement, such as a start value or a dependency, may be wrong all the same.
+
+    Fix: export the FMU again, with a tool that gets this right.
+    """
+    for entry, description in structure.fmus.items():
+        if isinstance(description, FmuDescription):
+            try:
+                problems = description_problems(structure.archive.local_path(entry))
+            except (UnreadableFmu, InvalidDocument):
+                continue  # FMU-001
+            file = f"{entry}{INSIDE}{MODEL_DESCRIPTION}"
+            for problem in problems[:MOST_SHOWN]:
+                yield Finding(Position(file, problem.line), problem.message)
+            if len(problems) > MOST_SHOWN:
+                yield Finding(Position(file), f"there are {len(problems) - MOST_SHOWN} more problems")
+
+
+@rule("FMU-102", severity=WARNING, basis=POLICY, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5")
+def binary_for_this_machine(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The FMU of a component has a binary for the machine that runs ssptool.
+
+    Elsewhere the system may run; here it cannot.
+
+    Fix: export the FMU for this platform as well; or ignore this rule where the system is only checked.
+    """
+    for path, description, offered in _offered(component, structure):
+        here = this_platform(description)
+        there = frozenset().union(*(platforms(path, interface) for interface in offered))
+        if here not in there:
+            others = ", ".join(sorted(there)) or "no binaries at all"
+            yield Finding(component, f"the FMU has no binary for {here}", f"it has {others}", "source")
+
+
+@rule("FMU-103", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8")
+def self_contained(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """An FMU needs no other tool to be installed.
+
+    Fix: install the tool by which it was exported; or export it without `needsExecutionTool`.
+    """
+    for _, _, offered in _offered(component, structure):
+        if all(interface.needs_tool for interface in offered):
+            yield Finding(component, "the FMU works only where the tool is installed that exported it", "", "source")
+
+
+@rule("FMU-104", severity=WARNING, basis=DERIVED, source="FMI 3.0 §2.4.9")
+def valid_terminals(structure: Structure) -> Iterator[Finding]:
+    """The terminals of an FMU can be read, and their members are variables of the FMU.
+
+    `ssptool connect` connects terminals member by member.
+
+    Fix: export the FMU again.
+    """
+    for entry, description in structure.fmus.items():
+        if not isinstance(description, FmuDescription):
+            continue
+        file = Position(f"{entry}{INSIDE}{TERMINALS}")
+        try:
+            terminals = read_terminals(structure.archive.local_path(entry))
+        except UnreadableTerminals as problem:
+            yield Finding(file, problem.reason)
+            continue
+        except InvalidDocument:
+            continue  # FMU-001
+        for terminal in terminals.values():
+            for member in terminal.members:
+                if member.variable not in description.variables:
+                    message = f"the member '{member.name}' of '{terminal.name}' is the variable '{member.variable}'"
+                    yield Finding(file, message + ", which there is not", near(member.variable, description.variables))
+
+
+@rule("FMU-105", severity=INFO, basis=POLICY, source="ssptool")
+def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """A component is something that ssptool can run: an FMU of FMI 2.0 or 3.0, for co-simulation or model exchange.
+
+    Other components can be described, checked and edited; a run of the system is refused.
+
+    Fix: export the component as such an FMU.
+    """
+    description = structure.fmu_of(component)
+    if description is None:
+        return
+    if description.fmi_major == 1:
+        yield Finding(component, "the FMU is of FMI 1.0, which ssptool does not run", "", "source")
+    elif not any(description.interface(kind) for kind in InterfaceType):
+        yield Finding(component, "the FMU offers scheduled execution only, which ssptool does not run", "", "source")
+
+
+def _offered(component: ssd.Component, structure: Structure) -> Iterator[tuple[Path, FmuDescription, list[Interface]]]:
+    """The FMU of a component, and the interfaces of it that the component can use; nothing if there are none."""
+    description = structure.fmu_of(component)
+    reference = structure.reference(component, component.source or "")
+    if description is None or reference.reach is not Reach.INSIDE:
+        return
+    kinds = [kind for kind in InterfaceType if component.implementation in (ssd.Implementation.ANY, kind.value)]
+    offered = [interface for kind in kinds if (interface := description.interface(kind)) is not None]
+    if offered:
+        try:
+            yield structure.archive.local_path(reference.entry), description, offered
+        except InvalidDocument:
+            return  # FMU-001
