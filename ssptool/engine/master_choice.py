@@ -225,8 +225,8 @@ def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple
 def _iterated(inputs: Inputs, settings: Settings) -> tuple[Iterated, list[Choice]]:
     if not isinstance(inputs, (Hold, Interpolate)):
         raise AssertionError(f"iterated with {inputs.name}")
-    # Its first proposal is the plain one, so that steps which need no acceleration cost no more.
-    acceleration = settings.acceleration or AccelerationName.ANDERSON
+    # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
+    acceleration = settings.acceleration or AccelerationName.IQN_ILS
     measure, reason = _measure(settings)
     limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
     if limit < 1:

@@ -79,6 +79,7 @@ class _Pairs:
     def finished(self) -> bool:
         return not self.rows and self.t >= self.system.stop
 
+    @np.errstate(over="ignore", invalid="ignore")  # steps that run away are taken back
     def run(self, first: int, rows: Floats) -> Stretch:
         self.counts, self.rejected = [], 0
         filled = 0

@@ -7,9 +7,9 @@ import numpy as np
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Outcome
-from ssptool.engine.loops.anderson import Anderson
-from ssptool.engine.masters.acceleration import Acceleration, EachStep, Interface
+from ssptool.engine.masters.acceleration import Acceleration, Interface
 from ssptool.engine.masters.inputs import Hold, Interpolate
+from ssptool.engine.masters.iqn_ils import IqnIls
 from ssptool.engine.masters.master import Coupled, Instances, Participants, Stretch
 from ssptool.engine.masters.measures import Measure, Relative
 
@@ -37,7 +37,7 @@ class Iterated:
     """
 
     inputs: Interpolate | Hold = field(default_factory=Interpolate)
-    acceleration: Acceleration = field(default_factory=lambda: EachStep(Anderson()))
+    acceleration: Acceleration = field(default_factory=IqnIls)
     measure: Measure = field(default_factory=lambda: Relative(1e-8))
     max_iterations: int = 30
 
@@ -75,6 +75,7 @@ class Iteration:
     system: Coupled
     groups: tuple["_Group", ...]
 
+    @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
     def run(self, first: int, rows: Floats) -> Stretch:
         counts: list[int] = []
         system, h = self.system, self.system.step
@@ -122,7 +123,6 @@ class _Group:
         self.kernel.exchange(self.group.group)
         return self._advance() or 1
 
-    @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
     def _iterate(self) -> int | Failure:
         """Until what goes into the inputs at the end of the step is what comes out for them."""
         master, slots, values, nominal = self.master, self.unknowns, self.values, self.nominal

@@ -10,7 +10,7 @@ import numpy as np
 from ssptool.engine.kernel.interface import Floats
 
 Judge: TypeAlias = Callable[[Floats], float]
-"""found − x (m,) → how many times too large it is: 1 or less has converged; nan has not."""
+"""found − x (m,), m ≥ 1 → how many times too large it is: 1 or less has converged; nan has not."""
 
 
 class MeasureName(StrEnum):
@@ -43,7 +43,7 @@ class Absolute:
         return f"absolute {self.limit:g}"
 
     def begin(self, x: Floats, nominal: Floats) -> Judge:
-        return lambda change: float(np.max(np.abs(change), initial=0.0)) / self.limit
+        return lambda change: float(np.abs(change).max()) / self.limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Relative:
     def begin(self, x: Floats, nominal: Floats) -> Judge:
         # x moves little while it is iterated, so that what is allowed is that at its first guess.
         allowed = self.limit * np.maximum(np.abs(x), nominal)
-        return lambda change: float(np.max(np.abs(change) / allowed, initial=0.0))
+        return lambda change: float((np.abs(change) / allowed).max())
 
 
 @dataclass(frozen=True, slots=True)
