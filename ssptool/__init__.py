@@ -2,14 +2,12 @@
 
 The layers, each importing only those to its left:
 
-    documents ← fmu ← network ← rules, exchange, draw, edit ← engine ← study ← api ← cli, web
+    documents ← fmu ← network ← rules, exchange, draw, editing ← engine ← study ← api ← cli, web
 
 The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,6 +40,7 @@ if TYPE_CHECKING:
     from ssptool.api.running import read_trace as read_trace
     from ssptool.api.running import simulate as simulate
     from ssptool.api.saving import BrokenEdit as BrokenEdit
+    from ssptool.api.stepping import Simulation as Simulation
     from ssptool.api.understanding import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
     from ssptool.api.understanding import GRAPH_RENDERERS as GRAPH_RENDERERS
     from ssptool.api.understanding import INVENTORY_RENDERERS as INVENTORY_RENDERERS
@@ -55,49 +54,6 @@ if TYPE_CHECKING:
     from ssptool.api.validating import validate as validate
 
 __version__ = "0.1.0"
-__all__ = [
-    "COMPARISON_RENDERERS",
-    "EXPLANATION_RENDERERS",
-    "GRAPH_RENDERERS",
-    "INVENTORY_RENDERERS",
-    "PLAIN_REPORT_RENDERERS",
-    "REPORT_RENDERERS",
-    "BrokenEdit",
-    "Editor",
-    "InvalidSystem",
-    "Limits",
-    "Recording",
-    "Settings",
-    "add_variant",
-    "call_sequence",
-    "catalogue_page",
-    "check_plot_name",
-    "compare",
-    "downgrade",
-    "edit",
-    "explain",
-    "flatten",
-    "graph",
-    "info",
-    "list_variants",
-    "new",
-    "pack",
-    "plan",
-    "plot",
-    "read_manifest",
-    "read_trace",
-    "remove_variant",
-    "report_summary",
-    "rule_list",
-    "rule_page",
-    "set_default_variant",
-    "simulate",
-    "unified_diff",
-    "unpack",
-    "upgrade",
-    "validate",
-]
-
 # Which module of `ssptool.api` has it: each loads no more than its own functions need.
 _MODULES = {
     "catalogue": ("catalogue_page", "rule_list", "rule_page"),
@@ -118,6 +74,7 @@ _MODULES = {
         "simulate",
     ),
     "saving": ("BrokenEdit",),
+    "stepping": ("Simulation",),
     "understanding": (
         "EXPLANATION_RENDERERS",
         "GRAPH_RENDERERS",
@@ -130,6 +87,7 @@ _MODULES = {
     "validating": ("PLAIN_REPORT_RENDERERS", "REPORT_RENDERERS", "report_summary", "validate"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
@@ -140,18 +98,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *__all__]
-
-
-class _Package(ModuleType):
-    """`edit` is a function of the API and the name of a layer; whoever asks the package for it means the function."""
-
-    @property
-    def edit(self) -> Any:
-        return import_module("ssptool.api.editing").edit
-
-    @edit.setter
-    def edit(self, layer: ModuleType) -> None:
-        """The import system puts every submodule here; `from ssptool.edit.… import` does not need it."""
-
-
-sys.modules[__name__].__class__ = _Package

@@ -1,9 +1,14 @@
 """The recorded signals of a run."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+    import xarray  # type: ignore[import-not-found, unused-ignore]
 
 Floats = NDArray[np.float64]
 
@@ -69,3 +74,47 @@ class Trace:
 
     def __len__(self) -> int:
         return len(self.t)
+
+    # -- to other libraries ----------------------------------------------------------------------------------
+
+    def to_numpy(self) -> dict[str, Floats]:
+        """Views of the columns by signal, with the time [s] as "time"."""
+        return {"time": self.t, **{signal: self.y[:, place] for place, signal in enumerate(self.signals)}}
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """A frame over the same memory: one column per signal, the time [s] as index; units in `attrs["units"]`.
+
+        Raises
+        ------
+        ImportError
+            pandas is not installed.
+        """
+        import pandas
+
+        index = pandas.Index(self.t, name="time", copy=False)
+        frame = pandas.DataFrame(self.y, index=index, columns=list(self.signals), copy=False)
+        frame.attrs["units"] = dict(zip(self.signals, self.units, strict=True))
+        return frame
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """A dataset over the same memory: one variable per signal along `time` [s], with unit and description.
+
+        Raises
+        ------
+        ImportError
+            xarray is not installed.
+        """
+        import xarray
+
+        time = xarray.Variable("time", self.t, {"units": "s"})
+        variables = {
+            column.signal: xarray.Variable("time", self.y[:, place], _attributes(column))
+            for place, column in enumerate(self.columns)
+        }
+        return xarray.Dataset(variables, coords={"time": time})
+
+
+def _attributes(column: Column) -> dict[str, str]:
+    """As the CF conventions name them."""
+    facts = {"units": column.unit, "long_name": column.description}
+    return {name: fact for name, fact in facts.items() if fact}

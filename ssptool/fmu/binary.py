@@ -131,6 +131,42 @@ class FmuInstance(ABC):
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
 
+    @abstractmethod
+    def forget_rates(self, names: Sequence[str], order: int) -> None:
+        """Derivatives of these inputs are zero from now on, up to this order ≥ 1."""
+
+    def serialize(self) -> bytes:
+        """The complete state, in bytes that any instance of the same FMU understands, in another process too.
+
+        Raises
+        ------
+        FmiError
+            The FMU refuses, as one does that cannot serialize its state.
+        """
+        with self._checked():
+            state = self._slave.getFMUState()
+            try:
+                content: bytes = self._slave.serializeFMUState(state)
+            finally:
+                self._slave.freeFMUState(state)
+        return content
+
+    def deserialize(self, content: bytes) -> None:
+        """Be in a state that `serialize` gave, past initialization.
+
+        Raises
+        ------
+        FmiError
+            The FMU refuses.
+        """
+        with self._checked():
+            state = self._slave.deserializeFMUState(content)
+            try:
+                self._slave.setFMUState(state)
+            finally:
+                self._slave.freeFMUState(state)
+        self._initialized = True
+
     def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
         """Call `around(name, function)` in place of every FMI function from now on; kernels are not concerned."""
         for name in self.functions:
@@ -205,6 +241,12 @@ class _Fmi2Instance(FmuInstance):
             self._slave.setupExperiment(tolerance, start, stop)
             self._slave.enterInitializationMode()
 
+    def forget_rates(self, names: Sequence[str], order: int) -> None:
+        references = [self._variables[name].reference for name in names]
+        orders = [k for k in range(1, order + 1) for _ in references]
+        with self._checked():
+            self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
+
 
 class _Fmi3Instance(FmuInstance):
     _suffix: ClassVar = {
@@ -220,6 +262,9 @@ class _Fmi3Instance(FmuInstance):
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
         with self._checked():
             self._slave.enterInitializationMode(tolerance, start, stop)
+
+    def forget_rates(self, names: Sequence[str], order: int) -> None:
+        """Nothing to do: FMI 3.0 has no such derivatives."""
 
 
 class Binary:

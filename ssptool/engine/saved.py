@@ -1,0 +1,136 @@
+"""A co-simulation in a file: all that a run needs to go on elsewhere."""
+
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.plan import Plan
+
+_FORMAT = 1
+_FACTS = "facts"
+
+
+class NotASavedSimulation(Exception):
+    """The file was not written by `Simulation.save`, or by another version of it."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path} is not a saved simulation: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class SavedForAnother(Exception):
+    """The file was saved from another system, or with other settings."""
+
+    def __init__(self, path: Path, what: str, saved: Any, present: Any) -> None:
+        super().__init__(f"{path} was saved with another {what}: {saved!r}, present is {present!r}")
+        self.path = path
+        self.what = what
+
+
+@dataclass(frozen=True, slots=True)
+class SavedLoop:
+    """An algebraic loop in sweeps: the tolerance that rounding allows, and the chord."""
+
+    rtol: float
+    chord: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class SavedSimulation:
+    """The state of a co-simulation at a communication point.
+
+    Attributes
+    ----------
+    steps
+        Macro steps from the start to here.
+    values, input_value, input_rates
+        Those of the kernel.
+    history : (k, 1 + n)
+        The latest accepted points, oldest first: time, then all slots.
+    loops
+        By their number in the plan.
+    states
+        Serialized FMU states, in the order of the instances.
+    """
+
+    steps: int
+    values: Floats
+    input_value: Floats
+    input_rates: Floats
+    history: Floats
+    loops: Mapping[int, SavedLoop]
+    states: tuple[bytes, ...]
+
+    def write(self, path: Path, plan: Plan) -> None:
+        """Into a file (a zip of arrays), over an old one only when it is complete."""
+        facts = {
+            "format": _FORMAT,
+            "plan": _identity(plan),
+            "steps": self.steps,
+            "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
+        }
+        arrays: dict[str, Any] = {
+            _FACTS: _bytes(json.dumps(facts).encode()),
+            "values": self.values,
+            "input_value": self.input_value,
+            "input_rates": self.input_rates,
+            "history": self.history,
+        }
+        arrays |= {f"chord_{number}": loop.chord for number, loop in self.loops.items()}
+        arrays |= {f"state_{index}": _bytes(state) for index, state in enumerate(self.states)}
+        unfinished = path.with_name(path.name + ".part")
+        with unfinished.open("wb") as file:
+            np.savez_compressed(file, **arrays)
+        unfinished.replace(path)
+
+    @classmethod
+    def read(cls, path: Path, plan: Plan) -> "SavedSimulation":
+        """From a file that was saved with the same plan.
+
+        Raises
+        ------
+        NotASavedSimulation, SavedForAnother
+        """
+        try:
+            with np.load(path, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
+            facts = json.loads(arrays[_FACTS].tobytes())
+        except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
+            raise NotASavedSimulation(path, str(error)) from None
+        if facts.get("format") != _FORMAT:
+            raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
+        for what, present in _identity(plan).items():
+            if facts["plan"].get(what) != present:
+                raise SavedForAnother(path, what, facts["plan"].get(what), present)
+        return cls(
+            steps=facts["steps"],
+            values=arrays["values"],
+            input_value=arrays["input_value"],
+            input_rates=arrays["input_rates"],
+            history=arrays["history"],
+            loops={int(n): SavedLoop(rtol, arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
+            states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
+        )
+
+
+def _bytes(content: bytes) -> Any:
+    return np.frombuffer(content, dtype=np.uint8)
+
+
+def _identity(plan: Plan) -> dict[str, Any]:
+    """What must be the same for a state to mean the same."""
+    interval = plan.interval
+    return {
+        "system": plan.name,
+        "signals": [str(signal) for signal in plan.signals],
+        "FMUs": [[one.name, one.description.fmi_version, one.description.token] for one in plan.instances],
+        "interval": [interval.start, interval.step],
+        "master": repr(plan.master),
+    }

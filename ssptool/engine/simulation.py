@@ -1,0 +1,402 @@
+"""A co-simulation under the control of a program: step by step, with values that can be read and set in between."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from ssptool.engine.assembly import Assembly, Sources, assemble
+from ssptool.engine.coupling import Evaluation, couple
+from ssptool.engine.ending import Failure, RunError
+from ssptool.engine.initialize import InitializationReport, initialize
+from ssptool.engine.kernel.interface import Call, Floats
+from ssptool.engine.loop_run import RunningLoop
+from ssptool.engine.masters.master import Coupled, Stepper
+from ssptool.engine.plan import Plan
+from ssptool.engine.saved import SavedLoop, SavedSimulation
+from ssptool.engine.trace import Trace
+from ssptool.fmu.binary import FmiError, FmuInstance
+from ssptool.fmu.description import Causality, Value, Variability, Variable
+from ssptool.network.signals import Signal
+
+Observer = Callable[["Simulation"], None]
+
+REMEMBERED = 3
+"""Points that inputs may be extrapolated from: as many as a kernel remembers."""
+
+LONG_AGO = -1e300
+"""A time [s] so early that what was then does not bend a polynomial now."""
+
+TOLERANCE = 1e-9
+"""Of a macro step: so close to a communication point is at it."""
+
+_CHUNK = 256
+
+
+class UnknownName(KeyError):
+    """The system has nothing of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the system has no variable {name!r}; full names are like System1.x1")
+        self.name = name
+
+
+class NotSettable(ValueError):
+    """The value of a variable is not the user's to choose, or not now."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name} cannot be set: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class NotSavable(Exception):
+    """The state of a simulation cannot be had as a whole."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the simulation cannot be saved: {reason}")
+        self.reason = reason
+
+
+class PastTheEnd(ValueError):
+    """The stop time is earlier."""
+
+    def __init__(self, time: float, stop: float) -> None:
+        super().__init__(f"t = {time:g} s is after the stop time of {stop:g} s; plan with a later one")
+        self.time = time
+        self.stop = stop
+
+
+class Simulation:
+    """A system that is loaded and initialized on entry of the context, and freed on its exit.
+
+    Parameters
+    ----------
+    plan, sources
+        What is to be done, and where the FMUs are.
+    native
+        True: the C++ kernel; False: its twin in Python; None: the first where it was built.
+    saved
+        A file of `save`, from which to go on instead of initializing.
+
+    Raises
+    ------
+    RunError
+        On entry: initialization failed. In `step` and `run_until`: a component or the coupling did.
+    """
+
+    def __init__(self, plan: Plan, sources: Sources, *, native: bool | None = None, saved: Path | None = None) -> None:
+        self.plan = plan
+        self._columns = plan.columns
+        self._chosen = [0, *(1 + slot for slot in plan.recorded)]
+        # All slots, because they are the history from which a saved simulation goes on.
+        self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
+        self._sources = sources
+        self._native = native
+        self._saved = saved
+        self._stack = ExitStack()
+        self._observers: list[Observer] = []
+        self._assembly: Assembly
+        self._system: Coupled
+        self._evaluation: Evaluation
+        self._loops: dict[int, RunningLoop]
+        self._stepper: Stepper
+        self._history: Floats = np.empty((0, 1 + len(plan.signals)))
+        self._rows: list[Floats] = []
+        self._steps = 0
+        self._finished = False
+        self._failure: Failure | None = None
+        self.initialization: InitializationReport | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
+            if self._saved is None:
+                self._initialize()
+            else:
+                self._go_on(SavedSimulation.read(self._saved, self.plan))
+            self._stepper = self.plan.master.start(self._system)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._stack:
+            if self._failure is not None:
+                self._assembly.abandon(self._failure)
+            else:
+                self._assembly.terminate(self.time)
+
+    # -- time ------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """The communication point that has been reached [s]."""
+        return float(self._history[-1, 0])
+
+    @property
+    def finished(self) -> bool:
+        """Whether the stop time of the plan has been reached."""
+        return self._finished if self.plan.master.chooses_steps else self._steps >= self.plan.interval.steps
+
+    def step(self, count: int = 1) -> float:
+        """Do some macro steps; gives the time reached [s].
+
+        Raises
+        ------
+        PastTheEnd
+            There are not so many steps until the stop time, which the FMUs were told.
+        """
+        if count < 1:
+            raise ValueError(f"the number of steps must be at least 1, found {count}")
+        if not self.plan.master.chooses_steps and count > self.plan.interval.steps - self._steps:
+            raise PastTheEnd(self.time + count * self.plan.interval.step, self.plan.interval.stop)
+        while count > 0:
+            if self.finished:
+                raise PastTheEnd(self.time, self.plan.interval.stop)
+            count -= self._run(1 if self._observers else min(count, _CHUNK))
+        return self.time
+
+    def run_until(self, time: float) -> float:
+        """Step to the first communication point that is not before `time` [s]; gives that point [s].
+
+        Raises
+        ------
+        PastTheEnd
+            That is after the stop time.
+        """
+        interval = self.plan.interval
+        if time > interval.stop + TOLERANCE * interval.step:
+            raise PastTheEnd(time, interval.stop)
+        if self.plan.master.chooses_steps:
+            while self.time < time and not self._finished:
+                self._run(1)
+            return self.time
+        wanted = int(np.ceil((time - interval.start) / interval.step - TOLERANCE))
+        return self.step(wanted - self._steps) if wanted > self._steps else self.time
+
+    def observe(self, observer: Observer) -> Callable[[], None]:
+        """Call `observer` with this simulation after every macro step; gives a function that ends that."""
+        self._observers.append(observer)
+        return lambda: self._observers.remove(observer)
+
+    def __iter__(self) -> Iterator[float]:
+        """Step to the stop time; gives the times reached [s]."""
+        while not self.finished:
+            yield self.step()
+
+    def _run(self, count: int) -> int:
+        if self._failure is not None:
+            raise RunError(self._failure)
+        rows = np.empty((count, self._history.shape[1]))
+        stretch = self._stepper.run(self._steps, rows)
+        self._remember(rows[: stretch.steps])
+        self._steps += stretch.steps
+        self._finished = stretch.finished
+        if stretch.failure is not None:
+            self._failure = stretch.failure
+            raise RunError(stretch.failure)
+        for observer in tuple(self._observers):
+            observer(self)
+        return max(stretch.steps, 1)
+
+    def _remember(self, rows: Floats) -> None:
+        self._rows.append(rows[:, self._chosen])
+        self._history = np.concatenate([self._history, rows[-REMEMBERED:]])[-REMEMBERED:]
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded so far, since entry."""
+        rows = np.concatenate(self._rows)
+        self._rows = [rows]
+        return Trace(rows[:, 0], rows[:, 1:], self._columns)
+
+    # -- values ----------------------------------------------------------------------------------------------
+
+    def get(self, name: str) -> Value:
+        """The present value of a connector or of any variable of an FMU, by its full name.
+
+        Raises
+        ------
+        UnknownName
+        """
+        signal = self._signal(name)
+        if signal in self._slots:
+            value: Value = float(self._assembly.kernel.values[self._slots[signal]])
+            return value
+        return self._instance(signal).get([signal.variable])[signal.variable]
+
+    def set(self, name: str, value: Value) -> None:
+        """Give an input that nothing drives, or a tunable parameter, a value from now on.
+
+        All outputs follow at once. As inputs may jump then, none is extrapolated over this point.
+
+        Raises
+        ------
+        UnknownName
+        NotSettable
+            It is driven, or fixed, or computed.
+        FmiError
+            The FMU refuses the value.
+        """
+        signal = self._signal(name)
+        self._check_settable(name, signal)
+        kernel = self._assembly.kernel
+        if signal in self._slots:
+            kernel.values[self._slots[signal]] = float(value)
+        if signal.component:
+            self._instance(signal).set({signal.variable: value})
+        self._settle(signal)
+
+    def _check_settable(self, name: str, signal: Signal) -> None:
+        if self._system.integration is not None:
+            raise NotSettable(name, "components that are integrated as one ODE do not allow it yet; use co-simulation")
+        for wire in self.plan.network.wires:
+            if wire.destination == signal:
+                raise NotSettable(name, f"it is driven by {wire.source}")
+        if not signal.component:
+            if self._slots[signal] not in self.plan.constants:
+                raise NotSettable(name, "it is an output of the system")
+            return
+        variable = self._variable(signal)
+        tunable = variable.causality is Causality.PARAMETER and variable.variability is Variability.TUNABLE
+        if not tunable and variable.causality is not Causality.INPUT:
+            raise NotSettable(
+                name, f"it is a {variable.variability} {variable.causality}; inputs and tunable parameters can be set"
+            )
+
+    def _settle(self, signal: Signal) -> None:
+        """Outputs follow from what was set, and the past is forgotten."""
+        kernel, system = self._assembly.kernel, self._system
+        kernel.exchange(system.everything.group)
+        for index, planned in enumerate(self.plan.instances):
+            if planned.name == signal.component and planned.output_slots:
+                outcome = self._assembly.perform([Call(index, (), planned.output_slots)])
+                self._check(None if outcome.ok else self._assembly.explain(outcome, self.time))
+        self._check(self._evaluation(system.everything.sweep, self.time))
+        kernel.exchange(system.everything.group)
+        time = self.time
+        kernel.accept(LONG_AGO)
+        kernel.accept(time)
+        row = np.concatenate([[time], kernel.values])
+        self._history = np.stack([np.concatenate([[LONG_AGO], kernel.values]), row])
+        self._rows[-1][-1] = row[self._chosen]
+
+    def _check(self, failure: Failure | None) -> None:
+        if failure is not None:
+            self._failure = failure
+            raise RunError(failure)
+
+    @property
+    def _slots(self) -> Mapping[Signal, int]:
+        return {signal: slot for slot, signal in enumerate(self.plan.signals)}
+
+    def _signal(self, name: str) -> Signal:
+        """Names of components and of variables may both have dots, so each is tried."""
+        parts = name.split(".")
+        for place in range(len(parts) - 1, -1, -1):
+            signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
+            component = self.plan.network.components.get(signal.component)
+            known = component.description.variables if component else ()
+            if signal in self._slots or signal.variable in known:
+                return signal
+        raise UnknownName(name)
+
+    def _variable(self, signal: Signal) -> Variable:
+        return self.plan.network.components[signal.component].description.variables[signal.variable]
+
+    def _instance(self, signal: Signal) -> FmuInstance:
+        return next(one for one in self._assembly.instances if one.name == signal.component)
+
+    # -- saving ----------------------------------------------------------------------------------------------
+
+    def save(self, path: Path | str) -> None:
+        """Write the complete co-simulation into a file, from which it can go on in another process.
+
+        What a master has learned from earlier steps is not saved; it is forgotten here too, so that this simulation
+        and the one that goes on give the same bits.
+
+        Raises
+        ------
+        NotSavable
+            An FMU cannot serialize its state, or the master cannot be stopped and started.
+        """
+        self._check_savable()
+        kernel = self._assembly.kernel
+        try:
+            states = tuple(instance.serialize() for instance in self._assembly.instances)
+        except FmiError as error:
+            raise NotSavable(str(error)) from None
+        saved = SavedSimulation(
+            steps=self._steps,
+            values=kernel.values.copy(),
+            input_value=kernel.input_value.copy(),
+            input_rates=kernel.input_rates.copy(),
+            history=self._history,
+            loops={number: SavedLoop(loop.planned.calls.rtol, loop.chord) for number, loop in self._loops.items()},
+            states=states,
+        )
+        saved.write(Path(path), self.plan)
+        self._stepper = self.plan.master.start(self._system)
+
+    def _check_savable(self) -> None:
+        if self._failure is not None:
+            raise NotSavable(f"it has failed {self._failure}")
+        if self._system.integration is not None:
+            raise NotSavable("the integrator of model exchange does not give its state; use co-simulation")
+        if self.plan.master.chooses_steps:
+            raise NotSavable(f"master {self.plan.master.name} cannot be stopped and started; use one with equal steps")
+        for planned in self.plan.instances:
+            interface = planned.description.co_simulation
+            if interface is None or not interface.serializes_state:
+                raise NotSavable(f"the FMU of {planned.name} cannot serialize its state (canSerializeFMUState)")
+
+    def _initialize(self) -> None:
+        initialized = initialize(self._assembly)
+        self.initialization = initialized.report
+        if initialized.report.failure is not None:
+            self._assembly.abandon(initialized.report.failure)
+            raise RunError(initialized.report.failure)
+        self._couple(initialized.loops)
+        first = np.concatenate([[self.plan.interval.start], self._assembly.kernel.values])
+        self._remember(first[None])
+
+    def _go_on(self, saved: SavedSimulation) -> None:
+        kernel = self._assembly.kernel
+        loops: dict[int, RunningLoop] = {}
+        for number, loop in saved.loops.items():
+            planned = self.plan.loops[number]
+            calls = replace(planned.calls, rtol=loop.rtol)
+            loops[number] = RunningLoop(self._assembly, replace(planned, calls=calls), number)
+            loops[number].chord = loop.chord
+            kernel.set_chord(loops[number].index, loop.chord)
+        self._couple(loops)
+        for point in saved.history:
+            kernel.values[:] = point[1:]
+            kernel.accept(float(point[0]))
+        kernel.values[:] = saved.values
+        kernel.input_value[:] = saved.input_value
+        kernel.input_rates[:] = saved.input_rates
+        self._restore_states(saved)
+        self._steps = saved.steps
+        self._remember(saved.history)
+        self._rows = [saved.history[-1:, self._chosen]]
+
+    def _restore_states(self, saved: SavedSimulation) -> None:
+        for planned, instance, state in zip(self.plan.instances, self._assembly.instances, saved.states, strict=True):
+            instance.deserialize(state)
+            rates = saved.input_rates[:, list(planned.input_slots)]
+            order = int(np.max(np.flatnonzero(rates.any(axis=1)) + 1, initial=0))
+            if order:
+                # The new kernel does not know that this FMU follows them; it would not tell it to stop.
+                instance.forget_rates([signal.variable for signal in planned.inputs], order)
+
+    def _couple(self, loops: dict[int, RunningLoop]) -> None:
+        self._loops = loops
+        self._evaluation = Evaluation(self._assembly, tuple(loops.values()))
+        self._system = couple(self._assembly, self._evaluation, loops)

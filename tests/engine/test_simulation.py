@@ -1,0 +1,254 @@
+"""A simulation under control: step by step, with values read and set, saved and resumed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from ssptool.engine.ending import RunError
+from ssptool.engine.plan import make_plan
+from ssptool.engine.recording.selection import select
+from ssptool.engine.saved import NotASavedSimulation, SavedForAnother
+from ssptool.engine.settings import Settings
+from ssptool.engine.simulate import run
+from ssptool.engine.simulation import NotSavable, NotSettable, PastTheEnd, Simulation, UnknownName
+from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
+
+
+def plan(sources=None, *, stop_time=0.5, step_size=0.01, values=None, **settings):
+    net = oscillator(sources, **(values or {}))
+    return make_plan(net, Settings(stop_time=stop_time, step_size=step_size, **settings))
+
+
+def alone():
+    """System1 with its input F free: m1 a1 = F − k1 x1 − c1 v1."""
+    net = network({"System1": "System1.fmu"}, [], {"System1.F": 0.0})
+    return make_plan(net, Settings(stop_time=1.0, step_size=0.01))
+
+
+# -- time ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_stepping_gives_the_bits_of_a_run(master):
+    whole = run(plan(master=master), Folder()).unwrap()
+    with Simulation(plan(master=master), Folder()) as simulation:
+        assert list(simulation) == whole.t[1:].tolist()
+        assert simulation.finished
+        assert np.array_equal(simulation.trace.y, whole.y)
+        assert np.array_equal(simulation.trace.t, whole.t)
+
+
+def test_many_steps_at_once_are_the_same_as_one_by_one():
+    with Simulation(plan(stop_time=5.0), Folder()) as one, Simulation(plan(stop_time=5.0), Folder()) as other:
+        one.step(500)
+        for _ in range(500):
+            other.step()
+        assert np.array_equal(one.trace.y, other.trace.y)
+
+
+@pytest.mark.parametrize(("time", "reached"), [(0.1, 0.1), (0.095, 0.1), (0.1 + 1e-12, 0.1), (0.0, 0.0), (0.101, 0.11)])
+def test_running_until_a_time_ends_at_the_first_point_not_before_it(time, reached):
+    with Simulation(plan(), Folder()) as simulation:
+        assert simulation.run_until(time) == approx(reached, abs=1e-12)
+
+
+def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
+    with Simulation(plan(stop_time=0.1), Folder()) as simulation:
+        for call in (lambda: simulation.step(11), lambda: simulation.run_until(0.11)):
+            with pytest.raises(PastTheEnd, match=r"after the stop time of 0\.1 s"):
+                call()
+        assert simulation.step(10) == approx(0.1)
+        assert simulation.finished
+        with pytest.raises(PastTheEnd):
+            simulation.step()
+
+
+def test_observers_see_every_step_until_they_are_removed():
+    seen = []
+    with Simulation(plan(), Folder()) as simulation:
+        remove = simulation.observe(lambda s: seen.append((s.time, s.get("System1.x1"))))
+        simulation.step(3)
+        remove()
+        simulation.step(3)
+        trace = simulation.trace
+    assert seen == list(zip(trace.t[1:4].tolist(), trace["System1.x1"][1:4].tolist(), strict=True))
+
+
+def test_only_chosen_signals_are_in_the_trace():
+    with Simulation(select(plan(), ["*.x1"]), Folder()) as simulation:
+        simulation.step(50)
+        trace = simulation.trace
+    assert trace.signals == ("System1.x1", "System2.x1")
+    assert np.array_equal(trace["System1.x1"], run(plan(), Folder()).trace["System1.x1"])
+
+
+def test_initialization_that_fails_is_raised_on_entry():
+    with (
+        pytest.raises(RunError, match="algebraic loop"),
+        Simulation(plan(values={"System2__m_c": 2.0}, init="fixed-point"), Folder()),
+    ):
+        pass
+
+
+# -- values --------------------------------------------------------------------------------------------------
+
+
+def test_values_are_got_by_name_whether_they_are_connected_or_not():
+    with Simulation(plan(), Folder()) as simulation:
+        assert simulation.get("System2.F") == approx(5.0, abs=1e-12)
+        assert simulation.get("System2.x2") == approx(0.5)
+        assert simulation.get("System1.m1") == 1.0
+
+
+def test_an_unknown_name_is_refused():
+    with Simulation(plan(), Folder()) as simulation, pytest.raises(UnknownName, match=r"'System1\.y'"):
+        simulation.get("System1.y")
+
+
+def test_a_free_input_can_be_set_and_outputs_follow_at_once():
+    with Simulation(alone(), Folder()) as simulation:
+        simulation.step(10)
+        assert simulation.get("System1.x1") == 0.0
+        simulation.set("System1.F", 3.0)
+        assert simulation.get("System1.a1") == approx(3.0)
+        assert simulation.trace["System1.a1"][-1] == approx(3.0)
+        simulation.step(10)
+        # From rest: x1 = F t²/2 (1 − c1 t/3 − k1 t²/12 …), here to the order of t⁴.
+        assert simulation.get("System1.x1") == approx(3 * 0.1**2 / 2 * (1 - 0.2 * 0.1 / 3 - 10 * 0.1**2 / 12), rel=1e-3)
+
+
+def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew():
+    """At t = 0 with m_c = 0: a1 = F/m1 = 5/m1."""
+    with Simulation(plan(), Folder()) as simulation:
+        simulation.set("System1.m1", 2.0)
+        assert simulation.get("System1.a1") == approx(2.5, abs=1e-12)
+        simulation.set("System2.m_c", 2.0)
+        assert simulation.get("System1.a1") == approx(5 / 4, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("System1.F", r"driven by System2\.F"),
+        ("System1.x1", "output"),
+        ("System1.x1_start", "fixed parameter"),
+        ("System2.x2", "local"),
+    ],
+)
+def test_what_is_not_the_users_to_choose_is_refused(name, reason):
+    with Simulation(plan(), Folder()) as simulation, pytest.raises(NotSettable, match=reason):
+        simulation.set(name, 1.0)
+
+
+# -- saving --------------------------------------------------------------------------------------------------
+
+FORGETFUL = [
+    {"master": "jacobi", "input": "hold"},
+    {"master": "jacobi", "input": "extrapolate", "input_order": 2},
+    {"master": "gauss-seidel"},
+    {"master": "iterated", "acceleration": "anderson"},
+    {"master": "iterated", "acceleration": "anderson", "input_order": 2},
+]
+LEARNING = [{"master": "iterated", "acceleration": "iqn-ils"}, {"master": "iterated", "acceleration": "newton"}]
+
+
+@pytest.mark.parametrize("native", [None, False])
+@pytest.mark.parametrize("sources", [FMI2, FMI3, MIXED])
+@pytest.mark.parametrize("settings", FORGETFUL, ids=lambda s: "-".join(map(str, s.values())))
+def test_a_resumed_simulation_has_the_bits_of_one_that_was_never_saved(tmp_path, native, sources, settings):
+    heavy = {"System2__m_c": 2.0}
+    whole = run(plan(sources, values=heavy, **settings), Folder(), native=native).unwrap()
+    with Simulation(plan(sources, values=heavy, **settings), Folder(), native=native) as simulation:
+        simulation.step(17)
+        simulation.save(tmp_path / "state")
+        simulation.step(33)
+        assert np.array_equal(simulation.trace.y, whole.y)
+    with Simulation(
+        plan(sources, values=heavy, **settings), Folder(), native=native, saved=tmp_path / "state"
+    ) as resumed:
+        assert resumed.time == whole.t[17]
+        resumed.step(33)
+        assert np.array_equal(resumed.trace.t, whole.t[17:])
+        assert np.array_equal(resumed.trace.y, whole.y[17:])
+
+
+@pytest.mark.parametrize("settings", LEARNING, ids=lambda s: s["acceleration"])
+def test_a_master_that_learns_starts_anew_where_it_was_saved_and_where_it_goes_on(tmp_path, settings):
+    with Simulation(plan(**settings), Folder()) as simulation:
+        simulation.step(17)
+        simulation.save(tmp_path / "state")
+        simulation.step(33)
+        expected = simulation.trace
+    with Simulation(plan(**settings), Folder(), saved=tmp_path / "state") as resumed:
+        resumed.step(33)
+        assert np.array_equal(resumed.trace.y, expected.y[17:])
+    assert expected.y == approx(run(plan(**settings), Folder()).unwrap().y, abs=1e-8)  # the coupling's tolerance
+
+
+def test_a_simulation_goes_on_in_another_process(tmp_path):
+    with Simulation(plan(), Folder()) as simulation:
+        simulation.step(20)
+        simulation.save(tmp_path / "state")
+        simulation.step(30)
+        expected = simulation.trace.y[20:]
+    program = """
+import sys
+import numpy as np
+from tests.engine.test_simulation import Folder, Simulation, plan
+with Simulation(plan(), Folder(), saved=sys.argv[1]) as simulation:
+    simulation.step(30)
+    np.save(sys.argv[2], simulation.trace.y)
+"""
+    command = [sys.executable, "-c", program, str(tmp_path / "state"), str(tmp_path / "rows.npy")]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
+    assert np.array_equal(np.load(tmp_path / "rows.npy"), expected)
+
+
+def test_what_was_set_is_part_of_what_is_saved(tmp_path):
+    with Simulation(plan(), Folder()) as simulation:
+        simulation.step(5)
+        simulation.set("System1.m1", 3.0)
+        simulation.save(tmp_path / "state")
+        simulation.step(20)
+        expected = simulation.trace.y[5:]
+    with Simulation(plan(), Folder(), saved=tmp_path / "state") as resumed:
+        assert resumed.get("System1.m1") == 3.0
+        resumed.step(20)
+        assert np.array_equal(resumed.trace.y, expected)
+
+
+def test_a_state_of_another_system_is_refused_with_what_differs(tmp_path):
+    with Simulation(plan(), Folder()) as simulation:
+        simulation.save(tmp_path / "state")
+    with (
+        pytest.raises(SavedForAnother, match="another interval"),
+        Simulation(plan(step_size=0.02), Folder(), saved=tmp_path / "state"),
+    ):
+        pass
+    with (
+        pytest.raises(SavedForAnother, match="another FMUs"),
+        Simulation(plan(FMI3), Folder(), saved=tmp_path / "state"),
+    ):
+        pass
+
+
+def test_what_is_no_state_is_refused(tmp_path):
+    (tmp_path / "state").write_bytes(b"something else")
+    with (
+        pytest.raises(NotASavedSimulation, match="state is not a saved simulation"),
+        Simulation(plan(), Folder(), saved=tmp_path / "state"),
+    ):
+        pass
+
+
+def test_an_fmu_that_cannot_serialize_is_refused_by_name(tmp_path):
+    planned = plan()
+    interface = planned.instances[1].description.co_simulation
+    object.__setattr__(interface, "serializes_state", False)
+    with Simulation(planned, Folder()) as simulation, pytest.raises(NotSavable, match="FMU of System2"):
+        simulation.save(tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
