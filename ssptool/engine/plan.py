@@ -11,6 +11,7 @@ import networkx as nx
 from ssptool.engine.capabilities import Capabilities, capabilities
 from ssptool.engine.choices import Choice, Interval, choose_integrator, choose_interval
 from ssptool.engine.implementations import choose_implementations
+from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.master_choice import Situation, choose_master
@@ -158,6 +159,9 @@ def make_plan(network: Network, settings: Settings) -> Plan:
         A time or a number does not fit.
     """
     refuse(network)
+    for log in (settings.log_loops, settings.log_coupling):
+        if log is not None:
+            check_log_name(log)
     interval, time_choices = choose_interval(network, settings)
     implementations = choose_implementations(network, settings)
     table = _Table(network, implementations.of)

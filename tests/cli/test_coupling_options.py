@@ -1,0 +1,104 @@
+"""The options of `ssptool run` and `ssptool plan` that say how components are coupled."""
+
+import csv
+import itertools
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from ssptool.cli.main import main
+
+SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+
+
+@pytest.fixture
+def ssptool(monkeypatch, capsys, tmp_path):
+    """Run the command in an empty folder; gives (exit status, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ending:
+            main()
+        printed = capsys.readouterr()
+        return int(ending.value.code or 0), printed.out, printed.err
+
+    return call
+
+
+def times(path):
+    with path.open(newline="") as file:
+        return [float(row["time"]) for row in csv.DictReader(file)]
+
+
+def test_iterates_of_loops_and_steps_are_written_to_the_files_asked_for(ssptool, tmp_path):
+    logs = ("--log-loops", "loops.csv", "--log-coupling", "coupling.jsonl")
+    status, _, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--in-process", *logs)
+    assert status == 0
+    with (tmp_path / "loops.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert set(rows[0]) == {"time", "stage", "loop", "solver", "iteration", "signal", "value", "residual"}
+    lines = [json.loads(line) for line in (tmp_path / "coupling.jsonl").read_text().splitlines()]
+    assert lines[0]["group"] == "System1, System2" and lines[-1]["converged"] is True
+
+
+def test_adaptive_steps_are_rows_of_the_result(ssptool, tmp_path):
+    status, out, _ = ssptool("run", SYSTEM, "--adaptive", 1e-3, "--in-process", "--output", "r.csv")
+    assert status == 0, out
+    t = times(tmp_path / "r.csv")
+    steps = [b - a for a, b in itertools.pairwise(t)]
+    assert (t[0], t[-1]) == (0.0, 10.0) and max(steps) > 5 * min(steps)
+
+
+def test_late_outputs_lag_one_step(ssptool, tmp_path):
+    """F at the first point after the start is still that of the start, 5 N."""
+    arguments = ("run", SYSTEM, "--stop-time", 0.1, "--step-size", 0.1, "--exchange", "late", "--in-process")
+    assert ssptool(*arguments, "--output", "late.csv")[0] == 0
+    with (tmp_path / "late.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert float(rows[0]["System1.a1"]) == pytest.approx(5.0)
+    # a1 of the mass belongs to the force of the start: a1 = F(0) − k1 x1 − c1 v1.
+    x1, v1, a1 = (float(rows[1][f"System1.{name}"]) for name in ("x1", "v1", "a1"))
+    assert a1 == pytest.approx(5.0 - 10 * x1 - 0.2 * v1)
+
+
+def test_the_plan_names_what_was_asked_for(ssptool):
+    arguments = (
+        "--substeps",
+        "System2=10",
+        "--convergence",
+        "absolute=1e-6",
+        "--convergence",
+        "residual-relative=1e-4",
+    )
+    status, out, _ = ssptool("plan", SYSTEM, *arguments, "--acceleration", "newton", "--adaptive", "1e-4")
+    assert status == 0
+    for phrase in (
+        "10 of System2",
+        "absolute 1e-06 and residual-relative 0.0001",
+        "interface Newton",
+        "error of a step at most 0.0001",
+        "restore all states",
+    ):
+        assert phrase in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--substeps", "System2"), "not of the form NAME=NUMBER"),
+        (("--substeps", "System2=ten"), "not a number of type int"),
+        (("--substeps", "Sytem2=10"), "no component 'Sytem2'"),
+        (("--convergence", "absolut=1"), "found 'absolut'"),
+        (("--convergence", "absolute=0"), "must be positive"),
+        (("--adaptive", "2"), "between 0 and 1"),
+        (("--exchange", "late", "--master", "iterated"), "exchange consistent"),
+        (("--log-coupling", "log.txt"), "must end in .csv or .jsonl"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(ssptool, arguments, message):
+    status, _, error = ssptool("run", SYSTEM, "--stop-time", 0.01, "--in-process", *arguments)
+    assert status == (1 if "late" in arguments else 2)  # settings that exclude each other; a wrong value
+    assert message in " ".join(error.replace("│", " ").split())
