@@ -1,4 +1,4 @@
-"""The layers point one way (stated in the docstring of `ssptool`), and heavy libraries load only where they are used."""
+"""Layers point one way (stated in the docstring of `ssptool`); heavy libraries load only where they are used."""
 
 import ast
 import subprocess
@@ -9,7 +9,16 @@ from pathlib import Path
 import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
-LEVELS = [["documents"], ["fmu"], ["network"], ["rules", "exchange", "draw", "edit"], ["engine"], ["study"], ["api"], ["cli", "web"]]
+LEVELS = [
+    ["documents"],
+    ["fmu"],
+    ["network"],
+    ["rules", "exchange", "draw", "editing"],
+    ["engine"],
+    ["study"],
+    ["api"],
+    ["cli", "web"],
+]
 
 
 def own_imports(path: Path) -> Iterator[tuple[int, str]]:
@@ -23,7 +32,7 @@ def own_imports(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def layer(module: str) -> str:
-    return (module.split(".") + [""])[1]
+    return [*module.split("."), ""][1]
 
 
 def level(name: str) -> int:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from ssptool.api.saving import BrokenEdit, new_errors
 from ssptool.documents.archive import Archive
-from ssptool.edit.changes import unified_diff as unified_diff
-from ssptool.edit.compare import Comparison
-from ssptool.edit.compare import compare as compare_structures
-from ssptool.edit.comparison_text import COMPARISON_RENDERERS as COMPARISON_RENDERERS
-from ssptool.edit.creating import empty_structure
-from ssptool.edit.editor import Editor as Editor
+from ssptool.editing.changes import unified_diff as unified_diff
+from ssptool.editing.compare import Comparison
+from ssptool.editing.compare import compare as compare_structures
+from ssptool.editing.comparison_text import COMPARISON_RENDERERS as COMPARISON_RENDERERS
+from ssptool.editing.creating import empty_structure
+from ssptool.editing.editor import Editor as Editor
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from ssptool.api.saving import BrokenEdit, new_errors
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.replacement import replacing
-from ssptool.edit.versions import (
+from ssptool.editing.versions import (
     LONE_SUFFIXES,
     Migration,
     Version,

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from ssptool.api.saving import BrokenEdit, new_errors
 from ssptool.documents.archive import Archive
-from ssptool.edit import packing, variants
-from ssptool.edit.errors import EditError
-from ssptool.edit.packing import Packed, Unpacked
-from ssptool.edit.variants import VariantEdit
+from ssptool.editing import packing, variants
+from ssptool.editing.errors import EditError
+from ssptool.editing.packing import Packed, Unpacked
+from ssptool.editing.variants import VariantEdit
 from ssptool.network.inventory import VariantEntry
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ssptool.edit.editor import Editor
+    from ssptool.editing.editor import Editor
 
 Diff = Annotated[bool, typer.Option("--diff", help="Show the changes as a unified diff, and write nothing.")]
 Force = Annotated[bool, typer.Option("--force", help="Write even if the system gets new errors.")]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from ssptool.edit.versions import Migration
+    from ssptool.editing.versions import Migration
 
 DocumentPath = Annotated[
     Path,

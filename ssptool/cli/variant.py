@@ -9,7 +9,7 @@ import ssptool
 from ssptool.cli.edited import Diff
 
 if TYPE_CHECKING:
-    from ssptool.edit.variants import VariantEdit
+    from ssptool.editing.variants import VariantEdit
 
 Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or an unpacked one (folder).")]
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The variant, by its name or its file.")]

@@ -1,0 +1,147 @@
+"""Add: an FMU becomes a component; a system or a connector of a system is made."""
+
+from pathlib import Path
+
+from ssptool.documents import ssc, ssd
+from ssptool.editing.definitions import use_unit
+from ssptool.editing.draft import Draft
+from ssptool.editing.errors import EditError, hint
+from ssptool.editing.interface import PARAMETERS, SIGNALS, connectors_of
+from ssptool.editing.names import Name, find_system
+from ssptool.editing.placing import place
+from ssptool.editing.units import unit_named
+from ssptool.fmu.description import read_description
+
+RESOURCES = "resources"
+
+
+def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
+    """Copy an FMU into the archive, and make it a component with a connector for each input and output.
+
+    Parameters
+    ----------
+    fmu
+        A file, or an entry that the archive already has.
+    parameters
+        Make connectors for its parameters as well.
+
+    Raises
+    ------
+    UnreadableFmu
+        The file is no FMU.
+    EditError
+        The name is taken, or this version of SSP has no words for the FMU's variables.
+    """
+    path = Path(fmu)
+    where, system = find_system(draft.system, into)
+    name = path.stem if name is None else name
+    require_free(system, name, str(where), "choose another with --name")
+    entry = None if path.is_file() else stored(draft, str(fmu))
+    description = read_description(draft.archive.local_path(entry) if entry else path)
+    causalities = SIGNALS + PARAMETERS * parameters
+    made = connectors_of(description, causalities, draft.root)
+    entry = entry or store(draft, path)
+    component = ssd.Component.new(name=name, source=draft.reference(entry))
+    for connector in made:
+        component.add(connector)
+    system.add(component)
+    place(component, system)
+    draft.note(
+        f"added {name} to {where}: FMI {description.fmi_version}, {entry}, connectors "
+        + (", ".join(f"{each.name} ({each.kind})" for each in made) or "none")
+    )
+    return component
+
+
+def add_system(draft: Draft, name: str, into: Name) -> ssd.System:
+    """Make an empty system inside another."""
+    where, outer = find_system(draft.system, into)
+    require_free(outer, name, str(where), "choose another name")
+    system = ssd.System.new(name=name)
+    outer.add(system)
+    place(system, outer)
+    draft.note(f"added the system {name} to {where}")
+    return system
+
+
+def add_connector(
+    draft: Draft, name: str, kind: str, of: Name, type_name: str | None, unit: str | None
+) -> ssd.Connector:
+    """Give a system a connector.
+
+    Raises
+    ------
+    EditError
+        There is one of that name, or this version of SSP has no such kind or type, or the unit is not known.
+    """
+    where, system = find_system(draft.system, of)
+    if name in {each.name for each in system.connectors}:
+        raise EditError(f"{where} already has a connector {name!r}: choose another name")
+    if kind not in list(ssd.ConnectorKind):
+        raise EditError(f"{kind!r} is no kind of a connector{hint(kind, list(ssd.ConnectorKind))}")
+    connector = ssd.Connector.new(name=name, kind=ssd.ConnectorKind(kind))
+    if type_name is None and unit is not None:
+        type_name = "Real" if draft.version == "1.0" else "Float64"
+    if type_name is not None:
+        connector.add(_plain_type(draft, type_name, unit))
+    system.add(connector)
+    draft.note(f"added the connector {name} ({kind}) to {where}")
+    return connector
+
+
+def require_free(system: ssd.System, name: str, where: str, advice: str) -> None:
+    if not name:
+        raise EditError("an element needs a name")
+    if name in {element.name for element in system.elements}:
+        raise EditError(f"there is already an element {name!r} in {where}: {advice}")
+
+
+def stored(draft: Draft, name: str) -> str:
+    """The entry of this name, in `resources` if it says no folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is neither such a file nor such an entry.
+    """
+    for entry in (name, f"{RESOURCES}/{name}"):
+        if draft.archive.has(entry):
+            return entry
+    raise FileNotFoundError(f"{name} does not exist, neither as a file nor in {draft.archive.path}")
+
+
+def store(draft: Draft, path: Path) -> str:
+    """Put a file into `resources`; the entry it has there, which is an existing one if that has the same bytes."""
+    if inside := _inside(draft, path):
+        return inside
+    number = 1
+    entry = f"{RESOURCES}/{path.name}"
+    while draft.archive.has(entry):
+        if draft.archive.read(entry) == path.read_bytes():
+            return entry
+        number += 1
+        entry = f"{RESOURCES}/{path.stem}_{number}{path.suffix}"
+    draft.archive.put(entry, path)
+    return entry
+
+
+def _inside(draft: Draft, path: Path) -> str | None:
+    """The entry that a file on disk is, if the archive is a folder and the file is in it."""
+    base = draft.archive.path
+    folder = base if base.is_dir() else base.parent if base.suffix.lower() == ".ssd" else None
+    if folder is None or not path.resolve().is_relative_to(folder.resolve()):
+        return None
+    entry = path.resolve().relative_to(folder.resolve()).as_posix()
+    return entry if draft.archive.has(entry) and entry.startswith(f"{RESOURCES}/") else None
+
+
+def _plain_type(draft: Draft, name: str, unit: str | None) -> ssc.SignalType:
+    kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
+    if name not in kinds:
+        raise EditError(f"{name!r} is no type of a connector{hint(name, kinds)}")
+    made = kinds[name].new()
+    if unit is not None:
+        if not isinstance(made, ssc.FloatingPoint):
+            raise EditError(f"a connector of type {name} has no unit")
+        made.unit = use_unit(draft.root, unit_named(draft, unit))
+    return made

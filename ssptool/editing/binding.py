@@ -1,0 +1,173 @@
+"""Bind and map: parameter sets for elements, and new names for their parameters."""
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+
+from ssptool.documents import layout, ssc, ssd, ssm, ssv
+from ssptool.documents.document import Document
+from ssptool.editing.adding import store, stored
+from ssptool.editing.draft import Draft
+from ssptool.editing.errors import EditError, UnknownName
+from ssptool.editing.names import Name, find_element
+from ssptool.editing.numbers import number_text
+from ssptool.editing.parameters import Addressees, Bound, bound, uses_of
+
+
+def bind(
+    draft: Draft, file: Path | str, to: Name, prefix: str, mapping: Path | str | None, inline: bool
+) -> ssd.ParameterBinding:
+    """Give the parameters of a set to an element, after all that it has: so they win.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file or entry.
+    InvalidDocument
+        It is no parameter set, or no mapping.
+    """
+    place = find_element(draft.system, to)
+    root = _document(draft, file).root_as(ssv.ParameterSet)
+    renaming = None if mapping is None else _document(draft, mapping).root_as(ssm.ParameterMapping)
+    if inline:
+        binding = ssd.ParameterBinding.new()
+        if prefix:
+            binding.prefix = prefix
+        place.element.add(binding)
+        binding.add(_holding(root))
+    else:
+        file = _stored(draft, file)
+        binding = add_binding(draft, place.element, file, prefix)
+    if mapping is not None and renaming is not None:
+        binding.add(ssd.ParameterMapping.new(source=draft.reference(_stored(draft, mapping))))
+    matching, missing = _matches(draft, binding)
+    draft.note(f"bound {file} to {place}: {matching} of its {matching + len(missing)} names match a variable")
+    if missing:
+        draft.note(f"nothing matches {', '.join(missing[:6])}{' …' if len(missing) > 6 else ''}")
+    return binding
+
+
+def add_binding(draft: Draft, element: ssd.SystemElement, entry: str, prefix: str = "") -> ssd.ParameterBinding:
+    binding = ssd.ParameterBinding.new(source=draft.reference(entry))
+    if prefix:
+        binding.prefix = prefix
+    element.add(binding)
+    return binding
+
+
+def inline_set(draft: Draft, element: ssd.SystemElement, name: str) -> tuple[ssd.ParameterBinding, ssv.ParameterSet]:
+    """A new binding of an element with an empty inline set."""
+    values = ssv.ParameterSet.new(version=draft.version, name=name)
+    binding = ssd.ParameterBinding.new()
+    element.add(binding)
+    binding.add(_holding(values))
+    found = binding.parameter_set
+    assert found is not None
+    return binding, found
+
+
+def add_mapping(
+    draft: Draft,
+    source: str,
+    target: str,
+    to: Name,
+    of: str | None,
+    factor: float | None,
+    offset: float | None,
+) -> ssm.MappingEntry:
+    """Give a parameter of a binding another name, or one name more.
+
+    A binding with a mapping uses only the names that are mapped; so a binding that had none gets entries that keep
+    the names which matched something.
+
+    Raises
+    ------
+    EditError
+        There is no binding, or several and `of` does not say which; or the entry is there already.
+    UnknownName
+        The set has no such parameter, or the element no such variable.
+    """
+    chosen = _chosen(draft, to, of)
+    sources = [chosen.binding.prefix + parameter.name for parameter in chosen.values.parameters]
+    if source not in sources:
+        raise UnknownName(f"parameter in {chosen} called", source, sources)
+    addressees = Addressees(draft)
+    if not addressees.of(".".join((*chosen.place.path, target))):
+        raise UnknownName(f"variable of {chosen.place} called", target, addressees.names())
+    for entry in () if chosen.mapping is None else chosen.mapping.entries:
+        if entry.target == target:
+            raise EditError(f"{target} already gets its value from {entry.source} in the mapping of {chosen}")
+    mapping = ensure_mapping(draft, chosen, addressees, {}, taken=target)
+    entry = ssm.MappingEntry.new(source=source, target=target)
+    if factor is not None or offset is not None:
+        entry.transformation = ssc.LinearTransformation.new()
+        for key, value in (("factor", factor), ("offset", offset)):
+            if value is not None:
+                entry.transformation.set(key, number_text(value))
+    mapping.add(entry)
+    draft.note(f"mapped {source} to {target} in the binding of {chosen} to {chosen.place}")
+    return entry
+
+
+def ensure_mapping(
+    draft: Draft, each: Bound, addressees: Addressees, renamed: Mapping[str, str], taken: str = ""
+) -> ssm.ParameterMapping:
+    """The mapping of a binding, where `renamed` names have their new targets.
+
+    A new one keeps every other name that matches something, but not the `taken` one.
+    """
+    if each.mapping is not None:
+        for entry in each.mapping.entries:
+            entry.target = renamed.get(entry.target, entry.target)
+        return each.mapping
+    renaming = ssm.ParameterMapping.new(version=draft.version)
+    for use in uses_of(each):
+        target = renamed.get(use.name)
+        if target is None and use.name != taken and addressees.of(use.full):
+            target = use.name
+        if target is not None:
+            renaming.append(ssm.MappingEntry.new(source=use.name, target=target))
+    holder = ssd.ParameterMapping.new()
+    holder.append(renaming)
+    each.binding.add(holder)
+    if len(renaming):
+        draft.note(f"the binding of {each} has a mapping now, which keeps the {len(renaming)} names that it used")
+    return renaming
+
+
+def _chosen(draft: Draft, to: Name, of: str | None) -> Bound:
+    place = find_element(draft.system, to)
+    found = [each for each in bound(draft) if each.place.element is place.element]
+    if of is not None:
+        found = [each for each in found if of in (each.file, each.file.rpartition("/")[2])]
+    if not found:
+        raise EditError(f"{place} has no binding{'' if of is None else f' of {of}'} that can be mapped: bind one first")
+    if len(found) > 1:
+        names = ", ".join(map(str, found))
+        raise EditError(f"{place} has {len(found)} bindings ({names}): say which one with --of")
+    return found[0]
+
+
+def _document(draft: Draft, file: Path | str) -> Document:
+    if Path(file).is_file():
+        return Document(str(file), Path(file).read_bytes())
+    return draft.archive.document(stored(draft, str(file)))
+
+
+def _stored(draft: Draft, file: Path | str) -> str:
+    return store(draft, Path(file)) if Path(file).is_file() else stored(draft, str(file))
+
+
+def _holding(values: ssv.ParameterSet) -> ssd.ParameterValues:
+    holder = ssd.ParameterValues.new()
+    own = copy.deepcopy(values)
+    own.tail = None
+    layout.insert(holder, 0, own)
+    return holder
+
+
+def _matches(draft: Draft, binding: ssd.ParameterBinding) -> tuple[int, list[str]]:
+    addressees = Addressees(draft)
+    names = [use for each in bound(draft) if each.binding is binding for use in uses_of(each)]
+    missing = [use.name for use in names if not addressees.of(use.full)]
+    return len(names) - len(missing), missing

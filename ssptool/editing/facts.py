@@ -1,0 +1,323 @@
+"""What a system means, as a flat table: one item per component, connector, connection, parameter …, with its facts.
+
+Left out is what has no bearing on a simulation: formatting, prefixes, the order of elements and connections,
+descriptions, geometry, annotations and metadata.
+"""
+
+import hashlib
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from ssptool.documents import ssc, ssd
+from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.diagnostics import InvalidDocument, Position
+from ssptool.documents.document import Document
+from ssptool.documents.entries import MissingEntry
+from ssptool.editing.given import Given, given_values
+from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
+from ssptool.network.flatten import build_network
+from ssptool.network.network import Assignment
+from ssptool.network.types import canonical
+from ssptool.network.units import document_units
+
+Fact: TypeAlias = str | int | float | bool | tuple["Fact", ...] | None
+FMU_TYPE = "application/x-fmu-sharedlibrary"
+
+
+class Section(StrEnum):
+    """Kinds of items, in the order in which they are reported."""
+
+    STRUCTURE = "structure"
+    VARIANT = "variants"
+    COMPONENT = "components"
+    CONNECTOR = "connectors"
+    CONNECTION = "connections"
+    DICTIONARY = "signal dictionaries"
+    PARAMETER = "parameters"
+    UNIT = "units"
+    ENUMERATION = "enumerations"
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing with its facts; `origin` says where they come from, which is no fact itself."""
+
+    section: Section
+    name: str
+    facts: Mapping[str, Fact]
+    position: Position
+    origin: str = ""
+
+
+Items: TypeAlias = dict[tuple[Section, str], Item]
+
+
+def items_of(archive: Archive, structure: Document) -> Items:
+    """Everything about one variant; of two things with one name the later is called `name (2)`.
+
+    Raises
+    ------
+    InvalidDocument
+        A required attribute is missing or has an impossible value.
+    """
+    found: Items = {}
+    counts: Counter[tuple[Section, str]] = Counter()
+    for item in _Reading(archive, structure).items():
+        counts[item.section, item.name] += 1
+        number = counts[item.section, item.name]
+        found[item.section, item.name if number == 1 else f"{item.name} ({number})"] = item
+    return found
+
+
+def digest(items: Items) -> str:
+    """A text that is equal for equal facts."""
+    content = sorted((section, name, sorted(item.facts.items())) for (section, name), item in items.items())
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """An element and its full name; of the root system that is empty."""
+
+    name: str
+    element: ssd.SystemElement
+
+
+class _Reading:
+    """One pass over a variant and what it refers to; FMUs are read once."""
+
+    def __init__(self, archive: Archive, structure: Document, around: frozenset[str] = frozenset()) -> None:
+        self._archive = archive
+        self._document = structure
+        self._root = structure.structure
+        self._around = around | {structure.name}
+        self._fmus: dict[str, FmuDescription | None] = {}
+        self._contents: dict[str, dict[str, Fact]] = {}
+        self._places = list(_places(_Place("", self._root.system)))
+
+    def items(self) -> Iterator[Item]:
+        yield from self._structure()
+        for place in self._places:
+            if place.name:
+                yield self._component(place)
+            yield from self._connectors(place)
+            if isinstance(place.element, ssd.System):
+                yield from _connections(place.name, place.element)
+                yield from self._dictionaries(place.name, place.element)
+        yield from self._parameters()
+        yield from self._definitions()
+
+    def _structure(self) -> Iterator[Item]:
+        root, experiment = self._root, self._root.default_experiment
+        facts: dict[str, Fact] = {
+            "name": root.name,
+            "root system": root.system.name,
+            "SSP version": root.version,
+            "start time": None if experiment is None else experiment.start_time,
+            "stop time": None if experiment is None else experiment.stop_time,
+        }
+        yield Item(Section.STRUCTURE, "the system", facts, root.position)
+
+    def _component(self, place: _Place) -> Item:
+        element = place.element
+        facts: dict[str, Fact]
+        if isinstance(element, ssd.Component):
+            facts = {
+                "is": "component",
+                "source": element.source,
+                "type": element.type,
+                "implementation": str(element.implementation),
+                **self._content(element),
+            }
+        elif isinstance(element, ssd.SignalDictionaryReference):
+            facts = {"is": "signal dictionary reference", "dictionary": element.dictionary}
+        else:
+            facts = {"is": "system"}
+        return Item(Section.COMPONENT, place.name, facts, element.position)
+
+    def _content(self, component: ssd.Component) -> dict[str, Fact]:
+        """What is behind the source of a component."""
+        entry = self._entry(component.source)
+        if entry is None:
+            return {"content": None if (component.source or "#").startswith("#") else "missing"}
+        if entry not in self._contents:
+            self._contents[entry] = self._content_of(entry, self._fmu(component))
+        return self._contents[entry]
+
+    def _content_of(self, entry: str, fmu: FmuDescription | None) -> dict[str, Fact]:
+        if fmu is not None:
+            facts: dict[str, Fact] = {"model": fmu.model_name, "FMI version": fmu.fmi_version, "token": fmu.token}
+            return {**facts, "content": self._zip_digest(entry)}
+        if entry.lower().endswith(".ssd"):
+            return {"content": self._nested_digest(entry)}
+        return {"content": self._zip_digest(entry)}
+
+    def _nested_digest(self, entry: str) -> str:
+        if entry in self._around:
+            return "recursion"
+        try:
+            inner = _Reading(self._archive, self._archive.document(entry), self._around)
+            return digest({(item.section, item.name): item for item in inner.items()})
+        except InvalidDocument:
+            return hashlib.sha256(self._archive.read(entry)).hexdigest()[:16]
+
+    def _zip_digest(self, entry: str) -> str:
+        """Equal for equal files inside, whenever and however they were packed."""
+        try:
+            with zipfile.ZipFile(self._archive.local_path(entry)) as packed:
+                inside = sorted((info.filename, info.CRC, info.file_size) for info in packed.infolist())
+            return hashlib.sha256(repr(inside).encode()).hexdigest()[:16]
+        except (zipfile.BadZipFile, OSError, ValueError):
+            return hashlib.sha256(self._archive.read(entry)).hexdigest()[:16]
+
+    def _connectors(self, place: _Place) -> Iterator[Item]:
+        fmu = self._fmu(place.element)
+        for connector in place.element.connectors:
+            variable = None if fmu is None else fmu.variables.get(connector.name)
+            type_, unit = connector.type_name, connector.unit
+            if variable is not None:  # what the SSD leaves out is as the FMU says
+                type_, unit = type_ or variable.type, unit or variable.unit
+            facts: dict[str, Fact] = {
+                "kind": str(connector.kind),
+                "type": None if type_ is None else canonical(type_),
+                "unit": unit,
+                "dimensions": tuple(each.size_connector or each.size for each in connector.dimensions),
+                "clocks": tuple(sorted(clock.name for clock in connector.clocks)),
+            }
+            name = ".".join(filter(None, (place.name, connector.name)))
+            yield Item(Section.CONNECTOR, name, facts, connector.position)
+
+    def _dictionaries(self, path: str, system: ssd.System) -> Iterator[Item]:
+        for dictionary in system.signal_dictionaries:
+            name = ".".join(filter(None, (path, dictionary.name)))
+            yield Item(Section.DICTIONARY, name, {"source": dictionary.source}, dictionary.position)
+            inline = dictionary.inline
+            for entry in () if inline is None else inline.entries:
+                facts: dict[str, Fact] = {"type": canonical(entry.type_name or ""), "unit": entry.unit}
+                yield Item(Section.DICTIONARY, f"{name}.{entry.name}", facts, entry.position)
+
+    def _parameters(self) -> Iterator[Item]:
+        """The values that variables get; and those that are given, but of which no readable FMU has the variable."""
+        network = build_network(self._archive, self._document)
+        effective = {str(signal): found for signal, found in network.assignments.items()}
+        for name, assignment in effective.items():
+            yield _assigned(name, assignment)
+        for name, given in given_values(self._archive, self._document).items():
+            if name not in effective:
+                yield _given(name, given)
+
+    def _definitions(self) -> Iterator[Item]:
+        defined = document_units(self._root)
+        for element in self._root.units:
+            unit = defined[element.name]
+            facts: dict[str, Fact] = {
+                "factor": unit.factor,
+                "offset": unit.offset,
+                **({} if unit.exponents is None else unit.exponents._asdict()),
+            }
+            yield Item(Section.UNIT, unit.name, facts, element.position)
+        for enumeration in self._root.enumerations:
+            items: dict[str, Fact] = {item.name: item.value for item in enumeration.items}
+            yield Item(Section.ENUMERATION, enumeration.name, items, enumeration.position)
+
+    def _fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
+        if not isinstance(element, ssd.Component) or element.type.partition(";")[0].strip().lower() != FMU_TYPE:
+            return None
+        entry = self._entry(element.source)
+        if entry is None:
+            return None
+        if entry not in self._fmus:
+            try:
+                self._fmus[entry] = read_description(self._archive.local_path(entry))
+            except (UnreadableFmu, MissingEntry, InvalidDocument):
+                self._fmus[entry] = None
+        return self._fmus[entry]
+
+    def _entry(self, source: str | None) -> str | None:
+        if not source or source.startswith("#"):
+            return None
+        try:
+            name = self._archive.resolve(self._document.name, source)
+        except UnresolvableUri:
+            return None
+        return name if self._archive.has(name) else None
+
+
+def _places(place: _Place) -> Iterator[_Place]:
+    yield place
+    if isinstance(place.element, ssd.System):
+        for element in place.element.elements:
+            yield from _places(_Place(".".join(filter(None, (place.name, element.name))), element))
+
+
+def _connections(path: str, system: ssd.System) -> Iterator[Item]:
+    """Start and end imply no direction, so the ends are in the order of their names."""
+    for connection in system.connections:
+        ends = sorted(
+            (
+                _end(connection.start_element, connection.start_connector, connection.start_indices),
+                _end(connection.end_element, connection.end_connector, connection.end_indices),
+            )
+        )
+        facts: dict[str, Fact] = {
+            "transformation": transformation_fact(connection.transformation),
+            "suppressUnitConversion": connection.suppress_unit_conversion,
+        }
+        inside = f" (in {path})" if path else ""
+        yield Item(Section.CONNECTION, " – ".join(ends) + inside, facts, connection.position)
+
+
+def _end(element: str, connector: str, indices: tuple[int, ...] | None) -> str:
+    where = f"[{', '.join(map(str, indices))}]" if indices is not None else ""
+    return ".".join(filter(None, (element, connector))) + where
+
+
+def transformation_fact(transformation: ssc.Transformation | None) -> str | None:
+    """A transformation in words that are equal for equal transformations."""
+    match transformation:
+        case None:
+            return None
+        case ssc.LinearTransformation(factor=factor, offset=offset):
+            return None if (factor, offset) == (1.0, 0.0) else f"{factor!r}·v + {offset!r}"
+        case (
+            ssc.BooleanMappingTransformation()
+            | ssc.IntegerMappingTransformation()
+            | ssc.EnumerationMappingTransformation()
+        ):
+            try:
+                rows = [(str(source), str(target)) for source, target in transformation.table.items()]
+            except ValueError:  # A wrong number is for the schema to tell.
+                rows = [(entry.source, entry.target) for entry in transformation.entries]
+            return ", ".join(f"{source} → {target}" for source, target in sorted(rows))
+        case _:
+            raise NotImplementedError(f"the transformation {transformation.tag}")
+
+
+def _assigned(name: str, assignment: Assignment) -> Item:
+    steps = (f"{step.kind} {step.detail}".strip() for step in assignment.chain)
+    facts: dict[str, Fact] = {"value": _plain(assignment.value), "unit": assignment.unit}
+    return Item(Section.PARAMETER, name, facts, assignment.chain[0].position, "; ".join(steps))
+
+
+def _given(name: str, given: Given) -> Item:
+    facts: dict[str, Fact] = {
+        "value": _plain(given.value),
+        "unit": given.unit,
+        "transformation": transformation_fact(given.transformation),
+    }
+    return Item(Section.PARAMETER, name, facts, given.position, "given; no readable FMU has this variable")
+
+
+def _plain(value: object) -> Fact:
+    """Bytes as hexadecimal digits; -0.0 is 0.0, whose text differs."""
+    if isinstance(value, tuple):
+        return tuple(_plain(each) for each in value)
+    if isinstance(value, bytes):
+        return value.hex().upper()
+    if isinstance(value, float):
+        return value + 0.0
+    return value if isinstance(value, str | int) else None

@@ -1,0 +1,268 @@
+"""Which connectors go together: by the table of the standard, by names, and by the rules of terminals."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from ssptool.documents import ssc, ssd
+from ssptool.editing.draft import Draft
+from ssptool.editing.errors import EditError
+from ssptool.editing.names import Place
+from ssptool.fmu.terminals import MatchingRule, Terminal
+from ssptool.fmu.units import Unit
+from ssptool.network import connections
+from ssptool.network.types import Relation, Verdict, canonical, relation, verdict
+from ssptool.network.units import convertible, document_units, named
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a connection as a document states it; the element is empty for the enclosing system."""
+
+    element: str
+    connector: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """A connector that is to be connected, and the element that has it."""
+
+    owner: Place
+    connector: ssd.Connector
+
+    def __str__(self) -> str:
+        return ".".join((*self.owner.path, self.connector.name))
+
+    def seen_from(self, system: ssd.System) -> "JoinedSide":
+        element = "" if self.owner.element is system else self.owner.path[-1]
+        return JoinedSide(self.owner, self.connector, element)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinedSide(Side):
+    """The same as seen from the system around: `element` is empty for the connector of that system itself."""
+
+    element: str
+
+    def __str__(self) -> str:
+        return Side.__str__(self)
+
+    @property
+    def end(self) -> connections.End:
+        return connections.End(self.element, self.connector.name, self.connector.kind)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """A connection to be made in a system."""
+
+    system: ssd.System
+    source: JoinedSide
+    destination: JoinedSide
+
+
+def joint_systems(a: Place, b: Place) -> list[ssd.System]:
+    """The systems in which a connection between two elements can stand: both are the system, or directly in it."""
+    candidates = [*a.around[-1:], *([a.element] if isinstance(a.element, ssd.System) else [])]
+    return [system for system in candidates if b.element is system or (b.around and b.around[-1] is system)]
+
+
+def flow(draft: Draft, first: Side, second: Side) -> Pair:
+    """Where a connection of two connectors stands, and which way it goes.
+
+    Raises
+    ------
+    EditError
+        They are in different systems, or the table has no such pair.
+    """
+    systems = joint_systems(first.owner, second.owner)
+    if not systems:
+        raise EditError(
+            f"{first} and {second} are not in one system: a connection cannot cross the boundary of a system; "
+            "give that system a connector and connect both sides to it"
+        )
+    found = []
+    for system in systems:
+        a, b = first.seen_from(system), second.seen_from(system)
+        start, end = a.end, b.end
+        directed = connections.direct(start, end, draft.version)
+        if directed is not None:
+            found.append(Pair(system, a, b) if directed[0] is start else Pair(system, b, a))
+        elif _undecided(a, b, draft.version):
+            found.append(Pair(system, a, b))
+    if not found:
+        raise EditError(_illegal(first, second, draft.version))
+    # A system's own two connectors can be joined inside or outside: then the first name is the source.
+    return next((pair for pair in found if pair.source.connector is first.connector), found[0])
+
+
+def fits(draft: Draft, pair: Pair) -> str | None:
+    """Why a pair cannot be connected although its kinds go together; None if it can."""
+    wanted = End(pair.destination.element, pair.destination.connector.name)
+    for connection in pair.system.connections:
+        if wanted not in _ends(connection):
+            continue
+        source, destination = _directed(pair.system, connection, draft.version)
+        if destination == wanted:
+            if source == End(pair.source.element, pair.source.connector.name):
+                return "they are connected already"
+            driver = source.connector if not source.element else f"{source.element}.{source.connector}"
+            return f"{pair.destination} already has a source, {driver}; disconnect that first"
+    return _types(draft, pair) or _units(draft, pair) or _shapes(pair)
+
+
+def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[Pair], list[str]]:
+    """The pairs of connectors with equal names that go together, and why others with equal names do not."""
+    if first.element is second.element:
+        raise EditError(f"{first} cannot be matched with itself: name two connectors")
+    others = {connector.name: connector for connector in second.element.connectors}
+    pairs, skipped = [], []
+    for connector in first.element.connectors:
+        if connector.name not in others:
+            continue
+        sides = Side(first, connector), Side(second, others[connector.name])
+        try:
+            pair = flow(draft, *sides)
+        except EditError as problem:
+            skipped.append(str(problem))
+            continue
+        if problem_found := fits(draft, pair):
+            skipped.append(f"{sides[0]} and {sides[1]}: {problem_found}")
+        else:
+            pairs.append(pair)
+    return pairs, skipped
+
+
+def terminal_pairs(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
+    """The variables of two terminals that belong together by their matching rule (FMI 3.0 §2.4.9.2.1).
+
+    Raises
+    ------
+    EditError
+        The terminals do not match.
+    """
+    rule = a.matching_rule
+    if rule != b.matching_rule:
+        raise EditError(f"{first} is matched by {rule!r}, {second} by {b.matching_rule!r}: they do not go together")
+    if a.kind != b.kind:
+        raise EditError(f"{first} is of kind {a.kind or 'none'!r}, {second} of kind {b.kind or 'none'!r}")
+    if rule == MatchingRule.SEQUENCE:
+        if len(a.members) != len(b.members):
+            raise EditError(
+                f"{first} has {len(a.members)} members, {second} {len(b.members)}: a sequence needs as many"
+            )
+        return ((one.variable, other.variable) for one, other in zip(a.members, b.members, strict=True))
+    if rule not in (MatchingRule.PLUG, MatchingRule.BUS):
+        raise EditError(f"the matching rule {rule!r} of {first} leaves open what belongs together: name connectors")
+    return _by_member_name(a, b, first, second)
+
+
+def _by_member_name(a: Terminal, b: Terminal, first: str, second: str) -> Iterator[tuple[str, str]]:
+    ours = {member.name: member for member in a.members}
+    theirs = {member.name: member for member in b.members}
+    alone = sorted(ours.keys() ^ theirs.keys())
+    if alone and a.matching_rule == MatchingRule.PLUG:
+        raise EditError(f"only one of {first} and {second} has the members {', '.join(alone)}: they do not match")
+    common = [name for name in ours if name in theirs]
+    if not common:
+        raise EditError(f"{first} and {second} have no member in common")
+    return ((ours[name].variable, theirs[name].variable) for name in common)
+
+
+def _undecided(a: JoinedSide, b: JoinedSide, version: str) -> bool:
+    """Whether the pair is legal in both directions, which unspecified connectors are."""
+    unspecified = ssd.ConnectorKind.UNSPECIFIED
+    return version != "1.0" and a.connector.kind is unspecified and b.connector.kind is unspecified
+
+
+def _illegal(first: Side, second: Side, version: str) -> str:
+    kinds = f"{first} is {_article(first.connector.kind)}, {second} {_article(second.connector.kind)}"
+    if first.connector.kind is second.connector.kind:
+        advice = "one of them has to be a source" if first.connector.kind == "input" else "only one can be the source"
+    else:
+        advice = f"the table of SSP {version} has no such connection"
+    return f"{kinds}: {advice}"
+
+
+def _article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "aiou" else f"a {kind}"
+
+
+def _ends(connection: ssd.Connection) -> tuple[End, End]:
+    return (
+        End(connection.start_element, connection.start_connector),
+        End(connection.end_element, connection.end_connector),
+    )
+
+
+def _directed(system: ssd.System, connection: ssd.Connection, version: str) -> tuple[End, End]:
+    """Source and destination of a connection; as written if that cannot be told."""
+    start, end = _ends(connection)
+    a, b = _kind(system, start), _kind(system, end)
+    if a is None or b is None:
+        return start, end
+    directed = connections.direct(a, b, version)
+    return (start, end) if directed is None or directed[0] is a else (end, start)
+
+
+def _kind(system: ssd.System, end: End) -> connections.End | None:
+    owners = [system] if not end.element else [each for each in system.elements if each.name == end.element]
+    for owner in owners:
+        for connector in owner.connectors:
+            if connector.name == end.connector:
+                return connections.End(end.element, end.connector, connector.kind)
+    return None
+
+
+def _types(draft: Draft, pair: Pair) -> str | None:
+    source, destination = _type(draft, pair.source), _type(draft, pair.destination)
+    if source is None or destination is None:
+        return None
+    if verdict(source, destination) is Verdict.ERROR:
+        return f"{pair.source} is {source}, {pair.destination} {destination}: {relation(source, destination)}"
+    if source == "Enumeration" and relation(source, destination) is Relation.IDENTICAL:
+        ours, theirs = _items(draft, pair.source), _items(draft, pair.destination)
+        if ours and theirs and dict(ours) != dict(theirs):
+            return "their enumerations have different items; a mapping transformation is needed"
+    return None
+
+
+def _type(draft: Draft, side: Side) -> str | None:
+    if side.connector.type_name is not None:
+        return canonical(side.connector.type_name)
+    fmu = draft.fmu(side.owner.element)
+    variable = None if fmu is None else fmu.variables.get(side.connector.name)
+    return None if variable is None else variable.type
+
+
+def _items(draft: Draft, side: Side) -> Mapping[str, int]:
+    if isinstance(side.connector.type, ssc.Enumeration):
+        for enumeration in draft.root.enumerations:
+            if enumeration.name == side.connector.type.name:
+                return {item.name: item.value for item in enumeration.items}
+    fmu = draft.fmu(side.owner.element)
+    variable = None if fmu is None else fmu.variables.get(side.connector.name)
+    return {} if variable is None else variable.items
+
+
+def _units(draft: Draft, pair: Pair) -> str | None:
+    source, destination = _unit(draft, pair.source), _unit(draft, pair.destination)
+    if source is None or destination is None or convertible(source, destination):
+        return None
+    return f"{pair.source} is in {source.name}, {pair.destination} in {destination.name}: these units do not convert"
+
+
+def _unit(draft: Draft, side: Side) -> Unit | None:
+    if side.connector.unit is not None:
+        return named(document_units(draft.root), side.connector.unit)
+    fmu = draft.fmu(side.owner.element)
+    variable = None if fmu is None else fmu.variables.get(side.connector.name)
+    return None if fmu is None or variable is None else named(fmu.units, variable.unit)
+
+
+def _shapes(pair: Pair) -> str | None:
+    ours, theirs = ([each.size for each in side.connector.dimensions] for side in (pair.source, pair.destination))
+    if len(ours) != len(theirs):
+        return f"{pair.source} has {len(ours)} dimensions, {pair.destination} {len(theirs)}"
+    if any(a is not None and b is not None and a != b for a, b in zip(ours, theirs, strict=True)):
+        return f"the sizes of {pair.source} and {pair.destination} differ"
+    return None

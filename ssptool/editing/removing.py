@@ -1,0 +1,96 @@
+"""Remove: elements and connectors, with the connections that touch them."""
+
+from ssptool.documents import ssd
+from ssptool.editing.connecting import described
+from ssptool.editing.definitions import drop_unused, used_enumerations, used_units
+from ssptool.editing.draft import Draft
+from ssptool.editing.errors import EditError
+from ssptool.editing.names import ConnectorPlace, Name, Place, find, shown
+from ssptool.editing.parameters import uses
+from ssptool.editing.placing import shrink
+
+
+def remove(draft: Draft, name: Name, with_resource: bool) -> None:
+    """Remove an element or a connector; connections that touch it go as well.
+
+    Units and enumerations of the document that only it used go, too.
+
+    Parameters
+    ----------
+    with_resource
+        Take the file that the component referred to out of the archive, if nothing else refers to it.
+
+    Raises
+    ------
+    UnknownName, AmbiguousName
+        There is no such element or connector, or there are several.
+    EditError
+        It is the root system.
+    """
+    found = find(draft.system, name)
+    if isinstance(found, ConnectorPlace):
+        _remove_connector(draft, found)
+    elif not found.path:
+        raise EditError(f"{shown(name) or 'the root system'} is the whole system, and cannot be removed from itself")
+    else:
+        _remove_element(draft, found, with_resource)
+
+
+def _remove_element(draft: Draft, place: Place, with_resource: bool) -> None:
+    element, system = place.element, place.system
+    addressing = [use for use in uses(draft) if f"{use.full}.".startswith(f"{place}.")]
+    units, enumerations = used_units(element), used_enumerations(element)
+    entries = {entry for source in _sources(element) if (entry := draft.entry(source))}
+    _drop_connections(draft, system, place.path[:-1], element.name)
+    element.delete()
+    draft.note(f"removed {place}")
+    if shrink(system, element):
+        draft.note("the canvas is smaller now")
+    for dropped in drop_unused(draft.root, units, enumerations):
+        draft.note(f"removed the {dropped}, which nothing else used")
+    if outside := [use for use in addressing if not _inside(use.bound.binding, element)]:
+        names = ", ".join(use.full for use in outside[:6]) + " …" * (len(outside) > 6)
+        draft.note(f"parameters that address {place} have no effect now: {names}")
+    for entry in sorted(entries):
+        if draft.users(entry):
+            continue
+        if with_resource:
+            draft.archive.remove(entry)
+            draft.note(f"removed {entry}")
+        else:
+            draft.note(f"nothing refers to {entry} any more")
+
+
+def _remove_connector(draft: Draft, found: ConnectorPlace) -> None:
+    owner, connector = found.owner, found.connector
+    units, enumerations = used_units(connector), used_enumerations(connector)
+    if isinstance(owner.element, ssd.System):
+        _drop_connections(draft, owner.element, owner.path, "", connector.name)
+    if owner.around:
+        _drop_connections(draft, owner.system, owner.path[:-1], owner.element.name, connector.name)
+    connector.delete()
+    draft.note(f"removed the connector {found}")
+    for dropped in drop_unused(draft.root, units, enumerations):
+        draft.note(f"removed the {dropped}, which nothing else used")
+
+
+def _drop_connections(
+    draft: Draft, system: ssd.System, path: tuple[str, ...], element: str, connector: str | None = None
+) -> None:
+    """Remove what is connected to an element (empty: the system itself), or to one connector of it."""
+    for connection in system.connections:
+        ends = (
+            (connection.start_element, connection.start_connector),
+            (connection.end_element, connection.end_connector),
+        )
+        if any(end[0] == element and connector in (None, end[1]) for end in ends):
+            draft.note(f"disconnected {described(connection, path)}")
+            connection.delete()
+
+
+def _sources(element: ssd.SystemElement) -> list[str]:
+    return [component.source for component in element.every(ssd.Component) if component.source]
+
+
+def _inside(binding: ssd.ParameterBinding, element: ssd.SystemElement) -> bool:
+    return any(above is element for above in binding.iterancestors())

@@ -1,0 +1,75 @@
+"""From SSP 1.0 to 2.0: nothing is lost, and what a downgrade kept aside comes back."""
+
+from collections.abc import Iterable, Iterator
+
+from ssptool.documents import ssc, ssd
+from ssptool.documents.document import Document
+from ssptool.editing import kept
+from ssptool.editing.changes import Change, Loss
+from ssptool.editing.parts import Part
+
+
+def upgrade_part(part: Part) -> Iterator[Change]:
+    """Make one part of a document one of 2.0."""
+    yield from _pre_release(part)
+    yield from _empty_sources(part)
+    yield from _kept_aside(part)
+    part.root.set("version", "2.0")
+
+
+def _pre_release(part: Part) -> Iterator[Change]:
+    """DIFF-02: versions such as 1.0-beta are not known to 2.0, but the schema of 1.0 allows them."""
+    if part.version != "1.0":
+        yield Change("DIFF-02", Loss.NOTHING, part.root.position, f"the version was {part.version!r}")
+
+
+def _empty_sources(part: Part) -> Iterator[Change]:
+    """DIFF-13: in 1.0 an empty source was the only way to say that there is no implementation yet."""
+    for component in part.every(ssd.Component):
+        if component.source == "":
+            message = f"{component.name!r} had an empty source, and has none now: it has no implementation yet"
+            yield Change("DIFF-13", Loss.NOTHING, component.position, message)
+            component.source = None
+
+
+def _kept_aside(part: Part) -> Iterator[Change]:
+    """Undo downgrades, again and again: what comes back may have notes of its own."""
+    restored = True
+    failures: list[Change] = []
+    while restored:
+        restored, failures = False, []
+        for annotation in list(part.every(ssc.Annotation)):
+            position = annotation.position
+            if kept.unwrap(annotation) or annotation.get("type") != kept.TYPE:
+                continue
+            try:
+                kept.restore(annotation)
+                restored = True
+                yield Change("DIFF-16", Loss.NOTHING, position, "what a downgrade kept aside is back")
+            except kept.EditedSince as problem:
+                message = f"an original stays in its annotation, because the document was edited since: {problem}"
+                failures.append(Change("DIFF-16", Loss.WEAKENED, position, message))
+        part = Part(part.root)
+    yield from failures
+
+
+def rename_variants(structures: Iterable[Document]) -> Iterator[Change]:
+    """DIFF-20: in 2.0 the names of all variants of a package differ; those that repeat get that of their file."""
+    taken: set[str] = set()
+    for document in structures:
+        name = document.root.get("name", "")
+        if name in taken:
+            new = _free(f"{name} ({document.name.removesuffix('.ssd')})", taken)
+            message = f"another variant is called {name!r}, so this one is {new!r} now"
+            yield Change("DIFF-20", Loss.WEAKENED, document.root.position, message)
+            document.root.set("name", new)
+            name = new
+        taken.add(name)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    number, free = 1, name
+    while free in taken:
+        number += 1
+        free = f"{name} {number}"
+    return free

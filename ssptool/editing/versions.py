@@ -1,0 +1,224 @@
+"""Between SSP 1.0 and 2.0: whole packages, or one document."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+
+from ssptool.documents import ssd
+from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
+from ssptool.documents.document import Document
+from ssptool.documents.entries import MissingEntry
+from ssptool.documents.schema import schema_findings
+from ssptool.editing.changes import Change, FileEdit, Loss
+from ssptool.editing.downgrading import Downgrade, FmiVersionOf
+from ssptool.editing.errors import EditError
+from ssptool.editing.parts import Part
+from ssptool.editing.upgrading import rename_variants, upgrade_part
+from ssptool.fmu.description import UnreadableFmu, read_description
+
+LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
+"""Of documents that no archive is needed to read."""
+_FOREIGN_FOLDERS = ("extra/", "documentation/")  # of other tools, and of people
+
+
+class Version(StrEnum):
+    V1_0 = "1.0"
+    V2_0 = "2.0"
+
+
+class NotRepresentable(EditError):
+    """A document of 2.0 that uses what 1.0 does not have; `refusals` names all of it."""
+
+    def __init__(self, refusals: tuple[Change, ...]) -> None:
+        lines = "\n".join(f"  {one.position}: {one.code}: {one.message}" for one in refusals)
+        super().__init__(
+            f"SSP 1.0 cannot hold everything of this:\n{lines}\n"
+            "change it, or let it be dropped (--drop): upgrading again brings it back"
+        )
+        self.refusals = refusals
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What a change of version came to: the files that changed, and what there is to know.
+
+    `unchanged` are documents of the wanted version already, `nested` packages inside, which stay as they are: files
+    of both versions may be mixed.
+    """
+
+    version: Version
+    files: tuple[FileEdit, ...]
+    changes: tuple[Change, ...]
+    unchanged: tuple[str, ...] = ()
+    nested: tuple[str, ...] = ()
+
+
+def upgrade_package(archive: Archive) -> Migration:
+    """Make all documents of an archive ones of 2.0, to be saved.
+
+    Raises
+    ------
+    InvalidDocument
+        A document is not valid 1.0, or of no version that is known.
+    """
+    changes: list[Change] = []
+    documents = tuple(documents_of(archive))
+    for document in documents:
+        changes += upgrade_document(document)
+    # Packages of 2.0 already are left alone, names and all.
+    if any(document.changed for document in documents):
+        changes += rename_variants(archive.variants())
+    return _migrated(archive, Version.V2_0, documents, changes)
+
+
+def downgrade_package(archive: Archive, *, drop: bool = False) -> Migration:
+    """Make all documents of an archive ones of 1.0, to be saved; with `drop` whatever that takes.
+
+    Raises
+    ------
+    NotRepresentable
+        1.0 cannot hold something, and it is not to be dropped. Everything of that kind is named; the documents of
+        the archive are in no state to be saved.
+    InvalidDocument
+        A document is not valid 2.0, or of no version that is known.
+    """
+    changes: list[Change] = []
+    documents = tuple(documents_of(archive))
+    for document in documents:
+        changes += downgrade_document(document, _fmi_versions(archive, document))
+    _refuse(changes, drop)
+    return _migrated(archive, Version.V1_0, documents, changes)
+
+
+def _migrated(archive: Archive, version: Version, documents: tuple[Document, ...], changes: list[Change]) -> Migration:
+    nested = tuple(name for name in archive.names() if name.lower().endswith(".ssp"))
+    migration = _migration(version, documents, changes, nested)
+    for edit in migration.files:
+        # Read anew, so that whoever looks at the archive sees elements of the kinds that they have become.
+        archive.put(edit.name, edit.after or b"")
+    return migration
+
+
+def migrate_lone(document: Document, version: Version, *, drop: bool = False) -> Migration:
+    """Make a document outside any archive one of a version. Raises as the functions above."""
+    if version is Version.V2_0:
+        changes = upgrade_document(document)
+    else:
+        changes = downgrade_document(document, lambda _: None)
+        _refuse(changes, drop)
+    return _migration(version, (document,), changes)
+
+
+def upgrade_document(document: Document) -> list[Change]:
+    """Make a document one of 2.0; says what is worth telling."""
+    changes: list[Change] = []
+    _require_valid(document)
+    for part in _parts(document):
+        if part.version != Version.V2_0:
+            changes += upgrade_part(part)
+    _require_success(document, Version.V2_0)
+    return changes
+
+
+def downgrade_document(document: Document, fmi_version: FmiVersionOf) -> list[Change]:
+    """Make a document one of 1.0, whatever that takes; says what it took."""
+    changes: list[Change] = []
+    _require_valid(document)
+    for part in _parts(document):
+        if part.version == Version.V2_0:
+            downgrade = Downgrade(part, fmi_version)
+            downgrade.run()
+            changes += downgrade.changes
+    _require_success(document, Version.V1_0)
+    return changes
+
+
+def documents_of(archive: Archive) -> Iterator[Document]:
+    """The SSP documents of an archive, by their usual endings or, if they end in `.xml`, by their root.
+
+    Of a lone `.ssd` it is that alone: the files around it may serve others as well.
+    """
+    lone = archive.path.suffix.lower() == ".ssd" and not archive.path.is_dir()
+    for name in (archive.default,) if lone else archive.names():
+        suffix = name[name.rfind(".") :].lower()
+        if name.startswith(_FOREIGN_FOLDERS):
+            continue
+        if suffix in (".ssd", *LONE_SUFFIXES):
+            yield archive.document(name)
+        elif suffix == ".xml" and (document := _perhaps(archive, name)) is not None:
+            yield document
+
+
+def _perhaps(archive: Archive, name: str) -> Document | None:
+    try:
+        document = archive.document(name)
+    except InvalidDocument:
+        return None  # Not an XML that we could read, so nothing of ours.
+    return document if document.format is not None else None
+
+
+def _parts(document: Document) -> list[Part]:
+    return list(Part(document.root).with_inline())
+
+
+def _refuse(changes: list[Change], drop: bool) -> None:
+    refusals = tuple(change for change in changes if change.loss is Loss.DROPPED)
+    if refusals and not drop:
+        raise NotRepresentable(refusals)
+
+
+def _migration(
+    version: Version, documents: tuple[Document, ...], changes: list[Change], nested: tuple[str, ...] = ()
+) -> Migration:
+    edits = [FileEdit(document.name, document.source, document.to_bytes()) for document in documents]
+    return Migration(
+        version,
+        tuple(edit for edit in edits if edit.before != edit.after),
+        tuple(sorted(changes, key=lambda change: (change.position, change.code))),
+        tuple(edit.name for edit in edits if edit.before == edit.after),
+        nested,
+    )
+
+
+def _fmi_versions(archive: Archive, document: Document) -> FmiVersionOf:
+    @cache
+    def version_of(source: str) -> str | None:
+        try:
+            return read_description(archive.local_path(archive.resolve(document.name, source))).fmi_version
+        except (UnresolvableUri, MissingEntry, UnreadableFmu, InvalidDocument):
+            return None  # What is wrong with it is for the rules to say.
+
+    def fmi_version(component: ssd.Component) -> str | None:
+        is_fmu = component.type.partition(";")[0].strip().lower() == "application/x-fmu-sharedlibrary"
+        return version_of(component.source) if is_fmu and component.source else None
+
+    return fmi_version
+
+
+def _require_valid(document: Document) -> None:
+    """Only a valid document says for certain what it means."""
+    version = "1.0" if document.version.startswith("1.") else document.version
+    if document.format is None or version not in ("1.0", "2.0"):
+        what = f"its version is {document.version!r}" if document.format else "it is no SSP document"
+        position = Position(document.name, document.line_of(document.root), "/")
+        message = f"it cannot be converted: {what}"
+        raise InvalidDocument(error("VER-001", position, message, "SSP knows the versions 1.0 and 2.0"))
+    if problems := _problems(document, version):
+        raise InvalidDocument(*problems)
+
+
+def _require_success(document: Document, version: Version) -> None:
+    """Our own edits leave a valid document, or it is not written."""
+    root = Document(document.name, document.to_bytes())
+    if problems := _problems(root, version):
+        raise InvalidDocument(*problems)
+
+
+def _problems(document: Document, version: str) -> list[Diagnostic]:
+    advice = f"a document must be valid SSP {version} to be converted: see `ssptool validate`"
+    return [
+        error("XML-004", Position(document.name, finding.line, finding.path), finding.message, advice)
+        for finding in schema_findings(document.root, version)
+    ]

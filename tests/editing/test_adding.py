@@ -1,0 +1,270 @@
+"""An FMU becomes a component: its connectors, types, units and enumerations, its place and its file."""
+
+import pytest
+
+import ssptool
+from ssptool.documents.archive import Archive
+from ssptool.editing.errors import EditError, UnknownName
+from ssptool.fmu.description import UnreadableFmu
+from tests.editing.small_systems import FMUS, changed_lines, errors, fmu, model, nested, refused, snapshot
+
+BASE_UNIT = '<BaseUnit K="1" factor="1" offset="273.15"/>'
+ENUMERATION = (
+    '<SimpleType name="Gear"><Enumeration><Item name="first" value="1"/><Item name="second" value="2"/>'
+    "</Enumeration></SimpleType>"
+)
+FMI3 = """<fmiModelDescription fmiVersion="3.0" modelName="M" instantiationToken="t">
+<CoSimulation modelIdentifier="M"/>
+<ModelVariables>
+<Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
+<Float32 name="f" valueReference="1" causality="input" start="0"/>
+<UInt16 name="n" valueReference="2" causality="output" variability="discrete"/>
+<Float64 name="v" valueReference="3" causality="output"><Dimension start="2"/><Dimension start="3"/></Float64>
+<Binary name="b" valueReference="4" causality="input" variability="discrete"><Start value="00"/></Binary>
+<UInt64 name="size" valueReference="5" causality="structuralParameter" variability="fixed" start="3"/>
+</ModelVariables><ModelStructure/></fmiModelDescription>"""
+
+
+def connectors(path, element, variant=None):
+    """Name → (kind, type, unit) of the connectors of an element."""
+    with Archive.open(path) as archive:
+        system = archive.structure(variant).structure.system
+        found = next(each for each in system.elements if each.name == element)
+        return {each.name: (str(each.kind), each.type_name, each.unit) for each in found.connectors}
+
+
+@pytest.mark.parametrize("name", ["made", "made.ssp", "made.ssd"])
+def test_a_new_system_with_two_fmus_is_valid_in_every_form(tmp_path, name):
+    with ssptool.new(tmp_path / name) as system:
+        system.add(FMUS / "System1.fmu", FMUS / "System2.fmu")
+    assert errors(tmp_path / name) == []
+    assert connectors(tmp_path / name, "System1") == {
+        "F": ("input", "Float64", "N"),
+        "x1": ("output", "Float64", "m"),
+        "v1": ("output", "Float64", "m/s"),
+        "a1": ("output", "Float64", "m/s2"),
+    }
+    assert [component.name for component in ssptool.info(tmp_path / name).components] == ["System1", "System2"]
+
+
+def test_in_ssp_1_types_have_their_old_names(tmp_path):
+    with ssptool.new(tmp_path / "made", version="1.0") as system:
+        system.add(FMUS / "System1.fmu", parameters=True)
+    assert connectors(tmp_path / "made", "System1")["F"] == ("input", "Real", "N")
+    assert errors(tmp_path / "made") == []
+
+
+def test_parameters_become_connectors_if_asked_for(tmp_path):
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(FMUS / "System1.fmu", parameters=True)
+    found = connectors(tmp_path / "made", "System1")
+    assert found["k1"] == ("parameter", "Float64", "N/m")
+    assert "time" not in found and "der(x1)" not in found
+
+
+def test_the_types_and_dimensions_of_fmi_3_are_kept(tmp_path):
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(fmu(tmp_path, "M", FMI3), parameters=True)
+        made = system.system.elements[0]
+        sizes = [dimension.size for each in made.connectors if each.name == "v" for dimension in each.dimensions]
+    assert connectors(tmp_path / "made", "M") == {
+        "f": ("input", "Float32", None),
+        "n": ("output", "UInt16", None),
+        "v": ("output", "Float64", None),
+        "b": ("input", "Binary", None),
+        "size": ("structuralParameter", "UInt64", None),
+    }
+    assert sizes == [2, 3]
+    assert errors(tmp_path / "made") == []
+
+
+def test_clocks_sizes_and_media_types_of_fmi_3_are_kept(tmp_path):
+    variables = """<Clock name="c" valueReference="6" causality="input" variability="discrete"
+      intervalVariability="constant" intervalDecimal="0.1" priority="2"/>
+    <Float64 name="sampled" valueReference="7" causality="input" variability="discrete" clocks="6" start="0"/>
+    <Binary name="img" valueReference="8" causality="output" variability="discrete" mimeType="image/png"/>
+    <Float64 name="open" valueReference="9" causality="output"><Dimension valueReference="5"/></Float64>
+    </ModelVariables>"""
+    path = fmu(tmp_path, "M", FMI3.replace("</ModelVariables>", variables))
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(path, parameters=True)
+        found = {each.name: each for each in system.system.elements[0].connectors}
+    assert dict(found["c"].type.attrib) == {
+        "intervalVariability": "constant",
+        "intervalDecimal": "0.1",
+        "priority": "2",
+    }
+    assert [clock.name for clock in found["sampled"].clocks] == ["c"]
+    assert found["img"].type.mime_type == "image/png"
+    assert [(each.size, each.size_connector) for each in found["open"].dimensions] == [(None, "size")]
+    assert errors(tmp_path / "made") == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ('<Float32 name="q" valueReference="1" causality="input" start="0"/>', "'q' .* the type Float32"),
+        ('<Float64 name="q" valueReference="1" causality="output"><Dimension start="2"/></Float64>', "'q' .* arrays"),
+    ],
+)
+def test_what_ssp_1_cannot_say_is_refused_by_name(tmp_path, variable, words):
+    description = FMI3[: FMI3.index("<Float32")] + variable + "</ModelVariables><ModelStructure/></fmiModelDescription>"
+    path = fmu(tmp_path, "M", description)
+    with pytest.raises(EditError, match=words), ssptool.new(tmp_path / "made", version="1.0") as system:
+        system.add(path)
+    assert not (tmp_path / "made").exists()
+
+
+def test_units_without_a_base_unit_are_left_out(tmp_path):
+    description = model('input u Real unit="odd" start="0"; output y Real unit="m"').replace(
+        "<UnitDefinitions>", '<UnitDefinitions><Unit name="odd"/>'
+    )
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(fmu(tmp_path, "M", description))
+    assert connectors(tmp_path / "made", "M") == {"u": ("input", "Float64", None), "y": ("output", "Float64", "m")}
+
+
+def test_a_unit_of_the_same_name_and_another_meaning_gets_a_number(tmp_path):
+    other = model('input u Real unit="m" start="0"').replace(
+        '<Unit name="m"><BaseUnit m="1"/>', '<Unit name="m"><BaseUnit s="60"/>'
+    )
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(fmu(tmp_path, "A", model('output y Real unit="m"')), fmu(tmp_path, "B", other))
+    assert connectors(tmp_path / "made", "B") == {"u": ("input", "Float64", "m_2")}
+
+
+def test_enumerations_come_from_the_type_definitions(tmp_path):
+    description = model('output gear Enumeration declaredType="Gear"', types=ENUMERATION)
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(fmu(tmp_path, "M", description))
+        enumerations = {
+            each.name: {item.name: item.value for item in each.items} for each in system.document.structure.enumerations
+        }
+    assert enumerations == {"Gear": {"first": 1, "second": 2}}
+    assert errors(tmp_path / "made") == []
+
+
+def test_only_the_lines_of_the_component_and_its_new_units_are_added(dual_mass):
+    with ssptool.edit(dual_mass, save=False) as system:
+        system.add(FMUS / "System1.fmu", name="Third")
+        lines = changed_lines(system)
+    removed = [line for line in lines if line.startswith("-")]
+    assert [line.strip("- ") for line in removed] == ['<ssd:SystemGeometry x1="0" y1="0" x2="140" y2="60"/>']
+    assert [line.strip("+ ") for line in lines if "SystemGeometry" in line][1:] == [
+        '<ssd:SystemGeometry x1="0" y1="0" x2="220" y2="60"/>'
+    ]
+    assert not any("<ssc:Unit " in line for line in lines), "all units are defined already"
+
+
+def test_removing_what_was_added_gives_back_the_bytes(dual_mass):
+    before = snapshot(dual_mass)
+    other = fmu(dual_mass.parent, "Other", model('input u Real unit="K" start="0"; output y Real unit="degC"'))
+    with ssptool.edit(dual_mass) as system:
+        system.add(other)
+    assert snapshot(dual_mass) != before
+    with ssptool.edit(dual_mass) as system:
+        system.remove("Other", with_resource=True)
+    assert snapshot(dual_mass) == before
+
+
+def test_elements_get_boxes_that_do_not_overlap(tmp_path):
+    with ssptool.new(tmp_path / "made") as system:
+        for number in range(20):
+            system.add(FMUS / f"System{number % 2 + 1}.fmu", name=f"S{number}")
+        boxes = [each.geometry for each in system.system.elements]
+    for number, one in enumerate(boxes):
+        for other in boxes[:number]:
+            assert one.x2 <= other.x1 or other.x2 <= one.x1 or one.y2 <= other.y1 or other.y2 <= one.y1
+
+
+def test_one_file_is_stored_once_and_another_of_its_name_beside_it(tmp_path):
+    twin = fmu(tmp_path / "elsewhere", "System1", model("output y Real"))
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(FMUS / "System1.fmu", name="A").add(FMUS / "System1.fmu", name="B").add(twin, name="C")
+    assert sorted(snapshot(tmp_path / "made")) == [
+        "SystemStructure.ssd",
+        "resources/System1.fmu",
+        "resources/System1_2.fmu",
+    ]
+
+
+def test_an_entry_of_the_archive_can_be_added_again(dual_mass):
+    with ssptool.edit(dual_mass) as system:
+        system.add("System1.fmu", name="Again").add(dual_mass / "resources" / "System2.fmu", name="Again2")
+    assert errors(dual_mass) == []
+    assert len(snapshot(dual_mass)) == 4
+
+
+def test_a_name_that_is_no_uri_is_escaped(tmp_path):
+    path = fmu(tmp_path, "ä b#c", model("output y Real"))
+    with ssptool.new(tmp_path / "made.ssp") as system:
+        system.add(path)
+    assert errors(tmp_path / "made.ssp") == []
+    assert ssptool.info(tmp_path / "made.ssp").components[0].name == "ä b#c"
+
+
+def test_a_taken_name_is_refused_with_advice(dual_mass):
+    with refused(dual_mass, "already an element 'System1' in the system: choose another with --name") as system:
+        system.add(FMUS / "System1.fmu")
+
+
+def test_a_file_that_is_no_fmu_is_refused(dual_mass):
+    path = dual_mass.parent / "text.fmu"
+    path.write_text("not a zip")
+    with refused(dual_mass, "text.fmu", UnreadableFmu) as system:
+        system.add(path)
+    with refused(dual_mass, "Missing.fmu", FileNotFoundError) as system:
+        system.add("Missing.fmu")
+
+
+def test_a_component_can_go_into_a_system_inside(tmp_path):
+    path = nested(tmp_path / "s")
+    with ssptool.edit(path) as system:
+        system.add("Source.fmu", into="Sub", name="C").connect("Sub.C.y", "Sub.y")
+    assert errors(path) == []
+    with refused(path, "'Sub'", UnknownName) as system:
+        system.add("Source.fmu", into="Subb")
+
+
+def test_systems_and_their_connectors_can_be_made_and_wired_through(tmp_path):
+    path = nested(tmp_path / "s")
+    with ssptool.edit(path) as system:
+        system.add_system("Outer").add_connector("in", "input", of="Outer", unit="m")
+        system.add("Sink.fmu", into="Outer", name="S")
+        system.connect("Outer.in", "Outer.S.u").connect("A.y", "Outer.in")
+    assert errors(path) == []
+    wires = {f"{wire.source} {wire.destination}" for wire in ssptool.flatten(path).wires}
+    assert "A.y Outer.S.u" in wires
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("u", "input"), "already has a connector 'u'"),
+        (("w", "inputt"), "did you mean 'input'"),
+        (("w", "input", "Sub", "Reall"), "did you mean 'Real'"),
+        (("w", "input", "Sub", "Boolean", "m"), "has no unit"),
+        (("w", "input", "Sub", "Real", "furlong"), "no unit 'furlong'"),
+    ],
+)
+def test_connectors_that_cannot_be_are_explained(tmp_path, arguments, hint):
+    name, kind, *rest = arguments
+    of, *more = rest or ["Sub"]
+    with refused(nested(tmp_path / "s"), hint) as system:
+        system.add_connector(name, kind, of, *more)
+
+
+def test_a_new_system_does_not_take_the_place_of_anything(dual_mass):
+    before = snapshot(dual_mass)
+    with pytest.raises(FileExistsError, match="exists"), ssptool.new(dual_mass):
+        pass
+    assert snapshot(dual_mass) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "hint"), [({"version": "3.0"}, "no SSP 3.0"), ({"stop_time": -1.0}, "stop time -1")]
+)
+def test_a_new_system_that_cannot_be_is_explained(tmp_path, options, hint):
+    with pytest.raises(EditError, match=hint), ssptool.new(tmp_path / "made", **options):
+        pass
+    assert not (tmp_path / "made").exists()
