@@ -1,6 +1,6 @@
 """The two kernels: `_kernel` in C++, and its plain-Python twin where no compiler was at hand."""
 
-from ssptool.engine.kernel.interface import Kernel
+from ssptool.engine.kernel.interface import Kernel, Slots
 from ssptool.engine.kernel.twin import TwinKernel
 
 try:
@@ -11,8 +11,10 @@ else:
     NATIVE = True
 
 
-def create(slots: int, *, native: bool | None = None) -> Kernel:
-    """A kernel for `slots` values; the native one where it was built, unless `native` says otherwise.
+def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> Kernel:
+    """A kernel for `slots` values, of which some are `integers`.
+
+    It is the native one where that was built, unless `native` says otherwise.
 
     Raises
     ------
@@ -20,9 +22,9 @@ def create(slots: int, *, native: bool | None = None) -> Kernel:
         `native` is True and the native kernel was not built.
     """
     if native is False:
-        return TwinKernel(slots)
+        return TwinKernel(slots, integers)
     if NATIVE:
-        return NativeKernel(slots)
+        return NativeKernel(slots, integers)
     if native:
         raise ImportError("the native kernel was not built: install ssptool with a C++20 compiler")
-    return TwinKernel(slots)
+    return TwinKernel(slots, integers)

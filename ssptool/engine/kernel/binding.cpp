@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <utility>
@@ -28,6 +29,8 @@ template <class T>
 T attribute(nb::handle object, const char* name) {
   return nb::cast<T>(object.attr(name));
 }
+
+std::size_t length(nb::handle object, const char* name) { return nb::len(nb::object(object.attr(name))); }
 
 // Any sequence of numbers, such as a tuple or an array.
 template <class T>
@@ -69,10 +72,32 @@ std::vector<ssptool::Instruction> program_from(nb::handle program) {
   return instructions;
 }
 
+// The inputs or outputs of an InstanceTable.
+ssptool::Variables variables(nb::handle table, const std::string& kind, int version, bool typed) {
+  ssptool::Variables found;
+  found.slots = indices<ssptool::Slot>(table.attr((kind + "_slots").c_str()));
+  found.references = indices<ssptool::fmi::Reference>(table.attr((kind + "_references").c_str()));
+  if (!typed) {
+    found.types.assign(found.slots.size(), ssptool::Type::float64);
+    return found;
+  }
+  const nb::object types = table.attr((kind + "_types").c_str());
+  for (const nb::handle item : types) {
+    const auto name = nb::cast<std::string>(item);
+    const auto type = ssptool::machine_type(name, version);
+    if (!type)
+      throw std::invalid_argument("variables of type " + name + " are not carried in FMI " + std::to_string(version));
+    found.types.push_back(*type);
+  }
+  if (found.types.size() != found.slots.size())
+    throw std::invalid_argument("as many types as slots are needed, or none at all");
+  return found;
+}
+
 class NativeKernel {
  public:
-  explicit NativeKernel(std::size_t slots)
-      : core_(slots),
+  NativeKernel(std::size_t slots, nb::handle integers)
+      : core_(slots, indices<ssptool::Slot>(integers)),
         outcome_type_(vocabulary().attr("Outcome")),
         code_type_(vocabulary().attr("Code")),
         ok_(vocabulary().attr("OK")),
@@ -91,17 +116,23 @@ class NativeKernel {
     const auto functions = function_table(table.attr("functions"));
     void* component = address(table.attr("component"));
     ssptool::Member member;
-    member.inputs = indices<ssptool::Slot>(table.attr("input_slots"));
-    member.input_references = indices<ssptool::fmi::Reference>(table.attr("input_references"));
-    member.outputs = indices<ssptool::Slot>(table.attr("output_slots"));
-    member.output_references = indices<ssptool::fmi::Reference>(table.attr("output_references"));
+    const bool typed = length(table, "input_types") + length(table, "output_types") > 0;
+    member.inputs = variables(table, "input", version, typed);
+    member.outputs = variables(table, "output", version, typed);
+    std::vector<ssptool::Type> types;
+    std::vector<ssptool::fmi::Reference> inputs;
+    for (const auto* own : {&member.inputs, &member.outputs})
+      for (const ssptool::Type type : own->types)
+        if (type != ssptool::Type::float64) types.push_back(type);
+    for (std::size_t i = 0; i < std::min(member.inputs.types.size(), member.inputs.references.size()); ++i)
+      if (member.inputs.types[i] == ssptool::Type::float64) inputs.push_back(member.inputs.references[i]);
     ssptool::Environment* environment = core_.environment(address(table.attr("environment")));
-    member.instance = version == 2 ? ssptool::make_fmi2(functions, component, member.input_references)
-                                   : ssptool::make_fmi3(functions, component, member.input_references, environment);
+    member.instance = version == 2 ? ssptool::make_fmi2(functions, component, std::move(inputs), types)
+                                   : ssptool::make_fmi3(functions, component, std::move(inputs), types, environment);
     return static_cast<Number>(core_.add(std::move(member)));
   }
 
-  void connect(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets) {
+  void connect(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets, nb::handle tables) {
     const auto from = indices<ssptool::Slot>(sources);
     const auto to = indices<ssptool::Slot>(destinations);
     const auto factor = numbers<double>(factors);
@@ -109,7 +140,12 @@ class NativeKernel {
     if (to.size() != from.size() || factor.size() != from.size() || offset.size() != from.size())
       throw std::invalid_argument("sources, destinations, factors and offsets must be of equal length");
     std::vector<ssptool::Wire> wires;
-    for (std::size_t i = 0; i < from.size(); ++i) wires.push_back({from[i], to[i], factor[i], offset[i]});
+    for (std::size_t i = 0; i < from.size(); ++i) wires.push_back({from[i], to[i], factor[i], offset[i], {}});
+    for (const nb::handle wire : tables) {
+      auto& table = wires.at(nb::cast<std::size_t>(wire)).table;
+      const nb::object entries = tables[wire];
+      for (const nb::handle source : entries) table[nb::cast<Number>(source)] = nb::cast<Number>(entries[source]);
+    }
     core_.connect(wires);
   }
 
@@ -194,6 +230,12 @@ nb::object view(nb::handle_t<NativeKernel> self, std::span<double> data, std::si
   return nb::cast(nb::ndarray<nb::numpy, double>(data.data(), rows == 1 ? 1 : 2, rows == 1 ? shape + 1 : shape, self));
 }
 
+// The same memory as integers.
+nb::object integer_view(nb::handle_t<NativeKernel> self, std::span<double> cells) {
+  const std::size_t shape[] = {cells.size()};
+  return nb::cast(nb::ndarray<nb::numpy, std::int64_t>(reinterpret_cast<std::int64_t*>(cells.data()), 1, shape, self));
+}
+
 ssptool::Index index(Number number) { return static_cast<ssptool::Index>(number); }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -208,10 +250,25 @@ NB_MODULE(_kernel, module) {
   module.attr("sanitized") = sanitized;
   using Self = NativeKernel;
   nb::class_<Self>(module, "NativeKernel")
-      .def(nb::init<std::size_t>(), "slots"_a)
+      .def(nb::init<std::size_t, nb::handle>(), "slots"_a, "integers"_a = nb::tuple())
       .def_prop_ro("name", [](const Self&) { return "native"; })
       .def_prop_ro("values",
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().values(), 1); })
+      .def_prop_ro("integers",
+                   [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().values()); })
+      .def_prop_ro("texts", [](Self& self) { return self.core().texts().size(); })
+      .def(
+          "text",
+          [](Self& self, Number number) {
+            if (number < 0 || static_cast<std::size_t>(number) >= self.core().texts().size())
+              throw std::out_of_range("text " + std::to_string(number) + " does not exist, there are " +
+                                      std::to_string(self.core().texts().size()));
+            const std::string& text = self.core().texts().at(number);
+            return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+          },
+          "number"_a)
+      .def(
+          "number", [](Self& self, const std::string& text) { return self.core().texts().number(text); }, "text"_a)
       .def_prop_ro("input_value",
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_value(), 1); })
       .def_prop_ro("input_rates",
@@ -220,7 +277,7 @@ NB_MODULE(_kernel, module) {
       .def("intermediate_update_address",
            [](const Self&) { return reinterpret_cast<std::uintptr_t>(&ssptool::ssptool_intermediate_update); })
       .def("add", &Self::add, "table"_a)
-      .def("connect", &Self::connect, "sources"_a, "destinations"_a, "factors"_a, "offsets"_a)
+      .def("connect", &Self::connect, "sources"_a, "destinations"_a, "factors"_a, "offsets"_a, "tables"_a = nb::dict())
       .def(
           "group",
           [](Self& self, nb::handle instances) { return self.core().group(indices<ssptool::Index>(instances)); },

@@ -2,7 +2,14 @@
 
 A kernel holds one flat array of signal values (`values`, one slot per connector that is exchanged or
 recorded) and the instances that own those slots. It copies, sets, gets, steps and records; it decides
-nothing. Every operation acts on instances by their index, in the order given, and stops at the first FMI
+nothing.
+
+A slot is a cell of eight bytes: a double for signals of type Float64 and Float32, and for all others, which are
+known when the kernel is created, a 64-bit integer in the same memory (`integers`): the value of an integer or of an
+enumeration (of UInt64 the same bits), 0 or 1 of a Boolean, the number of a String among the texts of the kernel.
+So every value is kept exactly and copied, remembered and recorded as it is, whatever its type.
+
+Every operation acts on instances by their index, in the order given, and stops at the first FMI
 status worse than a warning and at the first output that is nan or inf.
 
 `twin.py` implements this protocol in plain Python and is the specification; `_kernel` (C++, nanobind) is
@@ -13,16 +20,20 @@ What goes wrong while components are called is an `Outcome`; a table, program or
 right is a ValueError or IndexError at once, before anything is called.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from types import MappingProxyType
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Slots = Sequence[int]
+Tables = Mapping[int, Mapping[int, int]]
+NO_TABLES: Tables = MappingProxyType({})
 
 
 class Code(IntEnum):
@@ -32,6 +43,7 @@ class Code(IntEnum):
     FMI = 1  # a function returned worse than a warning: see `instance`, `function`, `fmi_status`
     LOOP = 2  # an algebraic loop was not solved by the chord iteration: see `loop`
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
+    RANGE = 4  # the integer in `slot` does not fit the type of the input of `instance`
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,8 @@ class InstanceTable:
     none), through which an FMI 3.0 FMU asks for inputs inside a step; it is then given all inputs of this
     table. Without one, an FMI 3.0 FMU cannot follow inputs that vary over a step, and `advance` with rates
     other than zero fails there.
+
+    Types are those of `ACCESS`, one per slot; none at all: every variable is a Float64.
     """
 
     fmi_major: int
@@ -78,13 +92,15 @@ class InstanceTable:
     output_slots: Slots
     output_references: Sequence[int]
     environment: int = 0
+    input_types: Sequence[str] = ()
+    output_types: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """At one instant, without a step: exchange the wires into `inputs`, set these, then get `outputs`.
 
-    Each with one FMI call, in which variables have the order of their slots: consecutive ones are fastest.
+    Each with one FMI call per type, in which variables have the order of their slots: consecutive ones are fastest.
     """
 
     instance: int
@@ -160,6 +176,36 @@ FUNCTIONS: Mapping[int, tuple[str, ...]] = {
 }
 """What an `InstanceTable` must bring, by major version of FMI."""
 
+FLOAT = "Float64"
+REAL_TYPES = frozenset({FLOAT, "Float32"})
+"""Types whose slots hold doubles. All others hold integers."""
+
+_SAME = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Boolean", "String")
+ACCESS: Mapping[int, Mapping[str, str]] = {
+    2: {FLOAT: "Real", "Int32": "Integer", "Boolean": "Boolean", "Enumeration": "Integer", "String": "String"},
+    3: {FLOAT: FLOAT, "Float32": "Float32", **{kind: kind for kind in _SAME}, "Enumeration": "Int64"},
+}
+"""What the names of the functions end with that set and get variables of a type, by major version of FMI.
+
+The types of a call are visited in this order.
+"""
+
+
+def functions_for(major: int, types: Iterable[str]) -> tuple[str, ...]:
+    """What an `InstanceTable` with variables of these types must bring.
+
+    Raises
+    ------
+    ValueError
+        FMI has no such type, or it is none that a kernel carries.
+    """
+    wanted = set(types)
+    if unknown := sorted(wanted - set(ACCESS[major])):
+        raise ValueError(f"variables of type {unknown[0]} are not carried in FMI {major}: {', '.join(ACCESS[major])}")
+    suffixes = dict.fromkeys(suffix for kind, suffix in ACCESS[major].items() if kind in wanted)
+    access = (f"fmi{major}{verb}{suffix}" for suffix in suffixes for verb in ("Set", "Get"))
+    return tuple(dict.fromkeys((*FUNCTIONS[major], *access)))
+
 
 class Kernel(Protocol):
     """A loaded system, ready to be initialized and stepped. All times in [s].
@@ -174,6 +220,20 @@ class Kernel(Protocol):
     @property
     def values(self) -> Floats:
         """(n,) a view, not a copy: present values of all slots."""
+
+    @property
+    def integers(self) -> Integers:
+        """(n,) the same memory as `values`, for slots that hold integers."""
+
+    def text(self, number: int) -> str:
+        """The text of this number; 0 is the empty one. Raises IndexError for a number not given out yet."""
+
+    def number(self, text: str) -> int:
+        """The number of a text, a new one if need be: equal texts have equal numbers, counted from 0."""
+
+    @property
+    def texts(self) -> int:
+        """How many there are."""
 
     @property
     def input_value(self) -> Floats:
@@ -192,8 +252,19 @@ class Kernel(Protocol):
     def add(self, table: InstanceTable) -> int:
         """Register a running FMU and return its index."""
 
-    def connect(self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]) -> None:
+    def connect(
+        self,
+        sources: Slots,
+        destinations: Slots,
+        factors: Sequence[float],
+        offsets: Sequence[float],
+        tables: Tables = NO_TABLES,
+    ) -> None:
         """State all wires: values[destination] = factor · values[source] + offset.
+
+        Integers are copied, or replaced by what the wire's table (by the wire's place in the lists) has for them;
+        if the destination holds a double, the equation follows. A wire from a double to an integer, or with a factor
+        or an offset from integer to integer, is a ValueError, and so is a table for doubles.
 
         Called after all instances were added and before groups, loops and sweeps are registered. At most one
         wire leads into a slot.
@@ -217,13 +288,17 @@ class Kernel(Protocol):
         """Copy every wire that leads to an input of one of the group."""
 
     def hold(self, group: int) -> None:
-        """input_value = values, rates = 0."""
+        """input_value = values, rates = 0.
+
+        That is what `advance` sets of inputs of all types.
+        """
 
     def extrapolate(self, group: int, order: int) -> None:
         """The polynomial through the last `order` + 1 accepted points (fewer while there are fewer).
 
         input_value = values at the last accepted point; rates = derivatives of that polynomial there.
-        Before the first `accept` this is `hold`.
+        Before the first `accept` this is `hold`. Inputs of types other than Float64 keep the value that they had at
+        the last accepted point, likewise in `interpolate`.
         """
 
     def interpolate(self, group: int, order: int, h: float) -> None:

@@ -2,24 +2,28 @@
 
 import ctypes
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ssptool.engine.kernel.interface import (
+    FLOAT,
+    NO_TABLES,
     OK,
     Call,
     Code,
     Floats,
     InstanceTable,
     Instruction,
+    Integers,
     LoopCalls,
     Op,
     Outcome,
     Slots,
     SolveLoop,
+    Tables,
 )
 from ssptool.engine.kernel.twin_fmi import (
     Failure,
@@ -29,7 +33,9 @@ from ssptool.engine.kernel.twin_fmi import (
     IntermediateUpdate,
     Motion,
     References,
+    float_references,
 )
+from ssptool.engine.kernel.twin_typed import Texts, Typed, by_type, holds_integers
 
 MAX_ORDER = 2  # of the polynomials that inputs follow; the history holds one point more
 
@@ -42,6 +48,7 @@ class _Wire(NamedTuple):
     destination: int
     factor: float
     offset: float
+    table: Mapping[int, int] | None
 
 
 class _Point(NamedTuple):
@@ -53,7 +60,7 @@ class _Point(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _ResolvedCall:
-    """A `Call` with everything looked up."""
+    """A `Call` with everything looked up; `inputs` and `outputs` are those of type Float64."""
 
     instance: int
     wires: tuple[_Wire, ...]
@@ -61,6 +68,19 @@ class _ResolvedCall:
     input_references: References
     outputs: list[int]
     output_references: References
+    typed_inputs: tuple[Typed, ...]
+    typed_outputs: tuple[Typed, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """The variables of an instance, those of type Float64 apart from the others."""
+
+    inputs: list[int]
+    outputs: list[int]
+    output_references: References
+    typed_inputs: tuple[Typed, ...]
+    typed_outputs: tuple[Typed, ...]
 
 
 @dataclass(slots=True)
@@ -79,12 +99,14 @@ class TwinKernel:
 
     name = "twin"
 
-    def __init__(self, slots: int) -> None:
+    def __init__(self, slots: int, integers: Slots = ()) -> None:
         self.values: Floats = np.zeros(slots)
+        self.integers: Integers = self.values.view(np.int64)
         self.input_value: Floats = np.zeros(slots)
         self.input_rates: Floats = np.zeros((MAX_ORDER, slots))
         self._instances: list[FmiInstance] = []
         self._tables: list[InstanceTable] = []
+        self._members: list[_Member] = []
         self._owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
         self._wires: dict[int, _Wire] = {}  # by destination
         self._groups: list[tuple[int, ...]] = []
@@ -95,6 +117,22 @@ class TwinKernel:
         self._outer_wires: list[_Wire] = []  # into slots of no instance
         self._environments: dict[int, Fmi3Instance | None] = {}
         self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
+        self._texts = Texts()
+        for slot in integers:
+            self._check_slot(slot)
+        self._holds_integer = frozenset(integers)
+
+    # -- texts -----------------------------------------------------------------------------------------------
+
+    @property
+    def texts(self) -> int:
+        return len(self._texts)
+
+    def text(self, number: int) -> str:
+        return self._texts[number].decode("utf-8", errors="replace")
+
+    def number(self, text: str) -> int:
+        return self._texts.number(text.encode("utf-8"))
 
     # -- tables ----------------------------------------------------------------------------------------------
 
@@ -114,12 +152,15 @@ class TwinKernel:
             raise ValueError("as many input slots as input references are needed")
         if len(table.output_slots) != len(table.output_references):
             raise ValueError("as many output slots as output references are needed")
+        table = _with_types(table)
         instance = self._make_instance(table)
+        self._check_types((*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types))
         for slot in (*table.input_slots, *table.output_slots):
             self._check_slot(slot)
             if slot in self._owner:
                 raise ValueError(f"slot {slot} already belongs to instance {self._owner[slot]}")
             self._owner[slot] = index
+        self._members.append(_member(table))
         self._tables.append(table)
         self._instances.append(instance)
         return index
@@ -134,17 +175,43 @@ class TwinKernel:
             self._environments[table.environment] = instance
         return instance
 
-    def connect(self, sources: Slots, destinations: Slots, factors: Sequence[float], offsets: Sequence[float]) -> None:
+    def _check_types(self, slots: Sequence[int], types: Sequence[str]) -> None:
+        for slot, kind in zip(slots, types, strict=True):
+            self._check_slot(slot)
+            if holds_integers(kind) != (slot in self._holds_integer):
+                holds = "integers" if slot in self._holds_integer else "doubles"
+                raise ValueError(f"slot {slot} holds {holds}, which a variable of type {kind} has not")
+
+    def connect(
+        self,
+        sources: Slots,
+        destinations: Slots,
+        factors: Sequence[float],
+        offsets: Sequence[float],
+        tables: Tables = NO_TABLES,
+    ) -> None:
         if self._groups or self._loops or self._sweeps:
             raise ValueError("wires must be stated before groups, loops and sweeps")
-        for wire in (_Wire(*row) for row in zip(sources, destinations, factors, offsets, strict=True)):
+        rows = enumerate(zip(sources, destinations, factors, offsets, strict=True))
+        for wire in (_Wire(*row, tables.get(number)) for number, row in rows):
             self._check_slot(wire.source)
             self._check_slot(wire.destination)
+            self._check_wire(wire)
             if wire.destination in self._wires:
                 raise ValueError(f"two wires lead to slot {wire.destination}")
             self._wires[wire.destination] = wire
             if wire.destination not in self._owner:
                 self._outer_wires.append(wire)
+
+    def _check_wire(self, wire: _Wire) -> None:
+        integer = wire.source in self._holds_integer
+        if wire.destination in self._holds_integer:
+            if not integer:
+                raise ValueError(f"a wire leads from slot {wire.source}, a double, to {wire.destination}, an integer")
+            if (wire.factor, wire.offset) != (1.0, 0.0):
+                raise ValueError(f"the wire to slot {wire.destination}, an integer, has a factor or an offset")
+        if wire.table and not integer:
+            raise ValueError(f"the wire from slot {wire.source}, a double, has a table")
 
     def group(self, instances: Sequence[int]) -> int:
         for instance in instances:
@@ -159,6 +226,8 @@ class TwinKernel:
             raise ValueError(f"max_iterations is {loop.max_iterations}, must be at least 1")
         for slot in loop.torn:
             self._check_slot(slot)
+            if slot in self._holds_integer:
+                raise ValueError(f"slot {slot} holds integers and cannot be torn")
         body = tuple(self._resolve(call) for call in loop.body)
         chord = -np.eye(len(loop.torn))
         nominal = [float(value) for value in loop.nominal]
@@ -185,13 +254,17 @@ class TwinKernel:
         _check_index(call.instance, self._instances, "instance")
         table = self._tables[call.instance]
         inputs, outputs = sorted(call.inputs), sorted(call.outputs)
+        arriving = _known(inputs, table.input_slots, table.input_references, table.input_types, "input")
+        leaving = _known(outputs, table.output_slots, table.output_references, table.output_types, "output")
         return _ResolvedCall(
             call.instance,
             self._wires_into(inputs),
-            inputs,
-            _references(inputs, table.input_slots, table.input_references, "input"),
-            outputs,
-            _references(outputs, table.output_slots, table.output_references, "output"),
+            [variable.slot for variable in arriving if variable.kind == FLOAT],
+            float_references([v.reference for v in arriving], [v.kind for v in arriving]),
+            [variable.slot for variable in leaving if variable.kind == FLOAT],
+            float_references([v.reference for v in leaving], [v.kind for v in leaving]),
+            _typed(table.fmi_major, arriving),
+            _typed(table.fmi_major, leaving),
         )
 
     def _wires_into(self, slots: Slots) -> tuple[_Wire, ...]:
@@ -208,11 +281,27 @@ class TwinKernel:
 
     def _copy(self, wires: Sequence[_Wire]) -> None:
         for wire in wires:
-            self.values[wire.destination] = wire.factor * self.values[wire.source] + wire.offset
+            if wire.source not in self._holds_integer:
+                self.values[wire.destination] = wire.factor * self.values[wire.source] + wire.offset
+                continue
+            number = self.integers[wire.source]
+            if wire.table:
+                number = wire.table.get(int(number), number)
+            if wire.destination in self._holds_integer:
+                self.integers[wire.destination] = number
+            else:
+                self.values[wire.destination] = wire.factor * float(number) + wire.offset
 
     def hold(self, group: int) -> None:
         for slot in self._input_slots(group):
             self._move(slot, self.values[slot], 0.0, 0.0)
+        self._stay(group, self.values)
+
+    def _stay(self, group: int, values: Floats) -> None:
+        """Inputs of types other than Float64, over the step."""
+        for instance in _item(self._groups, group, "group"):
+            for typed in self._members[instance].typed_inputs:
+                self.input_value.view(np.int64)[typed.slots] = values.view(np.int64)[typed.slots]
 
     def extrapolate(self, group: int, order: int) -> None:
         _check_order(order)
@@ -221,6 +310,7 @@ class TwinKernel:
             return
         order = min(order, len(self._history) - 1)
         now = self._history[0]
+        self._stay(group, now.values)
         for slot in self._input_slots(group):
             y0 = now.values[slot]
             if order == 0:
@@ -243,6 +333,7 @@ class TwinKernel:
             return
         order = min(order, len(self._history))
         now = self._history[0]
+        self._stay(group, now.values)
         for slot in self._input_slots(group):
             y0 = now.values[slot]
             slope = (self.values[slot] - y0) / h
@@ -255,7 +346,7 @@ class TwinKernel:
             self._move(slot, y0, slope - curvature * h, 2.0 * curvature)
 
     def _input_slots(self, group: int) -> list[int]:
-        return [slot for instance in _item(self._groups, group, "group") for slot in self._tables[instance].input_slots]
+        return [slot for instance in _item(self._groups, group, "group") for slot in self._members[instance].inputs]
 
     def _move(self, slot: int, value: float, first: float, second: float) -> None:
         self.input_value[slot] = value
@@ -265,15 +356,39 @@ class TwinKernel:
 
     def advance(self, group: int, t: float, h: float) -> Outcome:
         for index in _item(self._groups, group, "group"):
-            table, instance = self._tables[index], self._instances[index]
-            slots = list(table.input_slots)
-            motion = Motion(self.input_value[slots], self.input_rates[0, slots], self.input_rates[1, slots])
-            if failure := instance.step(t, h, motion):
-                return _failed(index, failure)
-            references = np.array(table.output_references, dtype=np.uint32)
-            outcome = self._get(index, references, list(table.output_slots))
+            outcome = self._step(index, t, h)
             if not outcome.ok:
                 return outcome
+        return OK
+
+    def _step(self, index: int, t: float, h: float) -> Outcome:
+        member, slots = self._members[index], self._members[index].inputs
+        outcome = self._set_typed(index, member.typed_inputs, self.input_value)
+        if not outcome.ok:
+            return outcome
+        motion = Motion(self.input_value[slots], self.input_rates[0, slots], self.input_rates[1, slots])
+        if failure := self._instances[index].step(t, h, motion):
+            return _failed(index, failure)
+        outcome = self._get(index, member.output_references, member.outputs)
+        return self._get_typed(index, member.typed_outputs) if outcome.ok else outcome
+
+    def _set_typed(self, index: int, inputs: Sequence[Typed], cells: Floats) -> Outcome:
+        for typed in inputs:
+            values, unfit = typed.machine(cells, self._texts)
+            if unfit is not None:
+                return Outcome(Code.RANGE, instance=index, function=typed.set_function, slot=unfit)
+            if failure := self._instances[index].access(typed.set_function, typed.references, values):
+                return _failed(index, failure)
+        return OK
+
+    def _get_typed(self, index: int, outputs: Sequence[Typed]) -> Outcome:
+        for typed in outputs:
+            found = typed.room()
+            if failure := self._instances[index].access(typed.get_function, typed.references, found):
+                return _failed(index, failure)
+            typed.keep(found, self.values, self._texts)
+            if (slot := typed.nonfinite(self.values)) is not None:
+                return Outcome(Code.NONFINITE, instance=index, function=typed.get_function, slot=slot)
         return OK
 
     def _get(self, index: int, references: References, slots: list[int]) -> Outcome:
@@ -295,7 +410,10 @@ class TwinKernel:
             failure = self._instances[call.instance].set(call.input_references, self.values[call.inputs])
             if failure:
                 return _failed(call.instance, failure)
-        return self._get(call.instance, call.output_references, call.outputs)
+        outcome = self._set_typed(call.instance, call.typed_inputs, self.values)
+        if outcome.ok:
+            outcome = self._get(call.instance, call.output_references, call.outputs)
+        return self._get_typed(call.instance, call.typed_outputs) if outcome.ok else outcome
 
     def evaluate(self, sweep: int) -> Outcome:
         for step in _item(self._sweeps, sweep, "sweep"):
@@ -356,7 +474,7 @@ class TwinKernel:
 
     def _record(self, t: float, row: Floats) -> None:
         row[0] = t
-        row[1:] = self.values[self._recorded]
+        row[1:].view(np.int64)[:] = self.integers[self._recorded]
 
     def _check_program(self, program: Sequence[Instruction], rows: Floats) -> None:
         for instruction in program:
@@ -414,7 +532,8 @@ class TwinKernel:
         tangent[torn] = seed
         for call in _item(self._loops, loop, "loop").body:
             for wire in call.wires:
-                tangent[wire.destination] = wire.factor * tangent[wire.source]
+                if wire.source not in self._holds_integer:  # integers do not move
+                    tangent[wire.destination] = wire.factor * tangent[wire.source]
             sensitivity = np.zeros(len(call.outputs))
             if call.inputs and call.outputs:
                 failure = self._instances[call.instance].directional(
@@ -454,12 +573,46 @@ def _failed(instance: int, failure: Failure) -> Outcome:
     return Outcome(Code.FMI, instance=instance, function=failure.function, fmi_status=failure.status)
 
 
-def _references(slots: Slots, known: Slots, references: Sequence[int], kind: str) -> References:
-    by_slot = dict(zip(known, references, strict=True))
+class _Variable(NamedTuple):
+    slot: int
+    reference: int
+    kind: str
+
+
+def _known(
+    slots: Slots, known: Slots, references: Sequence[int], types: Sequence[str], what: str
+) -> tuple[_Variable, ...]:
+    by_slot = {v.slot: v for v in map(_Variable, known, references, types)}
     for slot in slots:
         if slot not in by_slot:
-            raise ValueError(f"slot {slot} is no {kind} of the instance called")
-    return np.array([by_slot[slot] for slot in slots], dtype=np.uint32)
+            raise ValueError(f"slot {slot} is no {what} of the instance called")
+    return tuple(by_slot[slot] for slot in slots)
+
+
+def _typed(major: int, variables: Sequence[_Variable]) -> tuple[Typed, ...]:
+    return by_type(major, [v.slot for v in variables], [v.reference for v in variables], [v.kind for v in variables])
+
+
+def _with_types(table: InstanceTable) -> InstanceTable:
+    """All of them Float64 if none are stated."""
+    inputs, outputs = tuple(table.input_types), tuple(table.output_types)
+    if not inputs and not outputs:
+        inputs, outputs = (FLOAT,) * len(table.input_slots), (FLOAT,) * len(table.output_slots)
+    if (len(inputs), len(outputs)) != (len(table.input_slots), len(table.output_slots)):
+        raise ValueError("as many types as slots are needed, or none at all")
+    return replace(table, input_types=inputs, output_types=outputs)
+
+
+def _member(table: InstanceTable) -> _Member:
+    inputs = tuple(map(_Variable, table.input_slots, table.input_references, table.input_types))
+    outputs = tuple(map(_Variable, table.output_slots, table.output_references, table.output_types))
+    return _Member(
+        [variable.slot for variable in inputs if variable.kind == FLOAT],
+        [variable.slot for variable in outputs if variable.kind == FLOAT],
+        float_references(table.output_references, table.output_types),
+        _typed(table.fmi_major, inputs),
+        _typed(table.fmi_major, outputs),
+    )
 
 
 def _unconverged(loop: _Loop, x: Floats, residual: Floats) -> int | None:

@@ -4,14 +4,14 @@ Every operation returns None, or which function failed and how. Buffers are nump
 """
 
 import ctypes
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import c_bool, c_double, c_int, c_size_t, c_void_p
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import FUNCTIONS, Floats, InstanceTable
+from ssptool.engine.kernel.interface import FLOAT, FUNCTIONS, Floats, InstanceTable, functions_for
 
 References = NDArray[np.uint32]
 Function = Callable[..., int]
@@ -56,6 +56,9 @@ class FmiInstance(Protocol):
     def get(self, references: References, values: Floats) -> Failure | None:
         """Fill `values`."""
 
+    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+        """Set or get by a function that takes or fills `values` of its own type."""
+
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
         """Set the inputs to their course over the step and do it."""
 
@@ -74,16 +77,12 @@ class FmiInstance(Protocol):
 _ADDRESS, _COUNT, _REAL, _FLAG = c_void_p, c_size_t, c_double, c_int
 
 _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
-    "fmi2SetReal": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
-    "fmi2GetReal": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
     "fmi2SetRealInputDerivatives": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
     "fmi2DoStep": (_ADDRESS, _REAL, _REAL, _FLAG),
     "fmi2GetFMUstate": (_ADDRESS, _ADDRESS),
     "fmi2SetFMUstate": (_ADDRESS, _ADDRESS),
     "fmi2FreeFMUstate": (_ADDRESS, _ADDRESS),
     "fmi2GetDirectionalDerivative": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
-    "fmi3SetFloat64": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
-    "fmi3GetFloat64": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
     "fmi3DoStep": (_ADDRESS, _REAL, _REAL, c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS),
     "fmi3GetFMUState": (_ADDRESS, _ADDRESS),
     "fmi3SetFMUState": (_ADDRESS, _ADDRESS),
@@ -93,6 +92,11 @@ _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
         *(_ADDRESS, _COUNT, _ADDRESS, _COUNT),
     ),
 }
+_ACCESS: Mapping[int, tuple[Any, ...]] = {
+    2: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
+    3: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
+}
+"""Of all that sets or gets variables."""
 
 
 def functions(table: InstanceTable) -> dict[str, Function]:
@@ -101,16 +105,24 @@ def functions(table: InstanceTable) -> dict[str, Function]:
     Raises
     ------
     ValueError
-        The version of FMI is none that a kernel knows, or an address is missing.
+        The version of FMI is none that a kernel knows, or a type none that it carries, or an address is missing.
     """
-    if table.fmi_major not in FUNCTIONS:
-        raise ValueError(f"FMI {table.fmi_major} is not one that a kernel steps: {sorted(FUNCTIONS)}")
-    missing = [name for name in FUNCTIONS[table.fmi_major] if not table.functions.get(name)]
+    major = table.fmi_major
+    if major not in FUNCTIONS:
+        raise ValueError(f"FMI {major} is not one that a kernel steps: {sorted(FUNCTIONS)}")
+    names = functions_for(major, (FLOAT, *table.input_types, *table.output_types))
+    missing = [name for name in names if not table.functions.get(name)]
     if missing:
         raise ValueError(f"the function table has no {', '.join(missing)}")
     return {
-        name: ctypes.CFUNCTYPE(c_int, *_ARGUMENTS[name])(table.functions[name]) for name in FUNCTIONS[table.fmi_major]
+        name: ctypes.CFUNCTYPE(c_int, *_ARGUMENTS.get(name, _ACCESS[major]))(table.functions[name]) for name in names
     }
+
+
+def float_references(references: Sequence[int], types: Sequence[str]) -> References:
+    """Those of type Float64."""
+    own = [r for r, kind in zip(references, types, strict=True) if kind == FLOAT] if types else references
+    return np.array(own, dtype=np.uint32)
 
 
 def _checked(function: str, status: int) -> Failure | None:
@@ -147,7 +159,7 @@ class Fmi2Instance:
     def __init__(self, table: InstanceTable) -> None:
         self._component = table.component
         self._functions = functions(table)
-        self._inputs = np.array(table.input_references, dtype=np.uint32)
+        self._inputs = float_references(table.input_references, table.input_types)
         self._told_order = 0  # the highest input derivative that the FMU may still act on
         self._told_order_saved = 0
         self._state = _SavedState(
@@ -162,10 +174,13 @@ class Fmi2Instance:
         return bool(self._state)
 
     def set(self, references: References, values: Floats) -> Failure | None:
-        return self._call("fmi2SetReal", references.ctypes.data, references.size, values.ctypes.data)
+        return self.access("fmi2SetReal", references, values)
 
     def get(self, references: References, values: Floats) -> Failure | None:
-        return self._call("fmi2GetReal", references.ctypes.data, references.size, values.ctypes.data)
+        return self.access("fmi2GetReal", references, values)
+
+    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+        return self._call(function, references.ctypes.data, references.size, values.ctypes.data)
 
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
         if self._inputs.size:
@@ -225,7 +240,7 @@ class Fmi3Instance:
     def __init__(self, table: InstanceTable) -> None:
         self._component = table.component
         self._functions = functions(table)
-        self._inputs = np.array(table.input_references, dtype=np.uint32)
+        self._inputs = float_references(table.input_references, table.input_types)
         self._has_environment = table.environment != 0
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way
@@ -242,10 +257,10 @@ class Fmi3Instance:
         return bool(self._state)
 
     def set(self, references: References, values: Floats) -> Failure | None:
-        return self._transfer("fmi3SetFloat64", references, values)
+        return self.access("fmi3SetFloat64", references, values)
 
     def get(self, references: References, values: Floats) -> Failure | None:
-        return self._transfer("fmi3GetFloat64", references, values)
+        return self.access("fmi3GetFloat64", references, values)
 
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
         if self._inputs.size and (failure := self.set(self._inputs, motion.value)):
@@ -298,11 +313,11 @@ class Fmi3Instance:
         )
         return _checked("fmi3GetDirectionalDerivative", status)
 
-    def _transfer(self, name: str, references: References, values: Floats) -> Failure | None:
-        status = self._functions[name](
+    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+        status = self._functions[function](
             self._component, references.ctypes.data, references.size, values.ctypes.data, values.size
         )
-        return _checked(name, status)
+        return _checked(function, status)
 
 
 IntermediateUpdate = ctypes.CFUNCTYPE(

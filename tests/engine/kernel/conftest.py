@@ -8,7 +8,7 @@ from ssptool.engine.kernel.interface import Kernel
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import Mocks, build
 
-MakeKernel = Callable[[int], Kernel]
+MakeKernel = Callable[..., Kernel]
 
 
 @pytest.fixture(params=[make_twin, make_native], ids=["twin", "native"])

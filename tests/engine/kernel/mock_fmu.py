@@ -54,10 +54,15 @@ class Mock(ctypes.Structure):
 
 
 def build(folder: Path) -> ctypes.CDLL:
+    return build_shared(folder, "mock.c")
+
+
+def build_shared(folder: Path, name: str) -> ctypes.CDLL:
+    """A C file of this folder as a loaded library."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     assert compiler, "a C compiler is needed to build the component that these tests use"
-    library = folder / "mock.so"
-    source = Path(__file__).with_name("mock.c")
+    source = Path(__file__).with_name(name)
+    library = folder / source.with_suffix(".so").name
     # Memory errors inside the component would otherwise go unseen when the kernel is sanitized.
     sanitizers = ["-fsanitize=address,undefined"] if "SSPTOOL_KERNEL" in os.environ else []
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-shared", "-fPIC", "-ffp-contract=off", *sanitizers]

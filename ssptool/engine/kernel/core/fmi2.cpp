@@ -10,7 +10,8 @@ namespace {
 
 class Fmi2Instance final : public Instance {
  public:
-  Fmi2Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs)
+  Fmi2Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
+               std::span<const Type> types)
       : component_(component),
         set_real_(functions.find<fmi::v2::SetReal>("fmi2SetReal")),
         get_real_(functions.find<fmi::v2::GetReal>("fmi2GetReal")),
@@ -20,6 +21,7 @@ class Fmi2Instance final : public Instance {
         state_(component, functions.find<fmi::v2::GetState>("fmi2GetFMUstate"),
                functions.find<fmi::v2::SetState>("fmi2SetFMUstate"),
                functions.find<fmi::v2::FreeState>("fmi2FreeFMUstate")),
+        access_(functions, types),
         inputs_(std::move(inputs)),
         rate_references_(2 * inputs_.size()),
         rate_orders_(2 * inputs_.size()),
@@ -42,6 +44,11 @@ class Fmi2Instance final : public Instance {
   int get(References references, std::span<double> values) noexcept override {
     return get_real_(component_, references.data(), references.size(), values.data());
   }
+
+  Failure set(Typed& typed) noexcept override { return access_.set(component_, typed); }
+  Failure get(Typed& typed) noexcept override { return access_.get(component_, typed); }
+  [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 2).set; }
+  [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 2).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty()) {
@@ -97,6 +104,7 @@ class Fmi2Instance final : public Instance {
   fmi::v2::DoStep* do_step_;
   fmi::v2::GetDirectionalDerivative* directional_;
   SavedState state_;
+  Access<2> access_;
   std::vector<fmi::Reference> inputs_;
   std::vector<fmi::Reference> rate_references_;
   std::vector<int> rate_orders_;
@@ -108,8 +116,8 @@ class Fmi2Instance final : public Instance {
 }  // namespace
 
 std::unique_ptr<Instance> make_fmi2(const FunctionTable& functions, fmi::Component component,
-                                    std::vector<fmi::Reference> inputs) {
-  return std::make_unique<Fmi2Instance>(functions, component, std::move(inputs));
+                                    std::vector<fmi::Reference> inputs, std::span<const Type> types) {
+  return std::make_unique<Fmi2Instance>(functions, component, std::move(inputs), types);
 }
 
 }  // namespace ssptool

@@ -17,7 +17,7 @@ namespace {
 class Fmi3Instance final : public Instance, private IntermediateTarget {
  public:
   Fmi3Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
-               Environment* environment)
+               std::span<const Type> types, Environment* environment)
       : component_(component),
         set_float64_(functions.find<fmi::v3::SetFloat64>("fmi3SetFloat64")),
         get_float64_(functions.find<fmi::v3::GetFloat64>("fmi3GetFloat64")),
@@ -26,6 +26,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
         state_(component, functions.find<fmi::v3::GetState>("fmi3GetFMUState"),
                functions.find<fmi::v3::SetState>("fmi3SetFMUState"),
                functions.find<fmi::v3::FreeState>("fmi3FreeFMUState")),
+        access_(functions, types),
         inputs_(std::move(inputs)),
         intermediate_(inputs_.size()),
         has_environment_(environment != nullptr) {
@@ -43,6 +44,11 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   int get(References references, std::span<double> values) noexcept override {
     return get_float64_(component_, references.data(), references.size(), values.data(), values.size());
   }
+
+  Failure set(Typed& typed) noexcept override { return access_.set(component_, typed, typed.slots.size()); }
+  Failure get(Typed& typed) noexcept override { return access_.get(component_, typed, typed.slots.size()); }
+  [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 3).set; }
+  [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 3).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty())
@@ -95,6 +101,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   fmi::v3::DoStep* do_step_;
   fmi::v3::GetDirectionalDerivative* directional_;
   SavedState state_;
+  Access<3, std::size_t> access_;
   std::vector<fmi::Reference> inputs_;
   std::vector<double> intermediate_;
   bool has_environment_;
@@ -106,8 +113,9 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 }  // namespace
 
 std::unique_ptr<Instance> make_fmi3(const FunctionTable& functions, fmi::Component component,
-                                    std::vector<fmi::Reference> inputs, Environment* environment) {
-  return std::make_unique<Fmi3Instance>(functions, component, std::move(inputs), environment);
+                                    std::vector<fmi::Reference> inputs, std::span<const Type> types,
+                                    Environment* environment) {
+  return std::make_unique<Fmi3Instance>(functions, component, std::move(inputs), types, environment);
 }
 
 }  // namespace ssptool

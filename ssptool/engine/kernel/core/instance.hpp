@@ -1,6 +1,7 @@
 // One running FMU behind the same operations for every version of FMI.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "fmi.hpp"
+#include "typed.hpp"
 
 namespace ssptool {
 
@@ -59,6 +61,12 @@ class Instance {
   [[nodiscard]] virtual const char* set_function() const noexcept = 0;
   [[nodiscard]] virtual const char* get_function() const noexcept = 0;
 
+  // Variables of another type than Float64; the name of the function is in the failure.
+  virtual Failure set(Typed&) noexcept = 0;
+  virtual Failure get(Typed&) noexcept = 0;
+  [[nodiscard]] virtual const char* set_function(Type) const noexcept = 0;
+  [[nodiscard]] virtual const char* get_function(Type) const noexcept = 0;
+
   // Set the inputs to their course over the step and do it.
   virtual Failure step(double t, double h, const Motion&) noexcept = 0;
   virtual Failure directional(References unknowns, References knowns, std::span<const double> seed,
@@ -85,6 +93,44 @@ class FunctionTable {
 
  private:
   std::map<std::string, void*> addresses_;
+};
+
+// The functions of one version of FMI that set and get variables of all types, by type; null for types that no variable
+// has. `Arguments` follow the instance; the values are of the machine type, so that the functions take an address.
+template <int fmi_major, class... Arguments>
+class Access {
+ public:
+  using Set = int(fmi::Component, const fmi::Reference*, std::size_t, const void*, Arguments...);
+  using Get = int(fmi::Component, const fmi::Reference*, std::size_t, void*, Arguments...);
+
+  Access(const FunctionTable& functions, std::span<const Type> types) {
+    for (const Type type : types) {
+      const AccessNames names = access_names(type, fmi_major);
+      entries_[index(type)] = {names, functions.find<Set>(names.set), functions.find<Get>(names.get)};
+    }
+  }
+
+  Failure set(fmi::Component component, const Typed& typed, Arguments... more) const noexcept {
+    const Entry& entry = entries_[index(typed.type)];
+    return checked(entry.names.set, entry.set(component, typed.references.data(), typed.references.size(),
+                                              typed.memory.data(), more...));
+  }
+
+  Failure get(fmi::Component component, Typed& typed, Arguments... more) const noexcept {
+    const Entry& entry = entries_[index(typed.type)];
+    return checked(entry.names.get, entry.get(component, typed.references.data(), typed.references.size(),
+                                              typed.memory.data(), more...));
+  }
+
+ private:
+  struct Entry {
+    AccessNames names{};
+    Set* set = nullptr;
+    Get* get = nullptr;
+  };
+  static constexpr std::size_t index(Type type) noexcept { return static_cast<std::size_t>(type); }
+
+  std::array<Entry, index(Type::string) + 1> entries_{};
 };
 
 // The one saved state of an instance: FMI hands out an address and takes it back for reuse. It is not freed by a
@@ -131,8 +177,10 @@ extern "C" void ssptool_intermediate_update(void* environment, double time, bool
                                             bool step_finished, bool can_return_early, bool* early_return_requested,
                                             double* early_return_time);
 
-std::unique_ptr<Instance> make_fmi2(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs);
+// `inputs` are those of type Float64; `types` those of all other variables.
+std::unique_ptr<Instance> make_fmi2(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
+                                    std::span<const Type> types);
 std::unique_ptr<Instance> make_fmi3(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
-                                    Environment*);
+                                    std::span<const Type> types, Environment*);
 
 }  // namespace ssptool

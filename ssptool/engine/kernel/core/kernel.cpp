@@ -27,31 +27,62 @@ void check_size(std::size_t size, std::size_t wanted, const char* what) {
                                 std::to_string(wanted));
 }
 
-std::vector<fmi::Reference> references(const std::vector<Slot>& slots, const std::vector<Slot>& known,
-                                       const std::vector<fmi::Reference>& references, const char* kind) {
-  std::vector<fmi::Reference> found;
-  found.reserve(slots.size());
+Variables some_of(const Variables& known, const std::vector<Slot>& slots, const char* kind) {
+  Variables found;
   for (const Slot slot : slots) {
-    const auto place = std::find(known.begin(), known.end(), slot);
-    if (place == known.end())
+    const auto place = std::find(known.slots.begin(), known.slots.end(), slot);
+    if (place == known.slots.end())
       throw std::invalid_argument("slot " + std::to_string(slot) + " is no " + kind + " of the instance called");
-    found.push_back(references[static_cast<std::size_t>(place - known.begin())]);
+    const auto rank = static_cast<std::size_t>(place - known.slots.begin());
+    found.slots.push_back(slot);
+    found.references.push_back(known.references[rank]);
+    found.types.push_back(known.types[rank]);
   }
   return found;
 }
+
+Variables of_type(const Variables& variables, Type type) {
+  Variables found;
+  for (std::size_t i = 0; i < variables.slots.size(); ++i)
+    if (variables.types[i] == type) {
+      found.slots.push_back(variables.slots[i]);
+      found.references.push_back(variables.references[i]);
+      found.types.push_back(type);
+    }
+  return found;
+}
+
+// All but those of type Float64, by type.
+std::vector<Typed> by_type(const Variables& variables) {
+  std::vector<Typed> found;
+  for (Type type = Type::float32; type <= Type::string; type = static_cast<Type>(static_cast<int>(type) + 1)) {
+    Variables own = of_type(variables, type);
+    const std::size_t count = own.slots.size();
+    if (count > 0)
+      found.push_back({type, std::move(own.slots), std::move(own.references), std::vector<std::uint64_t>(count)});
+  }
+  return found;
+}
+
+bool is_integer(Type type) { return type != Type::float64 && type != Type::float32; }
 
 }  // namespace
 
 // -- tables ----------------------------------------------------------------------------------------------------
 
-Kernel::Kernel(std::size_t slots)
+Kernel::Kernel(std::size_t slots, const std::vector<Slot>& integers)
     : values_(slots),
       input_value_(slots),
       input_rates_(max_order * slots),
       tangent_(slots),
       owned_(slots),
+      holds_integer_(slots),
       wire_into_(slots, unconnected) {
   for (Point& point : history_) point.values.resize(slots);
+  for (const Slot slot : integers) {
+    check_slot(slot);
+    holds_integer_[slot] = true;
+  }
 }
 
 Environment* Kernel::make_environment() {
@@ -70,59 +101,89 @@ void Kernel::check_slot(Slot slot) const { check_index(slot, values_.size(), "sl
 
 Index Kernel::add(Member member) {
   if (!wires_.empty()) throw std::invalid_argument("instances must be added before wires are stated");
-  check_size(member.input_references.size(), member.inputs.size(), "the list of input references");
-  check_size(member.output_references.size(), member.outputs.size(), "the list of output references");
-  for (const auto* slots : {&member.inputs, &member.outputs})
-    for (const Slot slot : *slots) {
+  check_size(member.inputs.references.size(), member.inputs.slots.size(), "the list of input references");
+  check_size(member.outputs.references.size(), member.outputs.slots.size(), "the list of output references");
+  for (const auto* variables : {&member.inputs, &member.outputs})
+    for (std::size_t i = 0; i < variables->slots.size(); ++i) {
+      const Slot slot = variables->slots[i];
       check_slot(slot);
+      if (is_integer(variables->types[i]) != holds_integer_[slot])
+        throw std::invalid_argument("slot " + std::to_string(slot) + " holds " +
+                                    (holds_integer_[slot] ? "integers" : "doubles") + ", which its variable has not");
       if (owned_[slot]) throw std::invalid_argument("slot " + std::to_string(slot) + " already belongs to an instance");
       owned_[slot] = true;
     }
   const Index index = members_.size();
-  const auto inputs = member.inputs;
-  const auto outputs = member.outputs;
-  const auto output_references = member.output_references;
+  const Variables inputs = of_type(member.inputs, Type::float64);
+  const Variables outputs = of_type(member.outputs, Type::float64);
+  auto typed_inputs = by_type(member.inputs);
+  auto typed_outputs = by_type(member.outputs);
   members_.push_back(std::move(member));
   double* const first = input_rates_.data();
-  steppers_.push_back({Window(input_value_.data(), inputs), Window(first, inputs),
-                       Window(first + values_.size(), inputs), transfer(index, outputs, output_references)});
+  steppers_.push_back({Window(input_value_.data(), inputs.slots), Window(first, inputs.slots),
+                       Window(first + values_.size(), inputs.slots), transfer(index, outputs), std::move(typed_inputs),
+                       std::move(typed_outputs)});
   return index;
 }
 
-Kernel::Transfer Kernel::transfer(Index instance, const std::vector<Slot>& slots,
-                                  std::vector<fmi::Reference> references) {
-  return {members_[instance].instance.get(), instance, slots, std::move(references), Window(values_.data(), slots)};
+Kernel::Transfer Kernel::transfer(Index instance, const Variables& floats) {
+  return {members_[instance].instance.get(), instance, floats.slots, floats.references,
+          Window(values_.data(), floats.slots)};
+}
+
+void Kernel::check_wire(const Wire& wire) const {
+  check_slot(wire.source);
+  check_slot(wire.destination);
+  const std::string source = std::to_string(wire.source), destination = std::to_string(wire.destination);
+  if (holds_integer_[wire.destination]) {
+    if (!holds_integer_[wire.source])
+      throw std::invalid_argument("a wire leads from slot " + source + ", a double, to " + destination +
+                                  ", an integer");
+    if (wire.factor != 1.0 || wire.offset != 0.0)
+      throw std::invalid_argument("the wire to slot " + destination + ", an integer, has a factor or an offset");
+  }
+  if (!wire.table.empty() && !holds_integer_[wire.source])
+    throw std::invalid_argument("the wire from slot " + source + ", a double, has a table");
 }
 
 void Kernel::connect(const std::vector<Wire>& wires) {
   if (!groups_.empty() || !loops_.empty() || !sweeps_.empty())
     throw std::invalid_argument("wires must be stated before groups, loops and sweeps");
   for (const Wire& wire : wires) {
-    check_slot(wire.source);
-    check_slot(wire.destination);
+    check_wire(wire);
     if (wire_into_[wire.destination] != unconnected)
       throw std::invalid_argument("two wires lead to slot " + std::to_string(wire.destination));
     wire_into_[wire.destination] = wires_.size();
     wires_.push_back(wire);
-    if (!owned_[wire.destination]) outer_wires_.push_back(wire);
+    if (!owned_[wire.destination]) add_wire(outer_wires_, wire);
   }
 }
 
-std::vector<Wire> Kernel::wires_into(const std::vector<Slot>& slots) const {
-  std::vector<Wire> wires;
+Kernel::Wires Kernel::wires_into(const std::vector<Slot>& slots) const {
+  Wires wires;
   for (const Slot slot : slots)
-    if (wire_into_[slot] != unconnected) wires.push_back(wires_[wire_into_[slot]]);
+    if (wire_into_[slot] != unconnected) add_wire(wires, wires_[wire_into_[slot]]);
   return wires;
+}
+
+void Kernel::add_wire(Wires& wires, const Wire& wire) const {
+  if (holds_integer_[wire.source])
+    wires.integer.push_back(wire);
+  else
+    wires.linear.push_back({wire.source, wire.destination, wire.factor, wire.offset});
 }
 
 Index Kernel::group(std::vector<Index> instances) {
   Group group;
+  std::vector<Slot> slots;
   for (const Index instance : instances) {
     check_index(instance, members_.size(), "instance");
-    const std::vector<Slot>& inputs = members_[instance].inputs;
-    group.inputs.insert(group.inputs.end(), inputs.begin(), inputs.end());
+    const Variables& inputs = members_[instance].inputs;
+    for (std::size_t i = 0; i < inputs.slots.size(); ++i)
+      (inputs.types[i] == Type::float64 ? group.inputs : group.typed_inputs).push_back(inputs.slots[i]);
+    slots.insert(slots.end(), inputs.slots.begin(), inputs.slots.end());
   }
-  group.wires = wires_into(group.inputs);
+  group.wires = wires_into(slots);
   group.instances = std::move(instances);
   groups_.push_back(std::move(group));
   return groups_.size() - 1;
@@ -135,11 +196,11 @@ Kernel::ResolvedCall Kernel::resolve(const Call& call) {
   auto outputs = call.outputs;
   std::sort(inputs.begin(), inputs.end());  // neighbours can be set and got in place
   std::sort(outputs.begin(), outputs.end());
-  auto input_references = references(inputs, member.inputs, member.input_references, "input");
-  auto output_references = references(outputs, member.outputs, member.output_references, "output");
-  return {wires_into(inputs), transfer(call.instance, inputs, std::move(input_references)),
-          transfer(call.instance, outputs, std::move(output_references)), Window(tangent_.data(), inputs),
-          Window(tangent_.data(), outputs)};
+  const Variables arriving = some_of(member.inputs, inputs, "input");
+  const Variables leaving = some_of(member.outputs, outputs, "output");
+  const Variables set = of_type(arriving, Type::float64), got = of_type(leaving, Type::float64);
+  return {wires_into(inputs), transfer(call.instance, set),       transfer(call.instance, got),      by_type(arriving),
+          by_type(leaving),   Window(tangent_.data(), set.slots), Window(tangent_.data(), got.slots)};
 }
 
 Index Kernel::loop(const LoopCalls& calls) {
@@ -147,7 +208,11 @@ Index Kernel::loop(const LoopCalls& calls) {
   check_size(calls.nominal.size(), m, "the list of nominal values");
   if (calls.max_iterations < 1)
     throw std::invalid_argument("max_iterations is " + std::to_string(calls.max_iterations) + ", must be at least 1");
-  for (const Slot slot : calls.torn) check_slot(slot);
+  for (const Slot slot : calls.torn) {
+    check_slot(slot);
+    if (holds_integer_[slot])
+      throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be torn");
+  }
   Loop loop{.torn = calls.torn,
             .body = {},
             .nominal = calls.nominal,
@@ -185,8 +250,16 @@ void Kernel::record_slots(std::vector<Slot> slots) {
 
 // -- inputs ----------------------------------------------------------------------------------------------------
 
-void Kernel::copy(std::span<const Wire> wires) noexcept {
-  for (const Wire& wire : wires) values_[wire.destination] = wire.factor * values_[wire.source] + wire.offset;
+inline void Kernel::copy(const Wires& wires) noexcept {
+  for (const auto& wire : wires.linear) values_[wire.destination] = wire.factor * values_[wire.source] + wire.offset;
+  for (const Wire& wire : wires.integer) copy_integer(wire);
+}
+
+void Kernel::copy_integer(const Wire& wire) noexcept {
+  std::int64_t number = as_integer(values_[wire.source]);
+  if (const auto entry = wire.table.find(number); entry != wire.table.end()) number = entry->second;
+  values_[wire.destination] =
+      holds_integer_[wire.destination] ? as_cell(number) : wire.factor * static_cast<double>(number) + wire.offset;
 }
 
 void Kernel::move(Slot slot, double value, double first, double second) noexcept {
@@ -206,6 +279,12 @@ void Kernel::hold(Index group) { hold(checked_group(group)); }
 
 void Kernel::hold(const Group& group) noexcept {
   for (const Slot slot : group.inputs) move(slot, values_[slot], 0.0, 0.0);
+  stay(group, values_);
+}
+
+// Inputs of types other than Float64, over the step.
+inline void Kernel::stay(const Group& group, const std::vector<double>& cells) noexcept {
+  for (const Slot slot : group.typed_inputs) input_value_[slot] = cells[slot];
 }
 
 void Kernel::extrapolate(Index group, int order) {
@@ -215,6 +294,7 @@ void Kernel::extrapolate(Index group, int order) {
   const Point& now = accepted(0);
   const Point& before = accepted(1);
   const Point& oldest = accepted(2);
+  stay(checked_group(group), now.values);
   for (const Slot slot : checked_group(group).inputs) {
     const double y0 = now.values[slot];
     if (order == 0) {
@@ -238,6 +318,7 @@ void Kernel::interpolate(Index group, int order, double h) {
   order = std::min(order, accepted_);
   const Point& now = accepted(0);
   const Point& before = accepted(1);
+  stay(checked_group(group), now.values);
   for (const Slot slot : checked_group(group).inputs) {
     const double y0 = now.values[slot];
     const double slope = (values_[slot] - y0) / h;
@@ -283,13 +364,44 @@ bool Kernel::step_all(const Group& group, double t, double h) noexcept {
   return true;
 }
 
+bool Kernel::set_typed(Index index, std::vector<Typed>& inputs, const std::vector<double>& cells) noexcept {
+  Instance& instance = *members_[index].instance;
+  for (Typed& typed : inputs) {
+    if (const auto unfit = typed.pack(cells.data(), texts_)) {
+      outcome_ = {.code = Code::range,
+                  .instance = static_cast<int>(index),
+                  .function = instance.set_function(typed.type),
+                  .slot = static_cast<int>(typed.slots[*unfit])};
+      return false;
+    }
+    if (const Failure failure = instance.set(typed)) return failed(index, failure);
+  }
+  return true;
+}
+
+bool Kernel::get_typed(Index index, std::vector<Typed>& outputs) noexcept {
+  Instance& instance = *members_[index].instance;
+  for (Typed& typed : outputs) {
+    if (const Failure failure = instance.get(typed)) return failed(index, failure);
+    if (const auto wrong = typed.unpack(values_.data(), texts_)) {
+      outcome_ = {.code = Code::nonfinite,
+                  .instance = static_cast<int>(index),
+                  .function = instance.get_function(typed.type),
+                  .slot = static_cast<int>(typed.slots[*wrong])};
+      return false;
+    }
+  }
+  return true;
+}
+
 bool Kernel::step(Index index, double t, double h) noexcept {
   Stepper& stepper = steppers_[index];
+  if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
   const Motion motion{stepper.value.read(), stepper.first.read(), stepper.second.read()};
   const Failure failure = stepper.outputs.instance->step(t, h, motion);
   if (failure) [[unlikely]]
     return failed(index, failure);
-  return get(stepper.outputs);
+  return get(stepper.outputs) && (stepper.typed_outputs.empty() || get_typed(index, stepper.typed_outputs));
 }
 
 bool Kernel::nonfinite(const Transfer& outputs, std::size_t i) noexcept {
@@ -310,7 +422,10 @@ bool Kernel::failed(Index instance, const Failure& failure) noexcept {
 
 bool Kernel::perform(ResolvedCall& call) noexcept {
   copy(call.wires);
-  return set(call.inputs) && get(call.outputs);
+  if (!set(call.inputs)) return false;
+  if (!call.typed_inputs.empty() && !set_typed(call.inputs.index, call.typed_inputs, values_)) return false;
+  if (!get(call.outputs)) return false;
+  return call.typed_outputs.empty() || get_typed(call.outputs.index, call.typed_outputs);
 }
 
 Outcome Kernel::evaluate(Index sweep) {
@@ -474,7 +589,8 @@ Outcome Kernel::jacobian_product(Index index, std::span<const double> seed, std:
   for (std::size_t i = 0; i < loop.torn.size(); ++i) tangent_[loop.torn[i]] = seed[i];
   bool ok = true;
   for (ResolvedCall& call : loop.body) {
-    for (const Wire& wire : call.wires) tangent_[wire.destination] = wire.factor * tangent_[wire.source];
+    // Integers do not move.
+    for (const auto& wire : call.wires.linear) tangent_[wire.destination] = wire.factor * tangent_[wire.source];
     const std::span<double> sensitivity = call.output_tangents.room();
     const std::span<const double> direction = call.input_tangents.read();
     std::fill(sensitivity.begin(), sensitivity.end(), 0.0);

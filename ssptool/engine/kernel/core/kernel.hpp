@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace ssptool {
 
 using Index = std::size_t;
 
-enum class Code { ok, fmi, loop, nonfinite };
+enum class Code { ok, fmi, loop, nonfinite, range };
 
 struct Outcome {
   Code code = Code::ok;
@@ -33,6 +34,7 @@ struct Outcome {
 struct Wire {
   Slot source, destination;
   double factor, offset;
+  std::unordered_map<std::int64_t, std::int64_t> table;  // of integers
 };
 
 struct Call {
@@ -60,16 +62,21 @@ struct Instruction {
   int order;
 };
 
-// An instance with its variables: slots and references of the same rank belong together.
+// Variables: slots, references and types of the same rank belong together.
+struct Variables {
+  std::vector<Slot> slots;
+  std::vector<fmi::Reference> references;
+  std::vector<Type> types;
+};
+
 struct Member {
   std::unique_ptr<Instance> instance;
-  std::vector<Slot> inputs, outputs;
-  std::vector<fmi::Reference> input_references, output_references;
+  Variables inputs, outputs;
 };
 
 class Kernel {
  public:
-  explicit Kernel(std::size_t slots);
+  Kernel(std::size_t slots, const std::vector<Slot>& integers);
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
   ~Kernel() = default;
@@ -77,6 +84,8 @@ class Kernel {
   std::span<double> values() noexcept { return values_; }
   std::span<double> input_value() noexcept { return input_value_; }
   std::span<double> input_rates() noexcept { return input_rates_; }  // first derivatives, then second ones
+
+  [[nodiscard]] Texts& texts() noexcept { return texts_; }
 
   Environment* make_environment();
   // The environment at this address; throws if it is none of this kernel.
@@ -127,22 +136,34 @@ class Kernel {
     Window values;
   };
 
+  // Wires between doubles; those of integers, which are few, apart.
+  struct Wires {
+    struct Linear {
+      Slot source, destination;
+      double factor, offset;
+    };
+    std::vector<Linear> linear;
+    std::vector<Wire> integer;
+  };
+
   struct ResolvedCall {
-    std::vector<Wire> wires;
-    Transfer inputs, outputs;
+    Wires wires;
+    Transfer inputs, outputs;  // of type Float64
+    std::vector<Typed> typed_inputs, typed_outputs;
     Window input_tangents, output_tangents;
   };
 
   // What a step needs of an instance.
   struct Stepper {
-    Window value, first, second;  // of the inputs
+    Window value, first, second;  // of the inputs of type Float64
     Transfer outputs;
+    std::vector<Typed> typed_inputs, typed_outputs;
   };
 
   struct Group {
     std::vector<Index> instances;
-    std::vector<Wire> wires;
-    std::vector<Slot> inputs;
+    Wires wires;
+    std::vector<Slot> inputs, typed_inputs;
   };
 
   struct Loop {
@@ -159,18 +180,24 @@ class Kernel {
 
   void check_slot(Slot) const;
   ResolvedCall resolve(const Call&);
-  Transfer transfer(Index instance, const std::vector<Slot>&, std::vector<fmi::Reference>);
-  std::vector<Wire> wires_into(const std::vector<Slot>&) const;
+  void check_wire(const Wire&) const;
+  Transfer transfer(Index instance, const Variables& floats);
+  Wires wires_into(const std::vector<Slot>&) const;
+  void add_wire(Wires&, const Wire&) const;
   void check_program(std::span<const Instruction>) const;
 
-  void copy(std::span<const Wire>) noexcept;
+  void copy(const Wires&) noexcept;
+  void copy_integer(const Wire&) noexcept;
   void move(Slot, double value, double first, double second) noexcept;
   // Whether all went well; if not, outcome_ says what happened. Arguments were checked by the caller.
   bool set(Transfer&) noexcept;
   bool get(Transfer&) noexcept;
+  bool set_typed(Index instance, std::vector<Typed>&, const std::vector<double>& cells) noexcept;
+  bool get_typed(Index instance, std::vector<Typed>&) noexcept;
   bool perform(ResolvedCall&) noexcept;
   bool step(Index instance, double t, double h) noexcept;
   void hold(const Group&) noexcept;
+  void stay(const Group&, const std::vector<double>& cells) noexcept;
   bool step_all(const Group&, double t, double h) noexcept;
   bool visit_all(Index sweep) noexcept;
   bool execute(const Instruction&, double t, double reached, double h, double* row);
@@ -188,10 +215,11 @@ class Kernel {
   std::vector<double> values_, input_value_, input_rates_, tangent_;
   std::vector<Member> members_;
   std::vector<Stepper> steppers_;
-  std::vector<bool> owned_;
+  std::vector<bool> owned_, holds_integer_;
+  Texts texts_;
   std::vector<Wire> wires_;
   std::vector<std::size_t> wire_into_;  // by destination slot: index into wires_
-  std::vector<Wire> outer_wires_;       // into slots of no instance
+  Wires outer_wires_;                   // into slots of no instance
   std::vector<Group> groups_;
   std::vector<Loop> loops_;
   std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;

@@ -1,0 +1,80 @@
+// Variables of all types but Float64: cells of eight bytes on one side, what FMI functions take on the other.
+#pragma once
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "fmi.hpp"
+#include "window.hpp"
+
+namespace ssptool {
+
+// Machine types. FMI 2.0 has booleans of 32 bits; enumerations are int32 there and int64 in FMI 3.0.
+enum class Type {
+  float64,
+  float32,
+  int8,
+  uint8,
+  int16,
+  uint16,
+  int32,
+  uint32,
+  int64,
+  uint64,
+  boolean,
+  boolean32,
+  string
+};
+
+// How a type is called in the tables that come from Python; none if that version of FMI does not have it.
+std::optional<Type> machine_type(std::string_view name, int fmi_major) noexcept;
+
+// The functions that set and get variables of a type; null if that version of FMI does not have it.
+struct AccessNames {
+  const char *set, *get;
+};
+AccessNames access_names(Type, int fmi_major) noexcept;
+
+inline std::int64_t as_integer(double cell) noexcept { return std::bit_cast<std::int64_t>(cell); }
+inline double as_cell(std::int64_t number) noexcept { return std::bit_cast<double>(number); }
+
+// Every text that a kernel has met, by number; 0 is the empty one.
+class Texts {
+ public:
+  Texts() { number({}); }
+  Texts(const Texts&) = delete;
+  Texts& operator=(const Texts&) = delete;
+  ~Texts() = default;
+
+  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
+  [[nodiscard]] const std::string& at(std::int64_t number) const { return all_.at(static_cast<std::size_t>(number)); }
+  std::int64_t number(std::string_view text);
+
+ private:
+  std::deque<std::string> all_;  // strings stay where they are
+  std::unordered_map<std::string_view, std::int64_t> numbers_;
+};
+
+// Variables of one type that are set or got together, and the memory that the FMU is given.
+struct Typed {
+  Type type;
+  std::vector<Slot> slots;
+  std::vector<fmi::Reference> references;
+  std::vector<std::uint64_t> memory;  // for machine types of up to eight bytes
+
+  // Fill the memory from cells; the rank of the first value that does not fit the type, if there is one.
+  std::optional<std::size_t> pack(const double* cells, const Texts&);
+  // Fill cells from the memory; the rank of the first value that is nan or inf, if there is one.
+  std::optional<std::size_t> unpack(double* cells, Texts&);
+};
+
+}  // namespace ssptool
