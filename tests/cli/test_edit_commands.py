@@ -9,8 +9,8 @@ import pytest
 
 import ssptool as library
 from ssptool.cli.main import main
-from tests.edit.small_systems import DUAL_MASS, FMUS, errors, fmu, model, nested, snapshot
-from tests.edit.test_terminals import INERTIA, SPRING, flange
+from tests.editing.small_systems import DUAL_MASS, FMUS, errors, fmu, model, nested, snapshot
+from tests.editing.test_terminals import INERTIA, SPRING, flange
 from tests.systems.exact_dual_mass import DualMass
 
 SESSION = """\

@@ -3,8 +3,8 @@
 import pytest
 
 from ssptool.fmu.terminals import UnreadableTerminals, read_terminals
-from tests.edit.small_systems import fmu
-from tests.edit.test_terminals import INERTIA, flange
+from tests.editing.small_systems import fmu
+from tests.editing.test_terminals import INERTIA, flange
 
 
 def test_an_fmu_without_the_file_has_no_terminals(tmp_path):
