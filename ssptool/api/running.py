@@ -45,6 +45,8 @@ def simulate(
     recording: Recording | None = None,
     isolated: bool = False,
     limits: Limits | None = None,
+    measured: bool = False,
+    realtime: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
     """Initialize and co-simulate a system.
@@ -59,6 +61,10 @@ def simulate(
     isolated, limits
         Run the FMUs in a child process: if it crashes, hangs or takes more than the limits, the result says so, and
         which FMU it was.
+    measured
+        Count and time all calls of FMUs, for `Statistics.calls` of the result.
+    realtime
+        So many seconds of simulation are to pass in one of wall time; without it, the run is as fast as it can be.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
 
@@ -81,6 +87,8 @@ def simulate(
             recording=recording,
             isolated=isolated,
             limits=limits,
+            measured=measured,
+            realtime=realtime,
             progress=progress,
             inputs=_inputs(archive, parameters),
         )

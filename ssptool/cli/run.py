@@ -1,7 +1,6 @@
 """`ssptool run`."""
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -33,7 +32,20 @@ from ssptool.cli.options import (
     parse_limits,
     parse_overrides,
 )
-from ssptool.cli.summary import result_text
+from ssptool.cli.run_options import (
+    Every,
+    InProcess,
+    MemoryLimit,
+    Output,
+    OutputStep,
+    Plot,
+    Realtime,
+    Record,
+    Statistics,
+    StepTimeout,
+    Timeout,
+)
+from ssptool.cli.summary import SUMMARIES
 from ssptool.engine.limits import Limits
 from ssptool.engine.settings import (
     ExchangeName,
@@ -66,46 +78,19 @@ def run_command(
     set: Overrides = None,
     parameters: ParameterFiles = None,
     variant: Variant = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Where to write the results, as CSV, Parquet or MAT by the ending .csv, .parquet or .mat; else the "
-            "system's file name with .csv, here.",
-        ),
-    ] = None,
-    record: Annotated[
-        list[str] | None,
-        typer.Option("--record", metavar="PATTERN", help="Record only such signals, e.g. 'System1.*' or '*.x1'."),
-    ] = None,
-    every: Annotated[int, typer.Option("--every", metavar="N", help="Record only each N-th row, and the last.")] = 1,
-    output_step: Annotated[
-        float | None, typer.Option("--output-step", metavar="DT", help="Record only rows at this distance in time [s].")
-    ] = None,
-    in_process: Annotated[
-        bool,
-        typer.Option("--in-process", help="Run the FMUs in this process, where a crash of theirs ends everything."),
-    ] = False,
-    timeout: Annotated[
-        float | None, typer.Option("--timeout", metavar="SECONDS", help="End the run after this wall time.")
-    ] = None,
-    step_timeout: Annotated[
-        float | None,
-        typer.Option(
-            "--step-timeout", metavar="SECONDS", help="End the run when one macro step takes longer than this."
-        ),
-    ] = None,
-    memory_limit: Annotated[
-        int | None,
-        typer.Option("--memory-limit", metavar="MIB", help="End the run when it needs more memory than this."),
-    ] = None,
+    output: Output = None,
+    record: Record = None,
+    every: Every = 1,
+    output_step: OutputStep = None,
+    in_process: InProcess = False,
+    timeout: Timeout = None,
+    step_timeout: StepTimeout = None,
+    memory_limit: MemoryLimit = None,
+    realtime: Realtime = None,
+    statistics: Statistics = None,
     log_loops: LogLoops = None,
     log_coupling: LogCoupling = None,
-    plot: Annotated[
-        Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the results (PNG, SVG or PDF).")
-    ] = None,
+    plot: Plot = None,
 ) -> None:
     """Initialize and co-simulate a system, write its results, and say how it went.
 
@@ -143,19 +128,14 @@ def run_command(
             parameters=parameters or [],
             overrides=parse_overrides(set),
             settings=settings,
-            recording=ssptool.Recording(
-                output or Path(system.resolve().stem).with_suffix(".csv"),
-                plot is not None,
-                record or (),
-                every,
-                output_step,
-            ),
+            recording=ssptool.Recording(output, plot is not None, record or (), every, output_step),
             isolated=not in_process,
             limits=None if in_process else limits,
+            measured=statistics is not None,
+            realtime=realtime,
             progress=progress,
         )
-    typer.echo(result_text(result))
     if plot is not None:
         ssptool.plot(result.trace, plot, title=result.name)
-        typer.echo(f"{'plot':<16}{plot}")
+    typer.echo(SUMMARIES[statistics](result, plot))
     raise typer.Exit(0 if result.ok else 1)

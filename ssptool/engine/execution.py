@@ -11,6 +11,7 @@ from ssptool.engine.ending import Failure
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Coupled
+from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
 from ssptool.engine.watch import CallCount, Watch
 
@@ -25,12 +26,23 @@ CHUNK_GROWTH = 8
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What is to be done: a plan, the FMUs for it, and how. `native` None: the native kernel if it was built."""
+    """What is to be done: a plan, the FMUs for it, and how.
+
+    Attributes
+    ----------
+    native
+        None: the native kernel if it was built.
+    measured
+        Calls of FMUs are counted and timed.
+    realtime
+        So many seconds of simulation pass in one of wall time; None: as fast as can be.
+    """
 
     plan: Plan
     sources: Sources
     native: bool | None = None
     measured: bool = False
+    realtime: float | None = None
 
 
 class Rows(Protocol):
@@ -51,7 +63,9 @@ class Rows(Protocol):
 
 @dataclass(slots=True)
 class Counts:
-    """What an execution counted. `iterations` is summed over the macro steps of an iterated master."""
+    """What an execution counted. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is
+    how far it was behind the clock at most, if it had to keep pace.
+    """
 
     steps: int = 0
     iterated_steps: int = 0
@@ -61,6 +75,7 @@ class Counts:
     loops_rescued: int = 0
     rescue_iterations: int = 0
     seconds: float = 0.0
+    latest: float = 0.0
 
     def add(self, steps: int, iterations: Sequence[int]) -> None:
         self.steps += steps
@@ -75,7 +90,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """How it went; `calls` of FMUs are those counted in this process, complete if the job was measured."""
+    """How it went; `calls` of FMUs if they were measured."""
 
     kernel: str
     initialization: InitializationReport
@@ -102,7 +117,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None) -> Execution:
             return Execution(kernel, report, report.failure, counts, _calls(watch))
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
-        failure = _step(job.plan, system, rows, counts)
+        failure = _step(job, system, rows, counts)
         failure = _end(assembly, failure)
     counts.loops_rescued = evaluation.rescues.count
     counts.rescue_iterations = evaluation.rescues.iterations
@@ -110,7 +125,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None) -> Execution:
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
-    return watch.python_calls() if watch else ()
+    return watch.calls() if watch and watch.measured else ()
 
 
 def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
@@ -120,15 +135,13 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
     return failure
 
 
-def _step(plan: Plan, system: Coupled, rows: Rows, counts: Counts) -> Failure | None:
+def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | None:
     """All macro steps, or as many as can be done."""
+    plan, failure = job.plan, None
     began = perf_counter()
-    first = rows.space(1)
-    first[0, 0] = system.start
-    first[0, 1:] = system.kernel.values[system.recorded]
-    rows.commit(1)
-    failure: Failure | None = None
-    chunk = FIRST_CHUNK
+    pace = None if job.realtime is None else Pace(job.realtime, system.start)
+    _first_row(system, rows)
+    chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps
     stepper = plan.master.start(system)
     finished = steps == 0
@@ -140,10 +153,22 @@ def _step(plan: Plan, system: Coupled, rows: Rows, counts: Counts) -> Failure | 
         counts.add(stretch.steps, stretch.iterations)
         counts.rejected += stretch.rejected
         finished = stretch.finished if free else counts.steps >= steps
+        reached = float(space[stretch.steps - 1, 0]) if stretch.steps else system.start
         rows.commit(stretch.steps)
-        chunk = _next_chunk(len(space), perf_counter() - chunk_began)
+        if pace is None:
+            chunk = _next_chunk(len(space), perf_counter() - chunk_began)
+        else:
+            pace.keep(reached)
+            counts.latest = pace.latest
     counts.seconds = perf_counter() - began
     return failure
+
+
+def _first_row(system: Coupled, rows: Rows) -> None:
+    first = rows.space(1)
+    first[0, 0] = system.start
+    first[0, 1:] = system.kernel.values[system.recorded]
+    rows.commit(1)
 
 
 def _next_chunk(steps: int, seconds: float) -> int:

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import warnings
+from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Protocol
@@ -66,7 +67,7 @@ def _assignment(job: Job, scratch: str) -> Assignment:
     plan = job.plan
     # Here, because what an archive unpacks in the child would never be removed.
     paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
-    located = Job(plan, Located(paths), job.native, job.measured)
+    located = replace(job, sources=Located(paths))
     rows = max(1, min(plan.interval.steps + 1, SLOT_BYTES // (8 * (1 + len(plan.recorded)))))
     return Assignment(located, scratch, SLOTS, rows)
 
@@ -162,6 +163,9 @@ class _Parent:
         self.turn = 0
         self.began = self.moved = self.looked = time.monotonic()
         self.position = (0, 0)
+        job = assignment.job
+        # A step that keeps pace with the clock takes that long without any fault.
+        self.waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
         self.ring[:, :, 0] = np.nan
 
     def follow(self) -> Execution:
@@ -236,7 +240,7 @@ class _Parent:
             return
         self.looked = now
         if limits.step_seconds is not None:
-            self._check_step(limits.step_seconds, now)
+            self._check_step(limits.step_seconds + self.waiting, now)
         if limits.memory is not None:
             self._check_memory(limits.memory)
 
@@ -282,7 +286,8 @@ class _Parent:
         seconds = time.monotonic() - self.began
         report = self.recorder.report or InitializationReport((), failure, seconds)
         counts = Counts(steps=max(0, self.recorder.seen - 1), seconds=seconds - report.seconds)
-        return Execution(self.recorder.kernel, report, failure, counts)
+        calls_made = self.watch.calls() if self.watch.measured else ()
+        return Execution(self.recorder.kernel, report, failure, counts, calls_made)
 
 
 def _leading_numbers(times: np.ndarray) -> int:

@@ -13,12 +13,14 @@ from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.isolation import execute_isolated
 from ssptool.engine.limits import Limits
 from ssptool.engine.manifest import Input, manifest
+from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
 from ssptool.engine.recorder import Progress, Recorder
 from ssptool.engine.recording.files import check_output, open_writer
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid, Thinning
 from ssptool.engine.trace import Column, Trace
+from ssptool.engine.watch import CallCount, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,10 @@ class Statistics:
         Wall time of stepping, and of initialization.
     real_time_factor
         Simulated time per wall time of stepping.
+    latest : [s]
+        How far a run that had to keep pace with the clock was behind it at most.
+    calls
+        How often each function of each FMU was called, and how long that took, if it was to be measured.
     """
 
     kernel: str
@@ -53,6 +59,8 @@ class Statistics:
     seconds: float
     initialization_seconds: float
     real_time_factor: float
+    latest: float = 0.0
+    calls: tuple[CallCount, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +193,8 @@ def run(
     native: bool | None = None,
     isolated: bool = False,
     limits: Limits | None = None,
+    measured: bool = False,
+    realtime: float | None = None,
     inputs: Sequence[Input] = (),
 ) -> Result:
     """Carry out a plan with the FMUs of an archive.
@@ -203,6 +213,10 @@ def run(
         Run the FMUs in a child process, which may crash.
     limits
         Of time and memory; only for a child process.
+    measured
+        Count and time all calls of FMUs, for `Statistics.calls`.
+    realtime
+        So many seconds of simulation are to pass in one of wall time; None: as fast as can be.
     inputs
         Files to name in the manifest.
 
@@ -223,14 +237,16 @@ def run(
     ValueError
         Limits without isolation; numbers of the recording that do not fit.
     """
+    if realtime is not None:
+        Pace(realtime, 0.0)  # refuses a factor that cannot be
     if limits is not None and not isolated:
         raise ValueError("limits of time and memory need a child process; found isolated=False")
     recording = recording or Recording(output)
     plan = select(plan, recording.signals)
     recorder = _recorder(plan, recording, progress)
-    job = Job(plan, archive, native)
+    job = Job(plan, archive, native, measured, realtime)
     try:
-        execution = execute_isolated(job, recorder, limits or Limits()) if isolated else execute(job, recorder)
+        execution = execute_isolated(job, recorder, limits or Limits()) if isolated else _here(job, recorder)
     except BaseException:
         # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
         if recorder.seen:
@@ -241,6 +257,11 @@ def run(
     result = _result(plan, execution, recorder, recording.output)
     recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, asdict(result.statistics)))
     return result
+
+
+def _here(job: Job, recorder: Recorder) -> Execution:
+    names = [instance.name for instance in job.plan.instances]
+    return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
 
 
 def _recorder(plan: Plan, recording: Recording, progress: Progress | None) -> Recorder:
@@ -281,4 +302,6 @@ def _statistics(execution: Execution, simulated: float) -> Statistics:
         seconds=counts.seconds,
         initialization_seconds=execution.initialization.seconds,
         real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
+        latest=counts.latest,
+        calls=execution.calls,
     )

@@ -44,14 +44,14 @@ def test_who_is_watched_does_the_same(sources, measured):
 def test_calls_are_counted_one_by_one(sources, step, native):
     """Jacobi without iterations: 50 macro steps are 50 calls of doStep for each component."""
     watch, _ = watched(sources, native=native, master="jacobi", input="hold")
-    calls = {(one.component, one.function): one for one in watch.native_calls()}
+    calls = {(one.component, one.function): one for one in watch.calls()}
     assert calls["System1", step].calls == calls["System2", step].calls == 50
     assert calls["System1", step].seconds > 0
 
 
 def test_calls_from_python_are_counted_too():
     watch, _ = watched(FMI2)
-    calls = {(one.component, one.function): one.calls for one in watch.python_calls()}
+    calls = {(one.component, one.function): one.calls for one in watch.calls()}
     for function in ("fmi2Instantiate", "fmi2EnterInitializationMode", "fmi2Terminate", "fmi2FreeInstance"):
         assert calls["System2", function] == 1
 

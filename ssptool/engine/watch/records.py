@@ -133,17 +133,18 @@ class Watch:
             found.append((self.names[instance], inner or record["called"].decode()))
         return tuple(found)
 
-    def python_calls(self) -> tuple[CallCount, ...]:
-        """What was called from Python of this process."""
+    def calls(self) -> tuple[CallCount, ...]:
+        """All calls, from Python and through stand-ins that measure, by component and function."""
+        totals: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
+        for key, (calls, nanoseconds) in (*self._python.items(), *self._native()):
+            totals[key][0] += calls
+            totals[key][1] += nanoseconds
         return tuple(
             CallCount(self.names[instance], function, calls, nanoseconds * 1e-9)
-            for (instance, function), (calls, nanoseconds) in self._python.items()
+            for (instance, function), (calls, nanoseconds) in sorted(totals.items())
         )
 
-    def native_calls(self) -> tuple[CallCount, ...]:
-        """What was called through stand-ins, if they measure."""
+    def _native(self) -> Iterator[tuple[tuple[int, str], tuple[int, int]]]:
         calls, nanoseconds = self._records["calls"], self._records["nanoseconds"]
-        return tuple(
-            CallCount(self.names[i], _NAMES[k], int(calls[i, k]), int(nanoseconds[i, k]) * 1e-9)
-            for i, k in zip(*np.nonzero(calls), strict=True)
-        )
+        for i, k in zip(*np.nonzero(calls), strict=True):
+            yield (int(i), _NAMES[k]), (int(calls[i, k]), int(nanoseconds[i, k]))

@@ -1,0 +1,41 @@
+"""`ssptool run --statistics` and `--realtime`."""
+
+import json
+
+from tests.cli.test_commands import SYSTEM, ssptool
+
+__all__ = ["ssptool"]
+
+
+def test_statistics_as_text_are_a_table_of_calls(ssptool):
+    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--statistics", "text")
+    assert status == 0
+    for word in ("status", "completed", "calls", "System2", "fmi2Instantiate"):
+        assert word in out
+
+
+def test_statistics_as_json_are_nothing_but_json(ssptool):
+    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--statistics", "json")
+    facts = json.loads(out)
+    assert (status, facts["status"], facts["rows"]) == (0, "completed", 11)
+    assert facts["statistics"]["steps"] == 10
+    assert facts["loops"][0]["iterations"] >= 1
+    assert {call["component"] for call in facts["statistics"]["calls"]} == {"System1", "System2"}
+
+
+def test_without_the_option_nothing_is_measured(ssptool):
+    _, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01)
+    assert "calls" not in out
+
+
+def test_a_run_may_keep_pace_with_the_clock(ssptool):
+    status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--realtime", 0.5)
+    assert status == 0
+    factor = float(out.split("s of wall time, ")[1].split(" ×")[0])
+    assert factor <= 0.51
+
+
+def test_a_pace_of_0_is_wrong_usage(ssptool):
+    status, _, err = ssptool("run", SYSTEM, "--realtime", 0)
+    assert status == 2
+    assert "greater than 0" in err
