@@ -21,6 +21,9 @@ from ssptool.fmu.binary import FmiError
 SAME_TIME = 1e-12
 """Relative: an event this close to a communication point is at it."""
 
+MAX_STUCK = 20
+"""Internal steps in a row that may be too small for time to pass."""
+
 STEPS_BETWEEN_EVENTS = 4
 """At least, where an event of the same cause has been seen before, for as long as it took to come back."""
 
@@ -59,6 +62,7 @@ class Integration:
         self._wary_until = math.inf
         self._restarted = plan.interval.start
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
+        self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
         self._point = 1  # the next communication point
         self._rows: deque[Floats] = deque()  # recorded, and not handed out yet
@@ -143,10 +147,15 @@ class Integration:
         if self._arrival.t > self._wary_until:
             self._wary_until = math.inf
             self._solver.limit_step(math.inf)
+        before = self._arrival.t
         try:
             self._arrival, self._handled = self._solver.reach(limit), False
         except IntegrationFailed as error:
-            raise Stopped(self._failed(error)) from None
+            raise Stopped(self._failed(error.reason, error.t)) from None
+        stuck = self._arrival.t - before <= math.ulp(before) and not self._arrival.roots
+        self._stuck = self._stuck + 1 if stuck else 0
+        if self._stuck == MAX_STUCK:
+            raise Stopped(self._failed("its steps have become too small for time to pass", before))
 
     def _causes(self) -> tuple[Cause, ...]:
         """Why there is an event where the components are; empty if there is none. Tells them of the step."""
@@ -201,14 +210,14 @@ class Integration:
         self.system.place(t, self._solver.x)
         self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
 
-    def _failed(self, error: IntegrationFailed) -> Failure:
+    def _failed(self, reason: str, t: float) -> Failure:
         setback = self.system.setback
         why = f"; last: {setback.message}" if setback is not None else ""
         return Failure(
             Ending.INTEGRATION,
-            f"the integrator cannot go on: {error.reason}{why}",
+            f"the integrator cannot go on: {reason}{why}",
             "loosen the tolerance, or check parameters and start values: the solution may not exist from here",
-            error.t,
+            t,
             setback.component if setback is not None else "",
             setback.function if setback is not None else "",
         )

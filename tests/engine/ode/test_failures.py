@@ -1,0 +1,89 @@
+"""What components can do to an integration: refuse, discard, end it, ask for events."""
+
+import numpy as np
+import pytest
+
+from ssptool.engine.ending import Ending
+from ssptool.fmu.binary import FmiError
+from ssptool.fmu.exchange import ContinuousModel
+from tests.engine.ode.systems import both_sides, integrate
+
+
+@pytest.fixture
+def spoil(monkeypatch):
+    """Replace a method of running components; the replacement is given the original."""
+
+    def replace(name, method):
+        original = getattr(ContinuousModel, name)
+        monkeypatch.setattr(ContinuousModel, name, lambda self, *arguments: method(self, original, *arguments))
+
+    return replace
+
+
+def refusing(status, after):
+    """Refuses to move beyond a time."""
+
+    def move(self, original, t, states):
+        if t > after:
+            raise FmiError(self.name, "fmi3SetTime", status, ("error: too late",))
+        original(self, t, states)
+
+    return move
+
+
+def test_an_error_ends_the_run_with_component_and_function(models3, spoil):
+    spoil("move", refusing(3, 0.5))
+    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0})
+    assert result.status is Ending.FMI
+    assert (result.failure.component, result.failure.function) == ("Lag", "fmi3SetTime")
+    assert result.trace.t[-1] <= 0.5
+    assert len(result.trace.t) > 1
+
+
+def test_a_discarded_point_is_avoided_until_no_step_is_left(models3, spoil):
+    spoil("move", refusing(2, 0.5))
+    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0})
+    assert result.status is Ending.INTEGRATION
+    assert result.failure.component == "Lag"
+    assert "fmi3SetTime returned discard" in result.failure.message
+    assert result.failure.time == pytest.approx(0.5, abs=1e-3)
+    trace = result.trace
+    assert trace.t[-1] == pytest.approx(0.49, abs=0.011)
+    assert trace["Lag.x"] == pytest.approx(1 - np.exp(-trace.t / 0.5), abs=1e-4)
+
+
+def test_a_component_that_asks_for_the_end_gets_it(models3, spoil):
+    spoil("completed_step", lambda self, _original: (False, self.name == "B"))
+    result = integrate(models3, {"A": "Lag", "B": "Lag"})
+    assert result.status is Ending.TERMINATED
+    assert result.failure.component == "B"
+
+
+def test_an_event_after_a_step_is_one(models3, spoil):
+    asked = []
+
+    def once(self, _original):
+        asked.append(self.name)
+        return len(asked) == 20, False
+
+    spoil("completed_step", once)
+    trace = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0}, tolerance=1e-9).unwrap()
+    assert len(both_sides(trace)) == 1
+    assert trace["Lag.x"] == pytest.approx(1 - np.exp(-trace.t / 0.5), abs=1e-7)
+
+
+def test_a_nan_in_an_output_is_named(models3):
+    """y = a √u + sin w with u < 0."""
+    result = integrate(models3, {"A": "Stateless"}, values={"A.u": -1.0})
+    assert result.status is Ending.NONFINITE
+    assert result.failure.component == "A"
+
+
+def test_jacobians_that_a_component_refuses_end_the_run(models3, spoil):
+    def refuse(self, _original, *_arguments):
+        raise FmiError(self.name, "fmi3GetDirectionalDerivative", 3, ())
+
+    spoil("directional_derivative", refuse)
+    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0})
+    assert result.status is Ending.FMI
+    assert result.failure.function == "fmi3GetDirectionalDerivative"
