@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ssptool.api.editing import edit as edit
     from ssptool.api.editing import new as new
     from ssptool.api.editing import unified_diff as unified_diff
+    from ssptool.api.fixing import fix as fix
     from ssptool.api.migrating import downgrade as downgrade
     from ssptool.api.migrating import upgrade as upgrade
     from ssptool.api.opening import InvalidSystem as InvalidSystem
@@ -58,6 +59,7 @@ __version__ = "0.1.0"
 _MODULES = {
     "catalogue": ("catalogue_page", "rule_list", "rule_page"),
     "editing": ("COMPARISON_RENDERERS", "Editor", "compare", "edit", "new", "unified_diff"),
+    "fixing": ("fix",),
     "migrating": ("downgrade", "upgrade"),
     "opening": ("InvalidSystem",),
     "packing": ("add_variant", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),

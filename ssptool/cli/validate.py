@@ -2,12 +2,24 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 import ssptool
 from ssptool.cli.options import SystemPath, Variant
+
+if TYPE_CHECKING:
+    from ssptool.rules.report import Report
+
+
+class Choice(TypedDict):
+    """What `ssptool.validate` and `ssptool.fix` both take."""
+
+    variant: str | None
+    select: list[str]
+    ignore: list[str]
+    strict: bool | None
 
 
 class ReportFormat(StrEnum):
@@ -38,19 +50,41 @@ def validate_command(
     strict: Annotated[
         bool | None, typer.Option("--strict/--no-strict", help="Raise warnings to errors.", show_default=False)
     ] = None,
+    fix: Annotated[bool, typer.Option("--fix", help="Apply the fixes that are certain.")] = False,
+    unsafe_fixes: Annotated[
+        bool, typer.Option("--unsafe-fixes", help="Apply all fixes, guesses such as the nearest name as well.")
+    ] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")] = False,
 ) -> None:
     """Say what is wrong with a system, where and why, without running it.
 
     Without --variant every SSD of the package is checked, and everything that it refers to. Rules are also switched
     in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins.
     """
-    report = ssptool.validate(system, variant=variant, select=_codes(select), ignore=_codes(ignore), strict=strict)
+    choice = Choice(variant=variant, select=_codes(select), ignore=_codes(ignore), strict=strict)
+    if fix or unsafe_fixes or diff:
+        report = _fixed(system, choice, unsafe_fixes, diff)
+    else:
+        report = ssptool.validate(system, **choice)
+    if report is None:
+        return
     if output is None:
         typer.echo(ssptool.REPORT_RENDERERS[format.value](report))
     else:
         output.write_text(ssptool.PLAIN_REPORT_RENDERERS[format.value](report) + "\n", encoding="utf-8")
         typer.echo(f"{ssptool.report_summary(report)}; report in {output}")
     raise typer.Exit(1 if report.errors else 0)
+
+
+def _fixed(system: Path, choice: "Choice", unsafe: bool, diff: bool) -> "Report | None":
+    """Fix, and say what was done; the report of what is left. With `diff` only the changes are shown."""
+    mended = ssptool.fix(system, **choice, unsafe=unsafe, save=not diff)
+    if diff:
+        typer.echo(mended.diff, nl=False)
+        return None
+    for diagnostic in mended.fixed:
+        typer.echo(f"fixed {diagnostic.code} {diagnostic.position}: {diagnostic.message}", err=True)
+    return mended.report
 
 
 def _codes(texts: list[str] | None) -> list[str]:

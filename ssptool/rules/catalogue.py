@@ -22,6 +22,7 @@ from typing import TypeVar, get_type_hints
 
 from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.element import Element
+from ssptool.rules.fixes import Fix
 
 Check = TypeVar("Check", bound=Callable[..., Iterator["Finding"]])
 
@@ -47,7 +48,8 @@ class Finding:
     """What a rule saw: where, what is wrong there, and what to try.
 
     `attribute` names the attribute of the element that is to blame, if it is one. `severity` is for the few rules
-    whose violations differ in weight (their pages say how); else that of the rule holds.
+    whose violations differ in weight (their pages say how); else that of the rule holds. `fix` mends it, if a program
+    can.
     """
 
     place: Element | Position
@@ -55,6 +57,7 @@ class Finding:
     advice: str = ""
     attribute: str = ""
     severity: Severity | None = None
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
 from ssptool.rules.catalogue import DERIVED, ERROR, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.fixes import deleted, renamed
 from ssptool.rules.links import Link, LinkEnd, both_ticking, links
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import around, first
@@ -18,7 +19,8 @@ def known_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
     connectors = next(around(clock, ssd.SystemElement)).connectors
     clocks = [connector.name for connector in connectors if first(connector, ssc.Clock) is not None]
     if clock.name not in clocks:
-        yield Finding(clock, f"the element has no clock '{clock.name}'", near(clock.name, clocks), "name")
+        message = f"the element has no clock '{clock.name}'"
+        yield Finding(clock, message, near(clock.name, clocks), "name", fix=renamed(clock, "name", clocks))
 
 
 @rule("CLK-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1", versions=["2.0"])
@@ -32,7 +34,8 @@ def distinct_clocks(connector: ssd.Connector, structure: Structure) -> Iterator[
         name = clock.get("name", "")
         if name in seen and isinstance(clock, ssd.Clock):
             what = "is the connector itself" if name == connector.name else "is named twice"
-            yield Finding(clock, f"the clock '{name}' {what}", "", "name")
+            fix = deleted(clock, safe=name != connector.name)
+            yield Finding(clock, f"the clock '{name}' {what}", "", "name", fix=fix)
         seen.add(name)
 
 

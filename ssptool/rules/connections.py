@@ -9,6 +9,7 @@ from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.connections import End, direct
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.fixes import renamed, repeats, without
 from ssptool.rules.links import Carried, Link, LinkEnd, both_ticking, links
 from ssptool.rules.subjects import Interface, Structure, media_type
 from ssptool.rules.trees import first
@@ -32,7 +33,8 @@ def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding
             outer = element.partition(".")[0]
             inside = f"connect to a connector of '{outer}'" if outer in elements else ""
             message = f"the system '{system.name}' has no element '{element}'"
-            yield Finding(connection, message, inside or near(element, elements), f"{side}Element")
+            fix = renamed(connection, f"{side}Element", elements)
+            yield Finding(connection, message, inside or near(element, elements), f"{side}Element", fix=fix)
 
 
 @rule("SSD-CONN-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.1, §5.3.2")
@@ -50,7 +52,8 @@ def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Findi
             what = f"'{element}'" if element else f"the system '{system.name}' itself"
             message = f"{what} has no connector '{connector}'"
             advice = _how_to_declare(interface, element, connector, structure)
-            yield Finding(connection, message, advice, f"{side}Connector")
+            fix = renamed(connection, f"{side}Connector", interface.connectors_of(element))
+            yield Finding(connection, message, advice, f"{side}Connector", fix=fix)
 
 
 @rule("SSD-CONN-003", severity=ERROR, basis=MUST, source=TABLE)
@@ -108,7 +111,8 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
         other = first.setdefault(frozenset((start, end)), connection)
         if other is not connection:
             message = f"these two are connected in line {structure.line_of(other)} already"
-            yield Finding(connection, message, "delete one of the connections")
+            fix = repeats(connection, other)
+            yield Finding(connection, message, "delete one of the connections", fix=fix)
 
 
 @rule("SSD-CONN-008", severity=ERROR, basis=POLICY, source="SSP 2.0 §5.3.2.1 leaves this to the implementation")
@@ -206,8 +210,9 @@ def absent_not_empty(connection: ssd.Connection, structure: Structure) -> Iterat
     """
     for side in ("start", "end"):
         if connection.get(f"{side}Element") == "":
-            message = f"{side}Element is empty; it is read as the enclosing system"
-            yield Finding(connection, message, "remove the attribute", f"{side}Element")
+            name = f"{side}Element"
+            message = f"{name} is empty; it is read as the enclosing system"
+            yield Finding(connection, message, "remove the attribute", name, fix=without(connection, name))
 
 
 @rule("TYPE-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.1")

@@ -7,6 +7,7 @@ from ssptool.documents import ssb, ssd
 from ssptool.network.types import Verdict, relation, verdict
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.fixes import renamed
 from ssptool.rules.inline import content, wrong_content, wrong_number
 from ssptool.rules.links import Link, links
 from ssptool.rules.memory import remembered
@@ -61,7 +62,8 @@ def known_dictionary(reference: ssd.SignalDictionaryReference, structure: Struct
     if _declaration(reference) is None:
         known = [one.name for system in _around(reference) for one in system.signal_dictionaries]
         message = f"no dictionary '{reference.dictionary}' in this system or around it"
-        yield Finding(reference, message, near(reference.dictionary, known), "dictionary")
+        fix = renamed(reference, "dictionary", known)
+        yield Finding(reference, message, near(reference.dictionary, known), "dictionary", fix=fix)
 
 
 @rule("SSD-DICT-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5")

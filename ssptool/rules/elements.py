@@ -6,6 +6,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.fixes import rewritten, without
 from ssptool.rules.references import Reach, inside
 from ssptool.rules.subjects import FMU_TYPE, STRUCTURE_TYPES, Structure, is_fmu, is_structure, media_type
 from ssptool.rules.trees import around
@@ -64,7 +65,9 @@ def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[
     Fix: remove the attribute (2.0), or refer to an FMU.
     """
     if component.source == "":
-        yield Finding(component, f"the source of component '{component.name}' is empty", "", "source")
+        # Only 2.0 has components without a source.
+        fix = without(component, "source", safe=False) if structure.version == "2.0" else None
+        yield Finding(component, f"the source of component '{component.name}' is empty", "", "source", fix=fix)
 
 
 @rule("SSD-COMP-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4")
@@ -95,7 +98,8 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
     if is_fmu(component) and ending in ("ssd", "ssp"):
         kind = "definition" if ending == "ssd" else "package"
         advice = f'state type="application/x-ssp-{kind}"'
-        yield Finding(component, f"'{component.source}' is no FMU, but the type says so", advice, "source")
+        fix = rewritten(component, "type", f"application/x-ssp-{kind}", safe=False)
+        yield Finding(component, f"'{component.source}' is no FMU, but the type says so", advice, "source", fix=fix)
     if is_structure(component) and ending == "fmu":
         yield Finding(component, f"'{component.source}' is an FMU, the type is '{component.type}'", "", "type")
 
@@ -183,7 +187,9 @@ def implementation_of_fmus(component: ssd.Component, structure: Structure) -> It
     Fix: remove the attribute.
     """
     if "implementation" in component.attrib and not is_fmu(component):
-        yield Finding(component, f"components of type '{component.type}' have no implementation", "", "implementation")
+        message = f"components of type '{component.type}' have no implementation"
+        fix = without(component, "implementation")
+        yield Finding(component, message, "", "implementation", fix=fix)
 
 
 @rule("SSD-COMP-013", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4", versions=["2.0"])

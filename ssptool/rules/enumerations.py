@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssv
 from ssptool.documents.element import Element
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.fixes import renamed, repeats
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import container, every, first
 
@@ -21,11 +22,12 @@ def distinct_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[
 
     Fix: rename one of them, or delete it if they are the same.
     """
-    seen: set[str] = set()
+    first: dict[str, ssc.Enumeration] = {}
     for enumeration in getattr(root, "enumerations", ()):
-        if enumeration.name in seen:
-            yield Finding(enumeration, f"there are two enumerations '{enumeration.name}'", "", "name")
-        seen.add(enumeration.name)
+        other = first.setdefault(enumeration.name, enumeration)
+        if other is not enumeration:
+            message = f"there are two enumerations '{enumeration.name}'"
+            yield Finding(enumeration, message, "", "name", fix=repeats(enumeration, other))
 
 
 @rule("ENUM-002", severity=ERROR, basis=MUST, source=SECTION + ", §4.5.1")
@@ -42,7 +44,8 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
         defines = first(use, ssc.Item) is not None
         if name is not None and name not in known and not defines and container(use) is root:
             advice = near(name, known) or "define it in the Enumerations of this document"
-            yield Finding(use, f"the enumeration '{name}' is not defined in this document", advice, "name")
+            message = f"the enumeration '{name}' is not defined in this document"
+            yield Finding(use, message, advice, "name", fix=renamed(use, "name", known))
 
 
 @rule("ENUM-004", severity=WARNING, basis=DERIVED, source=SECTION + ", FMI 3.0 §2.4.5")

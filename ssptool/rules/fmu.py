@@ -9,6 +9,7 @@ from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Va
 from ssptool.network.types import canonical
 from ssptool.network.units import convertible, named
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
+from ssptool.rules.fixes import rewritten
 from ssptool.rules.links import carried_by
 from ssptool.rules.memory import remembered
 from ssptool.rules.references import Reach
@@ -91,7 +92,9 @@ def fitting_kinds(component: ssd.Component, structure: Structure) -> Iterator[Fi
             continue
         if not _fits(kind, variable, pair.fmu):
             message = f"the connector is {kind}, the variable {variable.causality} ({variable.variability})"
-            yield Finding(pair.connector, message, f'write kind="{_kind_of(variable)}"', "kind")
+            right = _kind_of(variable)
+            fix = rewritten(pair.connector, "kind", right, safe=False)
+            yield Finding(pair.connector, message, f'write kind="{right}"', "kind", fix=fix)
 
 
 @rule("FMU-005", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")

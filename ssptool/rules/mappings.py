@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssm
 from ssptool.rules.catalogue import ERROR, MUST, POLICY, WARNING, Finding, rule
+from ssptool.rules.fixes import repeats
 from ssptool.rules.subjects import Structure
 
 
@@ -20,7 +21,7 @@ def distinct_targets(mapping: ssm.ParameterMapping, structure: Structure) -> Ite
         other = first.setdefault(entry.target, entry)
         if other is not entry:
             message = f"'{entry.target}' is the target of '{other.source}' too (line {other.position.line})"
-            yield Finding(entry, message, "delete one of the entries", "target")
+            yield Finding(entry, message, "delete one of the entries", "target", fix=repeats(entry, other))
 
 
 @rule("SSM-006", severity=WARNING, basis=POLICY, source="SSP 2.0 §7.1.1; the schema admits empty names")

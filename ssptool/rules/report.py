@@ -24,7 +24,8 @@ class Report:
 
     `subject` is the path that was checked, `files` the documents of it that were looked at, `excerpts` the source
     line of each position that has one. `withheld` are diagnostics that are not wanted, of rules that rest on the
-    words of the standard. `folder` is where the files stand on disk; None if they are in a zip.
+    words of the standard. `fixable` are those that a program can mend, and whether that is safe. `folder` is where
+    the files stand on disk; None if they are in a zip.
     """
 
     subject: str
@@ -33,6 +34,7 @@ class Report:
     skipped: tuple[Skipped, ...] = ()
     excerpts: Mapping[Position, Excerpt] = field(default_factory=lambda: MappingProxyType({}))
     withheld: tuple[Diagnostic, ...] = ()
+    fixable: Mapping[Diagnostic, bool] = field(default_factory=lambda: MappingProxyType({}))
     folder: str | None = None
 
     @property

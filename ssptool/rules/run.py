@@ -6,6 +6,7 @@ from typing import Any
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.element import Element
 from ssptool.rules.catalogue import RULES, VERSIONS, Finding, Rule, rules_over
+from ssptool.rules.fixes import Fix
 from ssptool.rules.subjects import File, Package, Structure, Unreadable
 
 INTERNAL = "INTERNAL"
@@ -23,6 +24,8 @@ class Run:
         self._unguarded = unguarded
         self._files: dict[str, File] = {}
         self._rules: dict[type, tuple[Rule, ...]] = {}
+        self.fixes: dict[Diagnostic, Fix] = {}
+        """How to mend what was found, where a program can."""
 
     def package(self, package: Package) -> set[Diagnostic]:
         self._files = {file.name: file for file in package.files}
@@ -62,7 +65,10 @@ class Run:
                 continue
             try:
                 for finding in rule.find(subject, *context):
-                    yield self._stamped(rule, version, finding)
+                    diagnostic = self._stamped(rule, version, finding)
+                    if finding.fix is not None:
+                        self.fixes.setdefault(diagnostic, finding.fix)
+                    yield diagnostic
             except Exception as problem:
                 if self._unguarded:
                     raise

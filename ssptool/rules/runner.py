@@ -1,6 +1,6 @@
 """Check a package: read it, apply the catalogue, report."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from ssptool.documents.entries import Limits
 from ssptool.documents.nesting import INSIDE
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.excerpt import Excerpt, excerpt
+from ssptool.rules.fixes import Fix
 from ssptool.rules.load import load
 from ssptool.rules.report import Report, Skipped
 from ssptool.rules.run import Run
@@ -56,7 +57,7 @@ def check(
     archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
     """Check an archive that is open; see `check_path`."""
-    found = _examine(archive, variant, unguarded)
+    found = examine(archive, variant, unguarded=unguarded)
     listed, withheld = switches.apply(_sorted(found.diagnostics))
     shown = {one.position for one in listed}
     return Report(
@@ -66,56 +67,71 @@ def check(
         found.skipped,
         MappingProxyType({position: line for position, line in found.excerpts.items() if position in shown}),
         withheld,
+        MappingProxyType({one: fix.safe for one, fix in fixes_of(listed, found.fixes).items()}),
         _folder(archive.path),
     )
 
 
+def fixes_of(listed: Iterable[Diagnostic], fixes: Mapping[Diagnostic, Fix]) -> dict[Diagnostic, Fix]:
+    """The fixes of those that are listed, whose severity may have been raised since they were found."""
+    known = {_essence(diagnostic): fix for diagnostic, fix in fixes.items()}
+    return {diagnostic: known[_essence(diagnostic)] for diagnostic in listed if _essence(diagnostic) in known}
+
+
+def _essence(diagnostic: Diagnostic) -> tuple[str, Position, str]:
+    return diagnostic.code, diagnostic.position, diagnostic.message
+
+
 @dataclass(frozen=True, slots=True)
-class _Found:
+class Found:
     """What was found in a package and in those inside it."""
 
     diagnostics: set[Diagnostic]
     files: tuple[str, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     excerpts: Mapping[Position, Excerpt] = field(default_factory=dict)
+    fixes: Mapping[Diagnostic, Fix] = field(default_factory=dict)
 
 
-def _examine(archive: Archive, variant: str | None, unguarded: bool, depth: int = 0) -> _Found:
+def examine(archive: Archive, variant: str | None, *, unguarded: bool = False, depth: int = 0) -> Found:
+    """Apply the rules to an archive and to the packages inside it."""
     package = load(archive, variant)
-    diagnostics = Run(unguarded=unguarded).package(package)
-    own = _Found(
+    run = Run(unguarded=unguarded)
+    diagnostics = run.package(package)
+    own = Found(
         diagnostics,
         tuple(file.name for file in package.files),
         tuple(_skipped(package)),
         _excerpts(package, diagnostics),
+        run.fixes,
     )
     inner = [_inside(archive, name, unguarded, depth + 1) for name in package.packages]
     return _joined([own, *inner])
 
 
-def _inside(archive: Archive, name: str, unguarded: bool, depth: int) -> _Found:
+def _inside(archive: Archive, name: str, unguarded: bool, depth: int) -> Found:
     """What is wrong in a package inside an archive: it obeys the same rules (SSP 2.0 §3)."""
     if depth > Limits().depth:
         reason = f"packages are nested deeper than {Limits().depth} levels: check it by itself"
-        return _Found(set(), skipped=(Skipped(name, reason),))
+        return Found(set(), skipped=(Skipped(name, reason),))
     try:
         path = archive.local_path(name)
         with Archive.open(path) as inner:
-            found = _examine(inner, None, unguarded, depth)
+            found = examine(inner, None, unguarded=unguarded, depth=depth)
     except InvalidDocument as problem:
         path = Path(name)
-        found = _Found(set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))
+        found = Found(set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))
     return _prefixed(found, name, path.name)
 
 
-def _prefixed(found: _Found, name: str, file: str) -> _Found:
+def _prefixed(found: Found, name: str, file: str) -> Found:
     """The same with the names of files as the archive around it has them; `file` is what the package is on disk."""
 
     def outside(position: Position) -> Position:
         whole = position.file in (file, name)
         return replace(position, file=name if whole else f"{name}{INSIDE}{position.file}")
 
-    return _Found(
+    return Found(
         {replace(one, position=outside(one.position)) for one in found.diagnostics},
         tuple(f"{name}{INSIDE}{one}" for one in found.files),
         tuple(Skipped(f"{name}{INSIDE}{one.file}", one.reason) for one in found.skipped),
@@ -123,12 +139,13 @@ def _prefixed(found: _Found, name: str, file: str) -> _Found:
     )
 
 
-def _joined(found: list[_Found]) -> _Found:
-    return _Found(
+def _joined(found: list[Found]) -> Found:
+    return Found(
         set().union(*(one.diagnostics for one in found)),
         tuple(file for one in found for file in one.files),
         tuple(skipped for one in found for skipped in one.skipped),
         {position: excerpt for one in found for position, excerpt in one.excerpts.items()},
+        found[0].fixes,  # packages inside are not edited
     )
 
 

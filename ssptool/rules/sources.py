@@ -1,10 +1,13 @@
 """Where URIs lead (SSP 2.0 §5.4): files that are there, inside the package, written portably."""
 
 from collections.abc import Iterator
+from pathlib import PurePosixPath as Path
+from urllib.parse import quote
 
 from ssptool.documents import ssd
 from ssptool.documents.element import Element
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
+from ssptool.rules.fixes import renamed, rewritten
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import every
@@ -19,10 +22,15 @@ def resolves(structure: Structure) -> Iterator[Finding]:
     Fix: add the file, or correct the reference; for an FMU that has to be built first, build it.
     """
     names = structure.archive.names()
+    at_root = "/" not in structure.file.name
     for element, uri in _sources(structure):
         reference = structure.reference(element, uri)
         if reference.reach is Reach.INSIDE and not structure.archive.has(reference.entry):
-            yield Finding(element, f"there is no file '{reference.entry}'{_for(element)}", near(uri, names), "source")
+            message = f"there is no file '{reference.entry}'{_for(element)}"
+            # Entries are named from the root of the package, as references are from a structure that stands there.
+            alike = [quote(name) for name in names if Path(name).suffix == Path(reference.entry).suffix]
+            fix = renamed(element, "source", alike) if at_root else None
+            yield Finding(element, message, near(uri, names), "source", fix=fix)
 
 
 @rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986")
@@ -34,8 +42,15 @@ def valid_uris(structure: Structure) -> Iterator[Finding]:
     for element, uri in _sources(structure):
         reference = structure.reference(element, uri)
         if reference.reach is Reach.INVALID:
-            advice = "write " + uri.replace("\\", "/").replace(" ", "%20") if set(uri) & {"\\", " "} else ""
-            yield Finding(element, f"'{uri}' is not a URI: {reference.reason}", advice, "source")
+            written = uri.replace("\\", "/").replace(" ", "%20")
+            message = f"'{uri}' is not a URI: {reference.reason}"
+            if written == uri:
+                yield Finding(element, message, "", "source")
+            else:
+                there = structure.reference(element, written)
+                certain = there.reach is Reach.INSIDE and structure.archive.has(there.entry)
+                fix = rewritten(element, "source", written, safe=certain)
+                yield Finding(element, message, f"write {written}", "source", fix=fix)
 
 
 @rule("URI-004", severity=WARNING, basis=SHOULD, source="SSP 2.0 §5.4")
@@ -79,7 +94,8 @@ def packaged_components(structure: Structure) -> Iterator[Finding]:
         packaged = _packaged(structure, uri) if isinstance(element, ssd.Component) else ""
         if packaged and structure.reference(element, uri).reach is Reach.ABSOLUTE:
             message = f"'{uri}' is absolute, but the file is in the package"
-            yield Finding(element, message, f"write {packaged}", "source")
+            fix = rewritten(element, "source", quote(packaged), safe=False)
+            yield Finding(element, message, f"write {packaged}", "source", fix=fix)
 
 
 def _sources(structure: Structure) -> Iterator[tuple[Element, str]]:

@@ -8,6 +8,7 @@ from ssptool.documents.converters import boolean, integer
 from ssptool.network.types import INTEGER_RANGES, canonical, is_float, is_integer
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.fixes import repeats
 from ssptool.rules.links import Carried, enumeration_items, links
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import container, every
@@ -81,8 +82,10 @@ def distinct_sources(transformation: ssc.Transformation, structure: Structure) -
     first: dict[object, ssc.MapEntry] = {}
     for entry in every(transformation, ssc.MapEntry) if read else ():
         value = read(entry.source) if read else None
-        if first.setdefault(value, entry) is not entry:
-            yield Finding(entry, f"the source '{entry.source}' has two entries", "delete one of them", "source")
+        other = first.setdefault(value, entry)
+        if other is not entry:
+            message = f"the source '{entry.source}' has two entries"
+            yield Finding(entry, message, "delete one of them", "source", fix=repeats(entry, other))
 
 
 @rule("TRF-007", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3", versions=["2.0"])

@@ -8,6 +8,7 @@ from ssptool.documents.element import Element
 from ssptool.fmu.units import Unit
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
+from ssptool.rules.fixes import renamed, repeats
 from ssptool.rules.links import links
 from ssptool.rules.subjects import WITH_UNITS, Structure
 from ssptool.rules.trees import container, every
@@ -27,11 +28,11 @@ def distinct_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding
 
     Fix: delete one of them, or rename it if it differs.
     """
-    seen: set[str] = set()
+    first: dict[str, ssc.Unit] = {}
     for unit in getattr(root, "units", ()):
-        if unit.name in seen:
-            yield Finding(unit, f"there are two units '{unit.name}'", "", "name")
-        seen.add(unit.name)
+        other = first.setdefault(unit.name, unit)
+        if other is not unit:
+            yield Finding(unit, f"there are two units '{unit.name}'", "", "name", fix=repeats(unit, other))
 
 
 @rule("UNIT-002", severity=ERROR, basis=MUST, source=SECTION + ", §4.5.1, §6.2")
@@ -48,7 +49,8 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
         unit = use.get("unit")
         if unit is not None and unit not in known and container(use) is root:
             advice = near(unit, known) or "define it in the Units of this document"
-            yield Finding(use, f"the unit '{unit}' is not defined in this document", advice, "unit")
+            message = f"the unit '{unit}' is not defined in this document"
+            yield Finding(use, message, advice, "unit", fix=renamed(use, "unit", known))
 
 
 @rule("UNIT-004", severity=ERROR, basis=DERIVED, source=SECTION)

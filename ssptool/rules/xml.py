@@ -1,7 +1,9 @@
 """Files, versions and schemas (SSP 2.0 §2.2, §5.1, §6.1, §7.1, §8.1)."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, lru_cache
 
 from ssptool.documents import ssc, ssd, ssv
@@ -21,6 +23,7 @@ from ssptool.rules.catalogue import (
     Finding,
     rule,
 )
+from ssptool.rules.fixes import deleted, rewritten
 from ssptool.rules.subjects import File, Structure, Unreadable
 
 VERSIONS = ("1.0", "2.0")
@@ -87,7 +90,9 @@ def known_version(file: File) -> Iterator[Finding]:
     if _is_expected(file) and file.version not in VERSIONS:
         found = f"'{file.version}'" if "version" in root.attrib else "missing"
         advice = 'write version="1.0", or version="2.0" if the file uses features of 2.0'
-        yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version")
+        patch = re.fullmatch(r"\s*([12]\.0)(\.\d+)?\s*", file.version)
+        fix = rewritten(root, "version", patch[1]) if patch else None
+        yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version", fix=fix)
 
 
 @rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8")
@@ -183,7 +188,11 @@ def no_empty_containers(file: File) -> Iterator[Finding]:
 
     Fix: delete the element.
     """
-    yield from _violations(file, "XML-009")
+    for found in _violations(file, "XML-009"):
+        empty = found.place
+        if isinstance(empty, Element):
+            plain = len(empty) == 0 and not empty.attrib  # no comment in it either
+            yield replace(found, fix=deleted(empty, safe=plain))
 
 
 @rule("SSD-COMP-001", severity=ERROR, basis=XSD, source="SSP 1.0.1 §5.4", versions=["1.0"])

@@ -99,3 +99,17 @@ def test_rule_prints_the_page_of_a_rule_or_lists_all(ssptool):
 @pytest.mark.parametrize(("arguments", "status"), [(["XYZ"], 1), ([], 2), (["URI-002", "--all"], 2)])
 def test_rule_tells_what_is_wrong_with_its_arguments(arguments, status, ssptool):
     assert ssptool("rule", *arguments)[0] == status
+
+
+def test_fixes_are_shown_or_applied(ssptool, warned):
+    before = warned.read_text()
+    status, printed, _ = ssptool("validate", warned, "--diff")
+    assert status == 0
+    assert '-      <ssd:Connection startElement="" startConnector="u" endConnector="y"/>' in printed.split("\n")
+    assert warned.read_text() == before
+    assert "1 can be fixed: --fix" in ssptool("validate", warned)[1]
+    status, printed, said = ssptool("validate", warned, "--fix")
+    assert status == 0
+    assert "fixed SSD-CONN-013" in said
+    assert "SSD-CONN-013" not in printed
+    assert warned.read_text() == before.replace('startElement="" ', "")

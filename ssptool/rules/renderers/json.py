@@ -11,6 +11,9 @@ SCHEMA_VERSION = 1
 """Raised when a key is removed or changes its meaning; new keys may appear any time."""
 
 
+_FIXES = {True: "safe", False: "unsafe", None: None}
+
+
 def render_json(report: Report) -> str:
     """The report as one JSON object with sorted keys; `line` is null where no line is to blame."""
     content = {
@@ -24,13 +27,13 @@ def render_json(report: Report) -> str:
         },
         "files": list(report.files),
         "skipped": [{"file": skipped.file, "reason": skipped.reason} for skipped in report.skipped],
-        "diagnostics": [_diagnostic(diagnostic) for diagnostic in report.diagnostics],
-        "withheld": [_diagnostic(diagnostic) for diagnostic in report.withheld],
+        "diagnostics": [_diagnostic(report, diagnostic) for diagnostic in report.diagnostics],
+        "withheld": [_diagnostic(report, diagnostic) for diagnostic in report.withheld],
     }
     return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False)
 
 
-def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
+def _diagnostic(report: Report, diagnostic: Diagnostic) -> dict[str, Any]:
     rule = RULES.get(diagnostic.code)
     return {
         "code": diagnostic.code,
@@ -40,6 +43,7 @@ def _diagnostic(diagnostic: Diagnostic) -> dict[str, Any]:
         "address": diagnostic.position.address,
         "message": diagnostic.message,
         "advice": diagnostic.advice,
+        "fix": _FIXES[report.fixable.get(diagnostic)],
         "rule": rule.title if rule else "",
         "source": rule.source if rule else "",
     }

@@ -37,6 +37,8 @@ def render_text(report: Report, *, colour: bool | None = None) -> str:
         if report.withheld:
             console.print(Text.assemble(("ignored", "bold yellow"), f" {_withheld(report)}"))
         console.print(Text(summary(report), _style(report)))
+        if report.fixable:
+            console.print(Text(_fixable(report), "green"))
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
@@ -88,6 +90,14 @@ def _style(report: Report) -> str:
     if not report.diagnostics:
         return "green"
     return "bold" if report.ok else "bold red"
+
+
+def _fixable(report: Report) -> str:
+    safe = sum(report.fixable.values())
+    unsafe = len(report.fixable) - safe
+    certain = f"{safe} can be fixed: --fix" if safe else ""
+    guessed = f"{unsafe} perhaps: --unsafe-fixes" if unsafe else ""
+    return "; ".join(filter(None, [certain, guessed, "--diff shows how"]))
 
 
 def _withheld(report: Report) -> str:

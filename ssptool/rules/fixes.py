@@ -1,0 +1,92 @@
+"""How a violation is mended, as values: which attributes and elements change.
+
+A fix is safe if the right answer is certain: it keeps what the document means, or there is only one thing that it can
+mean. All others are guesses, which somebody should look at.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from lxml import etree
+
+from ssptool.documents.element import Element
+from ssptool.documents.layout import text_of
+
+_LIKENESS = 0.75  # one slip in a name of four letters
+
+
+@dataclass(frozen=True, slots=True)
+class SetAttribute:
+    """An attribute with another value; None: without it."""
+
+    element: Element
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """An element goes, and a container that becomes empty with it."""
+
+    element: Element
+
+
+Edit = SetAttribute | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    edits: tuple[Edit, ...]
+    safe: bool = True
+
+    @property
+    def touched(self) -> frozenset[Element]:
+        """The elements that it edits."""
+        return frozenset(edit.element for edit in self.edits)
+
+    def apply(self) -> None:
+        for edit in self.edits:
+            match edit:
+                case Delete(element):
+                    element.delete()
+                case SetAttribute(element, name, str(value)):
+                    element.set(name, value)
+                case SetAttribute(element, name):
+                    element.attrib.pop(name, "")
+
+
+def without(element: Element, attribute: str, *, safe: bool = True) -> Fix:
+    return Fix((SetAttribute(element, attribute, None),), safe)
+
+
+def rewritten(element: Element, attribute: str, value: str, *, safe: bool = True) -> Fix:
+    return Fix((SetAttribute(element, attribute, value),), safe)
+
+
+def deleted(element: Element, *, safe: bool = True) -> Fix:
+    return Fix((Delete(element),), safe)
+
+
+def repeats(element: Element, other: Element) -> Fix | None:
+    """Delete an element that says word for word what another says already; ids, to which others refer, count."""
+    return deleted(element) if _words(element) == _words(other) else None
+
+
+def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | None:
+    """Write the known name that is meant: certainly if it differs in blanks around it only, else perhaps the nearest.
+
+    None if none, or more than one, is near.
+    """
+    name = element.get(attribute, "")
+    same = [other for other in known if other.strip() == name.strip()]
+    if len(same) == 1:
+        return rewritten(element, attribute, same[0])
+    alike = get_close_matches(name, set(known), n=2, cutoff=_LIKENESS)
+    return rewritten(element, attribute, alike[0], safe=False) if len(alike) == 1 else None
+
+
+def _words(element: etree._Element) -> object:
+    """Everything that an element says, in a form that can be compared; comments and white space aside."""
+    children = tuple(_words(child) for child in element.iterchildren("*"))
+    return element.tag, frozenset(element.attrib.items()), children, (text_of(element) or "").strip()
