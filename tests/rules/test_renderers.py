@@ -34,7 +34,7 @@ FILES = ("SystemStructure.ssd", "resources/v 1.ssv", "Clean.ssd")
 def report(folder: str | None = "a/b") -> Report:
     skipped = (Skipped("resources/w.ssv", "it is not valid"),)
     subject = "a/b" if folder else "a/b.ssp"
-    return Report(subject, DIAGNOSTICS, FILES, skipped, {PLACE: excerpt(LINE, PLACE)}, WITHHELD, folder)
+    return Report(subject, DIAGNOSTICS, FILES, skipped, {PLACE: excerpt(LINE, PLACE)}, WITHHELD, folder=folder)
 
 
 def reports() -> Iterator[Report]:
