@@ -80,6 +80,9 @@ def _run(result: "Result") -> Iterator[str]:
             yield f"{setting.replace('_', ' '):<16}{chosen[setting].value}  ({chosen[setting].reason})"
     if result.rows:
         yield f"{'run':<16}{result.first_time:g} … {result.last_time:g} s in {statistics.steps} steps, {_speed(result)}"
+    if statistics.evaluations:
+        events = f", {statistics.events} events" if statistics.events else ""
+        yield f"{'integrator':<16}{statistics.evaluations} evaluations of all derivatives{events}"
     if statistics.rejected:
         yield f"{'rejected':<16}{statistics.rejected} steps were too inexact and taken back"
     if statistics.iterations_max > 1:

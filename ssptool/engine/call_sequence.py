@@ -19,11 +19,13 @@ def call_sequence(plan: Plan) -> Iterator[str]:
     yield f"enter initialization mode at t = {plan.interval.start:g} s"
     yield from _sweep(plan, plan.initialization)
     yield "exit initialization mode"
+    if any(one.interface is InterfaceType.MODEL_EXCHANGE for one in plan.instances):
+        yield "event mode: new discrete states and evaluate, until all stay; continuous-time mode"
     yield f"first row, at t = {plan.interval.start:g} s"
     yield f"  get outputs of {', '.join(one.name for one in plan.instances if one.outputs)}"
     evaluation = [line for group in plan.groups for line in _sweep(plan, group.sweep)]
     yield from evaluation
-    yield f"{plan.interval.steps} macro steps of {plan.interval.step:g} s, master {plan.master.name}"
+    yield f"{_steps(plan)}, master {plan.master.name}"
     for line in plan.master.outline([_participants(plan, group) for group in plan.groups]):
         yield f"  {line}"
     yield f"  exchange; record {len(plan.recorded)} signals"
@@ -31,6 +33,12 @@ def call_sequence(plan: Plan) -> Iterator[str]:
         yield "evaluate: make outputs consistent at a communication point"
         yield from evaluation
     yield "terminate and free"
+
+
+def _steps(plan: Plan) -> str:
+    if plan.settings.adaptive is not None:
+        return f"macro steps of varying size, at first {plan.interval.step:g} s"
+    return f"{plan.interval.steps} macro steps of {plan.interval.step:g} s"
 
 
 def _start_values(plan: Plan) -> Iterator[str]:

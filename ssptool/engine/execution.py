@@ -72,6 +72,8 @@ class Counts:
     iterations: int = 0
     iterations_max: int = 1
     rejected: int = 0
+    events: int = 0
+    evaluations: int = 0
     loops_rescued: int = 0
     rescue_iterations: int = 0
     seconds: float = 0.0
@@ -152,6 +154,8 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
         failure = stretch.failure
         counts.add(stretch.steps, stretch.iterations)
         counts.rejected += stretch.rejected
+        counts.events += stretch.events
+        counts.evaluations += stretch.evaluations
         finished = stretch.finished if free else counts.steps >= steps
         reached = float(space[stretch.steps - 1, 0]) if stretch.steps else system.start
         rows.commit(stretch.steps)

@@ -37,6 +37,8 @@ class Statistics:
         Of the macro steps of an iterated master; 1 for others.
     rejected
         Macro steps that were taken back because their error was too large.
+    events, evaluations
+        Of model exchange: state and time events, and evaluations of the derivatives of all components together.
     loops_rescued, rescue_iterations
         How often an algebraic loop needed the full solver during the run, and its iterations.
     seconds, initialization_seconds : [s]
@@ -54,6 +56,8 @@ class Statistics:
     iterations_mean: float
     iterations_max: int
     rejected: int
+    events: int
+    evaluations: int
     loops_rescued: int
     rescue_iterations: int
     seconds: float
@@ -297,6 +301,8 @@ def _statistics(execution: Execution, simulated: float) -> Statistics:
         iterations_mean=counts.iterations_mean,
         iterations_max=counts.iterations_max,
         rejected=counts.rejected,
+        events=counts.events,
+        evaluations=counts.evaluations,
         loops_rescued=counts.loops_rescued,
         rescue_iterations=counts.rescue_iterations,
         seconds=counts.seconds,

@@ -278,12 +278,11 @@ def test_connected_parameters_are_refused():
         make_plan(net, Settings())
 
 
-def test_model_exchange_is_refused():
+def test_fmi_1_and_scheduled_execution_alone_are_refused():
     net = oscillator()
     one = net.components["System1"]
     for other in (
-        replace(one, implementation="ModelExchange"),
-        replace(one, description=replace(one.description, co_simulation=None)),
+        replace(one, description=replace(one.description, co_simulation=None, model_exchange=None)),
         replace(one, description=replace(one.description, fmi_version="1.0")),
     ):
         with pytest.raises(Unsupported, match=r"component System1: .*not supported"):

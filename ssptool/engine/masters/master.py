@@ -172,6 +172,8 @@ class Stretch:
         Steps that were taken back because their error was too large.
     finished
         A master with steps of its own choice has reached the stop time.
+    events, evaluations
+        Of model exchange: state and time events, and evaluations of the derivatives of all components together.
     """
 
     steps: int
@@ -179,6 +181,8 @@ class Stretch:
     iterations: tuple[int, ...] = ()
     rejected: int = 0
     finished: bool = False
+    events: int = 0
+    evaluations: int = 0
 
 
 @dataclass(frozen=True, slots=True)

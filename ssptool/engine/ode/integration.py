@@ -62,6 +62,7 @@ class Integration:
         self._wary_until = math.inf
         self._restarted = plan.interval.start
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
+        self._told = OdeStatistics(0, Effort())  # what earlier stretches have reported
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
         self._point = 1  # the next communication point
@@ -98,9 +99,12 @@ class Integration:
             filled += 1
         finished = self._point > self._interval.steps and not self._rows
         failure = None if self._rows else self._failure
+        before, self._told = self._told, self.statistics
         if finished or failure is not None:
             self.close()
-        return Stretch(filled, failure, finished=finished)
+        events = self._told.events - before.events
+        evaluations = self._told.effort.evaluations - before.effort.evaluations
+        return Stretch(filled, failure, finished=finished, events=events, evaluations=evaluations)
 
     def close(self) -> None:
         """Give back the memory of the integrator, as the end of the run does by itself."""
