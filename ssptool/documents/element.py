@@ -134,6 +134,9 @@ def attribute(converter: Converter[Any], *, default: Any = _MISSING, name: str |
     return Attribute(converter, default, name)
 
 
+FEW_TAGS, MANY_CHILDREN = 3, 50
+
+
 class Slot(Generic[E]):
     """A place among the children of an element: which elements may stand there, and in which container."""
 
@@ -151,10 +154,16 @@ class Slot(Generic[E]):
 
     def elements(self, owner: "Element") -> Iterator[E]:
         if self.container is None:
-            yield from cast(Iterator[E], owner.iterchildren(*self.tags))
+            yield from self._among(owner)
         else:
             for container in owner.iterchildren(self.container):
-                yield from cast(Iterator[E], container.iterchildren(*self.tags))
+                yield from self._among(container)
+
+    def _among(self, parent: etree._Element) -> Iterator[E]:
+        # To compare many tags in C takes long to prepare, which few children do not repay.
+        few = len(self.tags) > FEW_TAGS and len(parent) < MANY_CHILDREN
+        found = (node for node in parent if node.tag in self.tags) if few else parent.iterchildren(*self.tags)
+        return cast(Iterator[E], found)
 
 
 class Children(Slot[E]):
@@ -165,7 +174,9 @@ class Children(Slot[E]):
     @overload
     def __get__(self, element: "Element", owner: type) -> tuple[E, ...]: ...
     def __get__(self, element: "Element | None", owner: type) -> Self | tuple[E, ...]:
-        return self if element is None else tuple(self.elements(element))
+        if element is None:
+            return self
+        return tuple(self.elements(element)) if len(element) else ()
 
 
 class AtMostOne(Slot[E]):
@@ -176,7 +187,14 @@ class AtMostOne(Slot[E]):
     @overload
     def __get__(self, element: "Element", owner: type) -> E | None: ...
     def __get__(self, element: "Element | None", owner: type) -> Self | E | None:
-        return self if element is None else next(self.elements(element), None)
+        if element is None:
+            return self
+        if self.container is not None:
+            return next(self.elements(element), None)
+        for node in element:
+            if node.tag in self.tags:
+                return cast(E, node)
+        return None
 
     def __set__(self, element: "Element", value: E | None) -> None:
         for present in tuple(self.elements(element)):
@@ -280,7 +298,7 @@ class Element(etree.ElementBase):
         steps = []
         node: etree._Element = self
         while (parent := node.getparent()) is not None:
-            steps.append(_step(node, parent))
+            steps.append(step(node, parent))
             node = parent
         return "/" + "/".join(reversed(steps))
 
@@ -349,7 +367,7 @@ def _quoted(text: str) -> str:
     return f'"{text}"' if "'" in text else f"'{text}'"
 
 
-def _step(node: etree._Element, parent: etree._Element) -> str:
+def step(node: etree._Element, parent: etree._Element) -> str:
     """One step of an address: the identity of an element if it states one, else its number among its like."""
     if not layout.is_element(node):
         return "comment()"

@@ -26,6 +26,7 @@ from ssptool.documents.tags import (
     edited_tag,
     element_name,
     escaped,
+    find_starts,
     find_tags,
     quoted,
     tag_name,
@@ -56,13 +57,17 @@ class Source:
         return {node: number for number, node in enumerate(self.nodes)}
 
     @cached_property
+    def _starts(self) -> "array[int]":
+        return find_starts(self.bytes)
+
+    @cached_property
     def _line_ends(self) -> "array[int]":
         return array("q", (found.start() for found in re.finditer(rb"\n", self.bytes)))
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""
         number = self.number.get(node)
-        return 0 if number is None else bisect_right(self._line_ends, self.tags.start[number]) + 1
+        return 0 if number is None else bisect_right(self._line_ends, self._starts[number]) + 1
 
     def to_bytes(self) -> bytes:
         return b"".join(_Writing(self).document())

@@ -13,6 +13,7 @@ XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
 
 # Exact for text that a parser has found to be well-formed and without DTD.
 _TOKEN = re.compile(rb"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?:[^>"']|"[^"]*"|'[^']*')+>""", re.DOTALL)
+_START = re.compile(rb"<(?:(?P<none>!\[CDATA\[.*?\]\]>|\?xml\s.*?\?>)|!--.*?-->|\?.*?\?>|[^/])", re.DOTALL)
 _NO_NODE = re.compile(rb"<!\[CDATA\[|<\?xml\s")
 _ATTRIBUTE = re.compile(rb"""(\s+)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')""")
 _NAME = re.compile(rb"<[^\s/>]+")
@@ -53,6 +54,11 @@ class Tags:
         for place in (self.open_end, self.text_end, self.close_start, self.end, self.tail_end):
             place.append(end)
         return len(self.start) - 1
+
+
+def find_starts(source: bytes) -> "array[int]":
+    """Where each node starts, in a well-formed document without DTD; the same as `find_tags(source).start`, sooner."""
+    return array("q", (found.start() for found in _START.finditer(source) if found.lastgroup is None))
 
 
 def find_tags(source: bytes) -> Tags:

@@ -1,11 +1,17 @@
 """Blocks: the signals of a dependency graph in an order in which they can be evaluated."""
 
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import TypeAlias
 
 import networkx as nx
 
 from ssptool.network.signals import Signal
 from ssptool.network.tearing import sequence, tear
+
+Following: TypeAlias = Mapping[Signal, Iterable[Signal]]
+"""The edges of a graph: each signal, and those that it leads to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +35,66 @@ def evaluation_order(graph: "nx.DiGraph[Signal]") -> tuple[Block, ...]:
 
     Of blocks that could come next the one with the first name does, so that equal graphs give equal orders.
     """
-    blocks = nx.condensation(graph)
-    members: dict[int, set[Signal]] = {number: data["members"] for number, data in blocks.nodes(data=True)}
-    first = {number: min(signals) for number, signals in members.items()}
-    order = nx.lexicographical_topological_sort(blocks, key=first.__getitem__)
-    return tuple(_block(graph, members[number]) for number in order)
+    following = dict(graph.adjacency())
+    loops = _loops(graph, following)
+    first = {signal: min(loop) for loop in loops for signal in loop}  # names a loop; any other signal names itself
+    members = {first[next(iter(loop))]: loop for loop in loops}
+    waiting = _arriving(following, first)
+    ready = [name for name, number in waiting.items() if number == 0]
+    heapify(ready)
+    order = []
+    while ready:
+        name = heappop(ready)
+        block = members.get(name, {name})
+        order.append(_block(graph, block))
+        for signal in block:
+            for other in following[signal]:
+                after = first.get(other, other)
+                if after != name:
+                    waiting[after] -= 1
+                    if waiting[after] == 0:
+                        heappush(ready, after)
+    return tuple(order)
+
+
+def _arriving(following: Following, first: Mapping[Signal, Signal]) -> dict[Signal, int]:
+    """How many edges lead to each block from others, by its first signal."""
+    number = dict.fromkeys((first.get(signal, signal) for signal in following), 0)
+    for signal, others in following.items():
+        for other in others:
+            after = first.get(other, other)
+            if after != first.get(signal, signal):
+                number[after] += 1
+    return number
+
+
+def _loops(graph: "nx.DiGraph[Signal]", following: Following) -> list[set[Signal]]:
+    """The strongly connected components of more than one signal.
+
+    They are looked for where they can be: among what is left when those signals that no other leads to are taken away,
+    again and again, and those that lead to no other.
+    """
+    left = _peeled(following)
+    if left:
+        left = _peeled({signal: list(graph.predecessors(signal)) for signal in left}, left)
+    return [loop for loop in nx.strongly_connected_components(graph.subgraph(left)) if len(loop) > 1]
+
+
+def _peeled(following: Following, among: Set[Signal] | None = None) -> set[Signal]:
+    """What is left of a graph without the signals to which nothing leads, again and again."""
+    arriving = dict.fromkeys(following, 0)
+    for others in following.values():
+        for other in others:
+            if among is None or other in among:
+                arriving[other] += 1
+    bare = [signal for signal, number in arriving.items() if number == 0]
+    for signal in bare:  # grows meanwhile
+        for other in following[signal]:
+            if among is None or other in among:
+                arriving[other] -= 1
+                if arriving[other] == 0:
+                    bare.append(other)
+    return set(following).difference(bare)
 
 
 def _block(graph: "nx.DiGraph[Signal]", signals: set[Signal]) -> Block:

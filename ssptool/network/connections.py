@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 from ssptool.documents.ssd import ConnectorKind as Kind
 
@@ -79,21 +80,26 @@ def direct(start: End, end: End, version: str = "2.0") -> tuple[End, End] | None
     connector (SSP 2.0) takes whatever kind makes the pair legal; if that is possible in both directions, the
     direction is unknown and the result is None as well.
     """
-    forward, backward = _allows(start, end, version), _allows(end, start, version)
-    if forward == backward:
+    forward = leads_forward(start.owner, start.kind, end.owner, end.kind, version)
+    if forward is None:
         return None
     return (start, end) if forward else (end, start)
 
 
-def _allows(source: End, destination: End, version: str) -> bool:
-    if Kind.UNSPECIFIED not in (source.kind, destination.kind):
-        since = _SINCE.get(((source.owner, source.kind), (destination.owner, destination.kind)))
-        return since is not None and since <= version
+@cache
+def leads_forward(start_owner: Owner, start: Kind, end_owner: Owner, end: Kind, version: str = "2.0") -> bool | None:
+    """Whether a connection between connectors of these kinds leads from its start to its end; None as for `direct`."""
+    forward = _allows((start_owner, start), (end_owner, end), version)
+    backward = _allows((end_owner, end), (start_owner, start), version)
+    return None if forward == backward else forward
+
+
+def _allows(source: tuple[Owner, Kind], destination: tuple[Owner, Kind], version: str) -> bool:
     return any(
-        since <= version
-        for ((source_owner, source_kind), (owner, kind)), since in _SINCE.items()
-        if source.owner == source_owner
-        and destination.owner == owner
-        and source.kind in (source_kind, Kind.UNSPECIFIED)
-        and destination.kind in (kind, Kind.UNSPECIFIED)
+        since <= version and _fits(source, legal_source) and _fits(destination, legal_destination)
+        for (legal_source, legal_destination), since in _SINCE.items()
     )
+
+
+def _fits(connector: tuple[Owner, Kind], legal: tuple[Owner, Kind]) -> bool:
+    return connector[0] == legal[0] and connector[1] in (legal[1], Kind.UNSPECIFIED)

@@ -88,9 +88,11 @@ def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
     """Sets of components that feed each other, directly or through others; sorted."""
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_edges_from(
-        (wire.source.component, wire.destination.component)
-        for wire in network.wires
-        if wire.source.component and wire.destination.component
+        {
+            (wire.source.component, wire.destination.component)
+            for wire in network.wires
+            if wire.source.component and wire.destination.component
+        }
     )
     return tuple(
         sorted(

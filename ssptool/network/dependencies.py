@@ -28,8 +28,9 @@ RUNNING_DESTINATIONS = frozenset({"input", "output", "inout", "local"})
 def dependency_graph(network: Network, stage: Stage) -> "nx.DiGraph[Signal]":
     """Vertices: the ports that are wired or are outputs. An edge leads from a signal to one that needs it.
 
-    Edges carry `kind`: "wire", or "feedthrough" inside a component. A feedthrough edge carries `declared`:
-    False where the FMU does not state what the output depends on, so that it may depend on every input.
+    Edges carry `kind`: "wire", or "feedthrough" inside a component. A feedthrough edge carries `declared`: False where
+    the FMU does not state what the output depends on, so that it may depend on every input. Vertices that are not of
+    type Float64 carry their `type`.
 
     Vertices and edges are in an order that depends on the network alone.
     """
@@ -44,19 +45,30 @@ def dependency_graph(network: Network, stage: Stage) -> "nx.DiGraph[Signal]":
             arriving[wire.destination.component].append(wire.destination.variable)
             leaving[wire.source.component].add(wire.source.variable)
     for component in network.components.values():
-        inputs = arriving[component.name]
+        inputs = {variable: number for number, variable in enumerate(arriving[component.name])}
         for output in _outputs(component, leaving[component.name]):
             graph.add_node(Signal(component.name, output))
             declared = needs(component, output, stage)
-            for variable in inputs:
-                if declared is None or variable in declared:
-                    graph.add_edge(
-                        Signal(component.name, variable),
-                        Signal(component.name, output),
-                        kind="feedthrough",
-                        declared=declared is not None,
-                    )
+            needed = inputs if declared is None else sorted(declared & inputs.keys(), key=inputs.__getitem__)
+            for variable in needed:
+                graph.add_edge(
+                    Signal(component.name, variable),
+                    Signal(component.name, output),
+                    kind="feedthrough",
+                    declared=declared is not None,
+                )
+    for signal, type_ in port_types(network).items():
+        if type_ != "Float64" and signal in graph:
+            graph.nodes[signal]["type"] = type_
     return graph
+
+
+def port_types(network: Network) -> Mapping[Signal, str]:
+    """The type of every port, the root system's included."""
+    types = {port.signal: port.type for port in network.ports}
+    for component in network.components.values():
+        types.update((port.signal, port.type) for port in component.ports)
+    return types
 
 
 def port_kinds(network: Network) -> Mapping[Signal, str]:

@@ -206,7 +206,7 @@ class _Explainer:
         value, fixed = source.value, source.kind in ("constant", "parameter", "structuralParameter")
         if source.source and not fixed:
             return None
-        return wire.conversion(value) if isinstance(value, float) else value
+        return None if value is None else wire.conversion.carry(value)
 
     def _signals(self, name: str) -> Iterator[Signal]:
         # Whole names are compared: a dot at any place may be the one between component and variable.

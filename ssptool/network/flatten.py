@@ -1,14 +1,15 @@
 """From a system structure and its FMUs to the flat network."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path as FilePath
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
-from ssptool.network.places import ComponentPlace, Tree, dotted
+from ssptool.network.places import ComponentPlace, Path, Tree, dotted
 from ssptool.network.signals import Wire
 from ssptool.network.terminals import Key, Terminal, terminals
 from ssptool.network.tree import grow
@@ -24,7 +25,7 @@ def build_network(
     structure: Document,
     *,
     overrides: Mapping[str, str] = NO_OVERRIDES,
-    parameter_files: Sequence[Path] = (),
+    parameter_files: Sequence[FilePath] = (),
 ) -> Network:
     """Flatten a system structure.
 
@@ -52,8 +53,8 @@ def build_network(
     for path in parameter_files:
         parameters.apply_file(path)
     parameters.apply_overrides(overrides)
-    components = {dotted(place.path): _component(place, wiring, tree) for place in tree.components}
-    wires = tuple(_wires(wiring))
+    components = _components(tree, wiring)
+    wires, dangling = _wires(wiring)
     assignments = parameters.assignments()
     return Network(
         name=structure.structure.name,
@@ -66,25 +67,27 @@ def build_network(
         unmatched=parameters.unmatched,
         boundaries=tuple(_boundaries(wiring)),
         boundary_assignments=parameters.boundary_assignments(),
-        dangling=tuple(flow.wire for flow in _dangling(wiring)),
+        dangling=dangling,
     )
 
 
-def _component(place: ComponentPlace, wiring: Wiring, tree: Tree) -> Component:
-    keys = dict.fromkeys(Key(place.path, connector.name) for connector in place.component.connectors)
-    ports = []
-    for key in keys:
-        terminal = wiring.terminals.get(key)
-        if terminal is not None and terminal.array:
+def _components(tree: Tree, wiring: Wiring) -> dict[str, Component]:
+    ports: dict[Path, list[Port]] = defaultdict(list)
+    for key, terminal in wiring.terminals.items():
+        if terminal.variable is not None and terminal.array:
             tree.refuse(terminal.position, f"the array {key.connector!r}")
-        elif terminal is not None:
-            ports.append(_port(terminal))
+        elif terminal.variable is not None:
+            ports[key.path].append(_port(terminal))
+    return {dotted(place.path): _component(place, tuple(ports[place.path])) for place in tree.components}
+
+
+def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> Component:
     return Component(
         name=dotted(place.path),
         source=place.source,
         implementation=str(place.component.implementation),
         description=place.fmu,
-        ports=tuple(ports),
+        ports=ports,
         position=place.component.position,
     )
 
@@ -92,7 +95,7 @@ def _component(place: ComponentPlace, wiring: Wiring, tree: Tree) -> Component:
 def _port(terminal: Terminal) -> Port:
     unit = terminal.unit if terminal.variable is None else terminal.variable_unit
     return Port(
-        signal=terminal.key.signal,
+        signal=terminal.signal,
         kind=str(terminal.kind),
         # A type that cannot be deduced is an error of the document (TYPE-002).
         type=terminal.type or "Float64",
@@ -102,26 +105,20 @@ def _port(terminal: Terminal) -> Port:
     )
 
 
-def _wires(wiring: Wiring) -> Iterator[Wire]:
-    """Flows between components, and from and to the root system, in the order of their connections."""
-    flows = (flow for key in _sources(wiring) for flow in wiring.flows_from(key) if not flow.dangles)
-    for flow in sorted(flows, key=lambda flow: flow.order):
-        yield flow.wire
+def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
+    """Flows between components, and from and to the root system, in the order of their connections; and dangling ones.
 
-
-def _sources(wiring: Wiring) -> Iterator[Key]:
+    These begin or end at the connector of a system inside.
+    """
+    flows: list[Flow] = []
+    dangling: list[Flow] = []
     for key, terminal in wiring.terminals.items():
-        from_root = key.of_root and terminal.kind in ROOT_SOURCES
-        if from_root or terminal.variable is not None:
-            yield key
-
-
-def _dangling(wiring: Wiring) -> Iterator[Flow]:
-    """Flows that begin or end at the connector of a system inside."""
-    sources = set(_sources(wiring))
-    for key in wiring.terminals:
-        if key in sources or not (key.of_root or key in wiring.driven):
-            yield from (flow for flow in wiring.flows_from(key) if flow.dangles or key not in sources)
+        source = terminal.variable is not None or (key.of_root and terminal.kind in ROOT_SOURCES)
+        if source or not (key.of_root or key in wiring.driven):
+            for flow in wiring.flows_from(key):
+                (flows if source and not flow.dangles else dangling).append(flow)
+    flows.sort(key=lambda flow: flow.order)
+    return tuple(flow.wire for flow in flows), tuple(flow.wire for flow in dangling)
 
 
 def _boundaries(wiring: Wiring) -> Iterator[Port]:

@@ -128,9 +128,8 @@ class Parameterization:
             variable = flow.destination.variable
             if variable is None:
                 continue
-            destination = flow.destination.key.signal
-            value = assignment.value
-            carried = flow.conversion(value) if isinstance(value, float) else value
+            destination = flow.destination.signal
+            carried = flow.conversion.carry(assignment.value)
             try:
                 final = convert(str(destination), carried, variable.type, variable.items)
             except InvalidValue as problem:
@@ -232,7 +231,7 @@ def _steps(flow: Flow, assignment: Assignment) -> Iterator[ProvenanceStep]:
     """The legs of a flow as steps of the value that it carries."""
     value, unit = assignment.value, assignment.unit
     for leg in flow.legs:
-        value = leg.conversion(value) if isinstance(value, float) else value
+        value = leg.conversion.carry(value)
         unit = unit if leg.units is None else leg.units[1]
         kind = StepKind.UNIT if leg.kind is LegKind.VARIABLE else StepKind.CONNECTION
         yield ProvenanceStep(kind, leg.position, str(leg.destination), value, _detail(leg), unit)

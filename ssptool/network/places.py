@@ -8,6 +8,7 @@ from ssptool.documents import ssb, ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.document import Document
+from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Unsupported
@@ -28,6 +29,7 @@ class Scope:
     archive: Archive
     document: Document
     units: Mapping[str, Unit]
+    survey: Survey
 
 
 @dataclass(frozen=True, slots=True, eq=False)

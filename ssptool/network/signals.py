@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Position
+from ssptool.fmu.description import Value
 
 
 class Signal(NamedTuple):
@@ -38,6 +39,12 @@ class Conversion:
             return dict(self.table).get(int(value), value)
         return self.factor * value + self.offset
 
+    def carry(self, value: Value) -> Value:
+        """What becomes of a value of any type: only numbers are calculated with, and only integers looked up."""
+        if isinstance(value, float):
+            return self(value)
+        return type(value)(self(value)) if self.table and isinstance(value, int) else value
+
     def __str__(self) -> str:
         return self.formula("v")
 
@@ -51,6 +58,8 @@ class Conversion:
 
     def then(self, following: "Conversion") -> "Conversion":
         """The conversion that applies this one first and `following` to its result."""
+        if following is IDENTITY or self is IDENTITY:
+            return following if self is IDENTITY else self
         first, second = dict(self.table), dict(following.table)
         composed = {**second, **{source: second.get(target, target) for source, target in first.items()}}
         return Conversion(

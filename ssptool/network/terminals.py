@@ -1,7 +1,6 @@
 """Terminals: every connector of a tree, before wires are drawn from component to component."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -40,16 +39,17 @@ class Key(NamedTuple):
         return not self.path and self.dictionary is None
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """A connector, with what its document or its FMU says of it.
 
     `unit` is the one that a value has here as SSP sees it: the stated one, else that of the variable.
     `variable` is None for the connectors of systems; then `type` and `unit` are None where the SSD does not
-    state them.
+    state them. `shared`: it belongs to a signal dictionary, as an entry or a connector of a reference, and takes no
+    parameters.
     """
 
     key: Key
+    signal: Signal
     kind: Kind
     type: str | None
     unit: Unit | None
@@ -60,7 +60,6 @@ class Terminal:
     items: Mapping[str, int]
     array: bool
     shared: bool = False
-    """Whether it belongs to a dictionary, as an entry or a connector of a reference: then it takes no parameters."""
 
 
 def terminals(tree: Tree) -> dict[Key, Terminal]:
@@ -75,10 +74,7 @@ def _all(tree: Tree) -> Iterator[Terminal]:
     for system in tree.systems:
         yield from _of_system(system)
     for component in tree.components:
-        for connector in component.component.connectors:
-            variable = component.fmu.variables.get(connector.name)
-            if variable is not None:
-                yield _of_component(component, connector, variable)
+        yield from _of_component(component)
     for reference in tree.references:
         for connector in reference.reference.connectors:
             yield from _of_reference(reference, connector)
@@ -91,24 +87,25 @@ def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[T
     """
     dictionary = place.dictionary
     entry = None if dictionary is None else dictionary.entries.get(connector.name)
-    side = replace(_of_connector(connector, Key(place.path, connector.name), place.scope), shared=True)
+    side = _of_connector(connector, Key(place.path, connector.name), place.scope)._replace(shared=True)
     if dictionary is not None and entry is not None:
         shared = _of_entry(entry, dictionary)
         yield shared
-        side = replace(
-            side,
+        side = side._replace(
             type=side.type or shared.type,
             unit=side.unit or shared.unit,
             items=side.items or shared.items,
             array=side.array or shared.array,
         )
     yield side
-    yield replace(side, key=side.key._replace(inner=True))
+    yield side._replace(key=side.key._replace(inner=True))
 
 
 def _of_entry(entry: ssb.DictionaryEntry, dictionary: Dictionary) -> Terminal:
+    key = Key(dictionary.path, entry.name, dictionary=dictionary.name)
     return Terminal(
-        key=Key(dictionary.path, entry.name, dictionary=dictionary.name),
+        key=key,
+        signal=key.signal,
         kind=Kind.INOUT,
         type=None if entry.type_name is None else canonical(entry.type_name),
         unit=named(dictionary.units, entry.unit),
@@ -134,10 +131,11 @@ def _of_system(place: SystemPlace) -> Iterator[Terminal]:
 def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
     return Terminal(
         key=key,
+        signal=key.signal,
         kind=connector.kind,
         type=None if connector.type_name is None else canonical(connector.type_name),
         unit=named(scope.units, connector.unit),
-        position=connector.position,
+        position=scope.survey.position(connector),
         description=connector.description or "",
         variable=None,
         variable_unit=None,
@@ -155,21 +153,27 @@ def _items(typed: ssd.Connector | ssb.DictionaryEntry, enumerations: Iterable[ss
     return MappingProxyType({})
 
 
-def _of_component(place: ComponentPlace, connector: ssd.Connector, variable: Variable) -> Terminal:
-    variable_unit = unit_of(variable, place.fmu)
-    stated = named(place.scope.units, connector.unit)
-    return Terminal(
-        key=Key(place.path, connector.name),
-        kind=_KINDS[variable.causality] if connector.kind is Kind.UNSPECIFIED else connector.kind,
-        type=variable.type,
-        unit=variable_unit if stated is None else stated,
-        position=connector.position,
-        description=connector.description or variable.description,
-        variable=variable,
-        variable_unit=variable_unit,
-        items=variable.items,
-        array=bool(connector.dimensions or variable.shape),
-    )
+def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
+    name, scope, fmu = dotted(place.path), place.scope, place.fmu
+    for connector in place.component.connectors:
+        variable = fmu.variables.get(connector.name)
+        if variable is None:
+            continue
+        kind, variable_unit = connector.kind, unit_of(variable, fmu)
+        stated = named(scope.units, connector.unit)
+        yield Terminal(
+            key=Key(place.path, variable.name),
+            signal=Signal(name, variable.name),
+            kind=_KINDS[variable.causality] if kind is Kind.UNSPECIFIED else kind,
+            type=variable.type,
+            unit=variable_unit if stated is None else stated,
+            position=scope.survey.position(connector),
+            description=connector.description or variable.description,
+            variable=variable,
+            variable_unit=variable_unit,
+            items=variable.items,
+            array=bool(variable.shape or connector.dimensions),
+        )
 
 
 def unit_of(variable: Variable, fmu: FmuDescription) -> Unit | None:

@@ -9,6 +9,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
 from ssptool.documents.nesting import INSIDE
+from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.units import document_units
@@ -27,7 +28,7 @@ def grow(archive: Archive, structure: Document) -> Tree:
     """The tree of an SSD. What cannot be read or found is not in it: the rules say why."""
     tree = Tree()
     root = structure.structure
-    scope = Scope(archive, structure, document_units(root))
+    scope = Scope(archive, structure, document_units(root), Survey(structure))
     _Gardener(tree).system(SystemPlace((), root.system, scope), Around(frozenset(), {}))
     return tree
 
@@ -125,7 +126,7 @@ class _Gardener:
                 self.tree.refuse(component.position, f"{component.name!r}: {problem}")
             return
         if root.system not in around.systems:
-            inner = Scope(scope.archive, document, document_units(root))
+            inner = Scope(scope.archive, document, document_units(root), Survey(document))
             # The dictionaries of the host are not seen from another document (AMB-21).
             self.system(SystemPlace(path, root.system, inner, component, scope), Around(around.systems, {}))
 

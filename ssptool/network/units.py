@@ -35,7 +35,7 @@ def _unit(element: ssc.Unit) -> Unit:
 
 def named(units: Mapping[str, Unit], name: str | None) -> Unit | None:
     """The unit of this name; where the document or FMU does not define it, only its name is known."""
-    return None if name is None else units.get(name, Unit(name, None))
+    return None if name is None else units.get(name) or Unit(name, None)
 
 
 def convertible(a: Unit, b: Unit) -> bool:
@@ -63,4 +63,5 @@ def conversion(source: Unit | None, target: Unit | None, relative: bool = False)
     if source.exponents is None or target.exponents is None:
         return IDENTITY
     offset = 0.0 if relative else (source.offset - target.offset) / target.factor
-    return Conversion(source.factor / target.factor, offset)
+    change = Conversion(source.factor / target.factor, offset)
+    return IDENTITY if change == IDENTITY else change

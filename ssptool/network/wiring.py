@@ -7,13 +7,14 @@ transformation.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import reduce
+from itertools import count
+from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.units import Unit
-from ssptool.network.connections import End, direct
+from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.places import Path, ReferencePlace, SystemPlace, Tree
 from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.terminals import Key, Terminal
@@ -23,24 +24,22 @@ NOT_CARRIED = ("Binary", "Clock")
 """Types whose values are not carried by wires yet."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(NamedTuple):
     """One connection of the system at `owner`, directed; or the step through the boundary of a system that a component
     refers to. `number` counts the segments in document order.
     """
 
     kind: LegKind
+    number: int
     owner: Path
     source: Key
     destination: Key
     position: Position
     suppress_unit_conversion: bool = False
     transformation: Conversion = IDENTITY
-    number: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(NamedTuple):
     """A path from one terminal to another where it ends."""
 
     source: Terminal
@@ -54,7 +53,7 @@ class Flow:
 
     @property
     def wire(self) -> Wire:
-        return Wire(self.source.key.signal, self.destination.key.signal, self.conversion, self.legs)
+        return Wire(self.source.signal, self.destination.signal, self.conversion, self.legs)
 
     @property
     def dangles(self) -> bool:
@@ -71,11 +70,13 @@ class Wiring:
         self._leaving: dict[Key, list[Segment]] = defaultdict(list)
         self.driven: set[Key] = set()
         self.terminals = dict(terminals)
+        self._conversions: dict[tuple[int, int, bool], Conversion | IncompatibleUnits] = {}
+        numbers = count()
         for place in tree.systems:
-            for segment in _segments(place, self.terminals, tree):
+            for segment in _segments(place, self.terminals, tree, numbers):
                 self._connect(segment)
         for reference in tree.references:
-            for segment in _through_dictionary(reference, self.terminals):
+            for segment in _through_dictionary(reference, self.terminals, numbers):
                 writes = segment.destination.dictionary is not None
                 if segment.source in self.driven if writes else segment.destination in self._leaving:
                     self._connect(segment)
@@ -101,13 +102,15 @@ class Wiring:
         legs = [*self._at_variable(source, source.variable_unit, source.unit, relative)]
         unit = source.variable_unit if source.unit is None else source.unit
         for segment in way:
-            stated = self.terminals[segment.destination].unit
-            if segment.suppress_unit_conversion:
-                legs.append(_leg(segment))
-                unit = stated
-            else:
-                legs.append(_leg(segment, unit, stated, self._converted(unit, stated, relative, segment)))
-                unit = unit if stated is None else stated
+            reached = self.terminals[segment.destination]
+            stated, change = reached.unit, IDENTITY
+            if not segment.suppress_unit_conversion:
+                change = self._converted(unit, stated, relative, segment)
+                stated = unit if stated is None else stated
+            at = self.terminals[segment.source].signal
+            units = _names(unit, stated, change)
+            legs.append(Leg(segment.kind, at, reached.signal, segment.position, units, change, segment.transformation))
+            unit = stated
         legs.extend(self._at_variable(destination, destination.unit, destination.variable_unit, relative))
         return Flow(source, destination, tuple(legs), tuple(segment.number for segment in way))
 
@@ -115,29 +118,37 @@ class Wiring:
         self, terminal: Terminal, source: Unit | None, target: Unit | None, relative: bool
     ) -> Iterator[Leg]:
         """Between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
-        if terminal.variable is None or source is target or source is None or target is None:
+        if terminal.variable is None or source is target:
             return
-        try:
-            change = conversion(source, target, relative)
-        except IncompatibleUnits:
-            return
-        if change != IDENTITY:
-            at, units = terminal.key.signal, (source.name, target.name)
+        change = self._conversion(source, target, relative)
+        if isinstance(change, Conversion) and change is not IDENTITY:
+            at, units = terminal.signal, _names(source, target, change)
             yield Leg(LegKind.VARIABLE, at, at, terminal.position, units, change)
 
     def _converted(self, unit: Unit | None, stated: Unit | None, relative: bool, segment: Segment) -> Conversion:
-        try:
-            return conversion(unit, stated, relative)
-        except IncompatibleUnits as problem:
-            if segment.kind is LegKind.CONNECTION:
-                self._tree.refuse(segment.position, str(problem))
-            return IDENTITY
+        change = self._conversion(unit, stated, relative)
+        if isinstance(change, Conversion):
+            return change
+        if segment.kind is LegKind.CONNECTION:
+            self._tree.refuse(segment.position, str(change))
+        return IDENTITY
+
+    def _conversion(self, source: Unit | None, target: Unit | None, relative: bool) -> Conversion | IncompatibleUnits:
+        """Documents and FMUs hold each of their units once, so that few conversions are ever worked out."""
+        known = self._conversions.get((id(source), id(target), relative))
+        if known is None:
+            try:
+                known = conversion(source, target, relative)
+            except IncompatibleUnits as problem:
+                known = problem
+            self._conversions[id(source), id(target), relative] = known
+        return known
 
     def _connect(self, segment: Segment) -> None:
         if segment.destination in self.driven:
             return  # One connection per destination (SSD-CONN-004).
         self.driven.add(segment.destination)
-        self._leaving[segment.source].append(replace(segment, number=len(self.driven)))
+        self._leaving[segment.source].append(segment)
         if segment.kind is LegKind.DICTIONARY:
             return
         for outer, inner in (
@@ -149,28 +160,34 @@ class Wiring:
 
     def _deduce(self) -> None:
         """Types and units that are not stated are those of the inner connectors, if these agree."""
-        for key in list(self.terminals):
+        for key in [key for key, terminal in self.terminals.items() if _is_open(terminal)]:
             self._deduced(key, frozenset())
 
     def _deduced(self, key: Key, waiting: frozenset[Key]) -> Terminal:
         terminal = self.terminals[key]
-        if terminal.variable is not None or (terminal.type is not None and terminal.unit is not None):
+        if not _is_open(terminal):
             return terminal
         around = waiting | {key}
         inner = [self._deduced(other, around) for other in self._inside.get(key, ()) if other not in around]
         if terminal.unit is None:
-            terminal = replace(terminal, unit=_the_unit(inner))
+            terminal = terminal._replace(unit=_the_unit(inner))
         if terminal.type is None:
             types = {other.type for other in inner if other.type is not None}
-            terminal = replace(terminal, type=types.pop() if len(types) == 1 else None)
+            terminal = terminal._replace(type=types.pop() if len(types) == 1 else None)
         self.terminals[key] = terminal
         return terminal
 
 
-def _leg(segment: Segment, unit: Unit | None = None, stated: Unit | None = None, change: Conversion = IDENTITY) -> Leg:
-    units = None if unit is None or stated is None or change == IDENTITY else (unit.name, stated.name)
-    source, destination = segment.source.signal, segment.destination.signal
-    return Leg(segment.kind, source, destination, segment.position, units, change, segment.transformation)
+def _is_open(terminal: Terminal) -> bool:
+    """Whether the SSD leaves open what its inner connectors tell."""
+    return terminal.variable is None and (terminal.type is None or terminal.unit is None)
+
+
+def _names(source: Unit | None, target: Unit | None, change: Conversion) -> tuple[str, str] | None:
+    """The names of two units, if there is something to convert."""
+    if change is IDENTITY or source is None or target is None:
+        return None
+    return source.name, target.name
 
 
 def _the_unit(terminals: list[Terminal]) -> Unit | None:
@@ -179,41 +196,45 @@ def _the_unit(terminals: list[Terminal]) -> Unit | None:
     return units[0] if len(definitions) == 1 else None
 
 
-def _segments(place: SystemPlace, terminals: Mapping[Key, Terminal], tree: Tree) -> Iterator[Segment]:
-    version = place.scope.document.version
+def _segments(
+    place: SystemPlace, terminals: Mapping[Key, Terminal], tree: Tree, numbers: Iterator[int]
+) -> Iterator[Segment]:
+    version, survey = place.scope.document.version, place.scope.survey
     for connection in place.system.connections:
-        start, end = (
-            _end(place, terminals, connection.start_element, connection.start_connector),
-            _end(place, terminals, connection.end_element, connection.end_connector),
-        )
-        directed = direct(start[1], end[1], version) if start and end else None
-        if directed is None or start is None or end is None:
+        start = _end(place, terminals, connection.start_element, connection.start_connector)
+        end = _end(place, terminals, connection.end_element, connection.end_connector)
+        if start is None or end is None:
             continue
-        source, destination = (start[0], end[0]) if directed[0] is start[1] else (end[0], start[0])
-        if terminals[destination].shared:
-            destination = destination._replace(inner=True)  # The side at which values arrive.
-        position = connection.position
-        for feature in _refused(connection, terminals[source], terminals[destination]):
+        forward = leads_forward(start[0], start[1].kind, end[0], end[1].kind, version)
+        if forward is None:
+            continue
+        source, destination = (start[1], end[1]) if forward else (end[1], start[1])
+        position = survey.position(connection)
+        for feature in _refused(connection, source, destination):
             tree.refuse(position, feature)
         yield Segment(
             LegKind.CONNECTION,
+            next(numbers),
             place.path,
-            source,
-            destination,
+            source.key,
+            # Of a dictionary reference, the side at which values arrive.
+            destination.key._replace(inner=True) if destination.shared else destination.key,
             position,
             connection.suppress_unit_conversion,
-            _transformation(connection.transformation, terminals[source], terminals[destination]),
+            _transformation(connection.transformation, source, destination),
         )
-    yield from _through_boundary(place, terminals)
+    yield from _through_boundary(place, terminals, numbers)
 
 
-def _end(place: SystemPlace, terminals: Mapping[Key, Terminal], element: str, connector: str) -> tuple[Key, End] | None:
+def _end(
+    place: SystemPlace, terminals: Mapping[Key, Terminal], element: str, connector: str
+) -> tuple[Owner, Terminal] | None:
     if element:
-        key = Key((*place.path, element), connector)
+        owner, key = Owner.ELEMENT, Key((*place.path, element), connector)
     else:
-        key = Key(place.path, connector, inner=place.host is not None)
+        owner, key = Owner.SYSTEM, Key(place.path, connector, inner=place.host is not None)
     terminal = terminals.get(key)
-    return None if terminal is None else (key, End(element, connector, terminal.kind))
+    return None if terminal is None else (owner, terminal)
 
 
 def _refused(connection: ssd.Connection, source: Terminal, destination: Terminal) -> Iterator[str]:
@@ -243,7 +264,9 @@ def _transformation(transformation: ssc.Transformation | None, source: Terminal,
     return Conversion(table=tuple((key, value) for key, value in pairs.items() if key != value))
 
 
-def _through_dictionary(place: ReferencePlace, terminals: Mapping[Key, Terminal]) -> Iterator[Segment]:
+def _through_dictionary(
+    place: ReferencePlace, terminals: Mapping[Key, Terminal], numbers: Iterator[int]
+) -> Iterator[Segment]:
     """From the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
     dictionary = place.dictionary
     if dictionary is None:
@@ -253,14 +276,16 @@ def _through_dictionary(place: ReferencePlace, terminals: Mapping[Key, Terminal]
         outward = Key(place.path, connector.name)
         if entry in terminals:
             inward, kind = outward._replace(inner=True), LegKind.DICTIONARY
-            yield Segment(kind, place.path, inward, entry, terminals[entry].position)
-            yield Segment(kind, place.path, entry, outward, terminals[outward].position)
+            yield Segment(kind, next(numbers), place.path, inward, entry, terminals[entry].position)
+            yield Segment(kind, next(numbers), place.path, entry, outward, terminals[outward].position)
 
 
 _INWARD = ("input", "parameter", "structuralParameter")
 
 
-def _through_boundary(place: SystemPlace, terminals: Mapping[Key, Terminal]) -> Iterator[Segment]:
+def _through_boundary(
+    place: SystemPlace, terminals: Mapping[Key, Terminal], numbers: Iterator[int]
+) -> Iterator[Segment]:
     """The connectors of a component that refers to a system are those of that system with the same name."""
     if place.host is None:
         return
@@ -269,4 +294,5 @@ def _through_boundary(place: SystemPlace, terminals: Mapping[Key, Terminal]) -> 
         if inside in terminals and outside in terminals:
             inward = terminals[inside].kind in _INWARD
             source, destination = (outside, inside) if inward else (inside, outside)
-            yield Segment(LegKind.BOUNDARY, place.path, source, destination, terminals[inside].position)
+            at = terminals[inside].position
+            yield Segment(LegKind.BOUNDARY, next(numbers), place.path, source, destination, at)

@@ -1,0 +1,32 @@
+"""Positions of many elements at little cost."""
+
+from lxml import etree
+
+from ssptool.documents.diagnostics import Position
+from ssptool.documents.document import Document
+from ssptool.documents.element import Element, step
+
+
+class Survey:
+    """Positions in a document that is not edited meanwhile: the addresses of parents are worked out once.
+
+    They are those that `Element.position` gives.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._name = document.name
+        self._line_of = document.line_of
+        self._addresses: dict[etree._Element, str] = {}
+
+    def position(self, element: Element) -> Position:
+        parent = element.getparent()
+        address = "/" if parent is None else f"{self._address(parent)}/{step(element, parent)}"
+        return Position(self._name, self._line_of(element), address)
+
+    def _address(self, element: etree._Element) -> str:
+        known = self._addresses.get(element)
+        if known is None:
+            parent = element.getparent()
+            known = "" if parent is None else f"{self._address(parent)}/{step(element, parent)}"
+            self._addresses[element] = known
+        return known
