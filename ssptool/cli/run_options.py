@@ -59,6 +59,6 @@ Statistics = Annotated[
     StatisticsFormat | None,
     typer.Option(
         "--statistics",
-        help="Count and time all calls of FMUs: text adds a table to the summary, json is all statistics and nothing else.",
+        help="Count and time all calls of FMUs; text adds a table to the summary, json is all statistics and no more.",
     ),
 ]
