@@ -69,6 +69,8 @@ class ContinuousModel:
     ----------
     states, indicators
         How many there are.
+    reports_steps
+        It wants to know of every step that the integrator completes.
     """
 
     def __init__(self, instance: FmuInstance, description: FmuDescription) -> None:
@@ -87,7 +89,7 @@ class ContinuousModel:
         self._slopes_name = "GetDerivatives" if self._major == 2 else "GetContinuousStateDerivatives"
         self._get_slopes = self._call[self._slopes_name]
         interface = description.model_exchange
-        self._reports_steps = interface is None or interface.needs_completed_step
+        self.reports_steps = interface is None or interface.needs_completed_step
         self.states = self._count("GetNumberOfContinuousStates", len(description.state_derivatives))
         self.indicators = self._count("GetNumberOfEventIndicators", description.event_indicators)
 
@@ -148,7 +150,7 @@ class ContinuousModel:
 
     def completed_step(self) -> tuple[bool, bool]:
         """The integrator has accepted the present point; does the FMU ask for an event, or for the end?"""
-        if not self._reports_steps:
+        if not self.reports_steps:
             return False, False
         event, terminate = (c_int(), c_int()) if self._major == 2 else (c_bool(), c_bool())
         self._do("CompletedIntegratorStep", 1, byref(event), byref(terminate))

@@ -63,6 +63,7 @@ class Integration:
         self._restarted = plan.interval.start
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
         self._told = OdeStatistics(0, Effort())  # what earlier stretches have reported
+        self._reports_steps = any(model.reports_steps for model in system.models)
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
         self._point = 1  # the next communication point
@@ -134,6 +135,8 @@ class Integration:
             self._step()
             return 0
         self._handled = True
+        if not (at_point or self._arrival.roots or self._time_event_due() or self._reports_steps):
+            return 0
         t = point if at_point else self._arrival.t
         self.system.place(self._arrival.t, self._solver.x)
         causes = self._causes()
@@ -161,11 +164,15 @@ class Integration:
         if self._stuck == MAX_STUCK:
             raise Stopped(self._failed("its steps have become too small for time to pass", before))
 
+    def _time_event_due(self) -> bool:
+        t = self._arrival.t
+        return self._next_time <= t or _same(self._next_time, t)
+
     def _causes(self) -> tuple[Cause, ...]:
         """Why there is an event where the components are; empty if there is none. Tells them of the step."""
         t = self._arrival.t
         causes: list[Cause] = [self.system.causes[root] for root in self._arrival.roots]
-        if self._next_time <= t or _same(self._next_time, t):
+        if self._time_event_due():
             causes += self._timers
         for model in self.system.models:
             event, terminate = model.completed_step()

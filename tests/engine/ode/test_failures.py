@@ -16,6 +16,14 @@ def spoil(monkeypatch):
     def replace(name, method):
         original = getattr(ContinuousModel, name)
         monkeypatch.setattr(ContinuousModel, name, lambda self, *arguments: method(self, original, *arguments))
+        if name == "completed_step":
+            begin = ContinuousModel.__init__
+
+            def reporting(self, *arguments):
+                begin(self, *arguments)
+                self.reports_steps = True
+
+            monkeypatch.setattr(ContinuousModel, "__init__", reporting)
 
     return replace
 
