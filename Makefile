@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SYSTEM := systems/dual_mass_oscillator
-KERNEL_SOURCES := CMakeLists.txt $(wildcard ssptool/engine/kernel/*.cpp ssptool/engine/kernel/core/*)
+KERNEL_SOURCES := CMakeLists.txt $(shell find ssptool -name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
 MODEL_SOURCES := $(shell find systems/models -type f -not -name '*.md')
 CXX_SOURCES := $(shell find ssptool systems tests benchmarks -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.hpp')
 
