@@ -8,7 +8,7 @@ from ssptool.engine.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.method import Method
-from ssptool.engine.settings import InputName, IntegratorName, MasterName, Settings
+from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, MasterName, Settings
 from ssptool.engine.unsupported import UnsupportedCombination
 from ssptool.network.network import Network
 
@@ -129,9 +129,10 @@ def choose_integrator(
         The tolerance is not a positive number below 1.
     """
     asked = (settings.acceleration, settings.adaptive, settings.substeps, settings.convergence)
-    if settings.master is not MasterName.AUTO or settings.input is not InputName.AUTO or any(asked):
+    late = settings.exchange is ExchangeName.LATE
+    if settings.master is not MasterName.AUTO or settings.input is not InputName.AUTO or late or any(asked):
         raise UnsupportedCombination(
-            "master, input, acceleration, adaptive, substeps or convergence with model exchange",
+            "master, input, exchange, acceleration, adaptive, substeps or convergence with model exchange",
             "one integrator solves all components together, so no steps are coupled",
             "leave them out, or use --implementation cs",
         )

@@ -23,6 +23,9 @@ from ssptool.engine.settings import InitName
 from ssptool.network.dependencies import Stage
 from ssptool.network.signals import Signal
 
+_FLATNESS = 1e-8
+"""Change of the residual over that of the unknowns, both in nominal values, which is as good as none."""
+
 _DISCARD = 2  # the FMI status of values that an FMU cannot be evaluated at, after which it can go on
 
 
@@ -175,9 +178,8 @@ class RunningLoop:
         moved = self._domain.clip(x + size * direction)
         residual = self(moved) - moved
         self(x)
-        return bool(
-            np.all(np.abs(residual) <= 1e-6 * np.max(np.abs(moved - x) / self._domain.nominal) * self._domain.nominal)
-        )
+        distance = np.max(np.abs(moved - x) / self._domain.nominal)
+        return bool(np.all(np.abs(residual) <= _FLATNESS * distance * self._domain.nominal))
 
     def _along(self, direction: Floats) -> str:
         parts = [

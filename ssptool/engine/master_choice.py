@@ -79,6 +79,8 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
     inputs, inputs_reason = _inputs(name, situation, settings)
     base, more = _base(name, inputs, settings)
     choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more, *substeps]
+    if settings.log_coupling is not None and name is not MasterName.ITERATED:
+        choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
     if settings.adaptive is None:
         return base, tuple(choices)
     _must_repeat_any_step(situation, settings.adaptive)
