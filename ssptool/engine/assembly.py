@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from ssptool.engine.cells import read_cell
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
-from ssptool.engine.kernel.interface import FUNCTIONS, Call, Code, InstanceTable, Kernel, Outcome
+from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
 from ssptool.engine.plan import Plan, PlannedInstance
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
@@ -50,6 +51,8 @@ class Assembly:
         """What a kernel operation that failed means."""
         if outcome.code is Code.NONFINITE:
             return self._nonfinite(outcome, time)
+        if outcome.code is Code.RANGE:
+            return self._out_of_range(outcome, time)
         if outcome.code is not Code.FMI:
             raise AssertionError(f"{outcome} is not for a component to answer for")
         instance = self.instances[outcome.instance]
@@ -77,6 +80,19 @@ class Assembly:
             name,
             outcome.function,
             self.instances[outcome.instance].messages[-_LAST_MESSAGES:],
+        )
+
+    def _out_of_range(self, outcome: Outcome, time: float) -> Failure:
+        name, signal = self.instances[outcome.instance].name, self.plan.signals[outcome.slot]
+        kind = self.plan.types[outcome.slot]
+        return Failure(
+            Ending.FMI,
+            f"component {name}: {signal} cannot be {read_cell(self.kernel, outcome.slot, kind)!r}, "
+            f"because {outcome.function} does not take that",
+            "connect signals of the same type, or map the values on the connection",
+            time,
+            name,
+            outcome.function,
         )
 
     def refused(self, error: FmiError, time: float) -> Failure:
@@ -131,7 +147,7 @@ def assemble(
         `native` is True and there is no native kernel.
     """
     with ExitStack() as stack:
-        kernel = create(len(plan.signals), native=native)
+        kernel = create(len(plan.signals), integers=plan.integers, native=native)
         binaries: dict[tuple[str, InterfaceType], Binary] = {}
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
@@ -174,7 +190,7 @@ def _add(
             planned.name,
             environment=environment,
             intermediate_update=kernel.intermediate_update_address() if environment else 0,
-            required_inputs=[signal.variable for signal in planned.inputs] if environment else (),
+            required_inputs=[name for name, _ in planned.moving] if environment else (),
         )
     table = InstanceTable(
         fmi_major=major,
@@ -185,6 +201,8 @@ def _add(
         output_slots=planned.output_slots,
         output_references=planned.output_references,
         environment=environment,
+        input_types=planned.input_types,
+        output_types=planned.output_types,
     )
     if watch:
         instance.intercept(watch.around(index))
@@ -195,7 +213,8 @@ def _add(
 
 def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
     """Those that a kernel wants. What model exchange does not have is never called; should it be, it refuses."""
-    wanted, present = FUNCTIONS[planned.description.fmi_major], instance.functions
+    wanted = functions_for(planned.description.fmi_major, (*planned.input_types, *planned.output_types))
+    present = instance.functions
     if planned.interface is InterfaceType.CO_SIMULATION:
         return {name: present[name] for name in wanted}
     return {name: present.get(name, _REFUSAL) for name in wanted}
@@ -216,5 +235,6 @@ def _connect(kernel: Kernel, plan: Plan) -> None:
         [wire.destination for wire in plan.wires],
         [wire.conversion.factor for wire in plan.wires],
         [wire.conversion.offset for wire in plan.wires],
+        {number: dict(wire.conversion.table) for number, wire in enumerate(plan.wires) if wire.conversion.table},
     )
     kernel.record_slots(plan.recorded)

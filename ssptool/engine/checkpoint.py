@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from ssptool.engine.cells import holds_integer
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import InstanceTable, Kernel, Outcome
@@ -35,7 +36,15 @@ class Checkpoint:
 @contextmanager
 def open_checkpoint(kernel: Kernel, tables: Sequence[InstanceTable], explain: Explain) -> Iterator[Checkpoint]:
     """For all instances of a kernel; its states are freed on leaving, which must be before the instances are."""
-    second = create(len(kernel.values), native=kernel.name == "native")
+    integers = {
+        slot
+        for table in tables
+        for slot, kind in zip(
+            (*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types), strict=True
+        )
+        if holds_integer(kind)
+    }
+    second = create(len(kernel.values), integers=sorted(integers), native=kernel.name == "native")
     for table in tables:
         # It never steps them, so nobody asks it for inputs.
         second.add(replace(table, environment=0))

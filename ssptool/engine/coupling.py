@@ -166,7 +166,7 @@ def _part(assembly: Assembly, instance: int) -> Part:
     planned = assembly.plan.instances[instance]
     return Part(
         group=assembly.kernel.group((instance,)),
-        inputs=np.array(planned.input_slots, dtype=np.intp),
+        inputs=np.array([slot for _, slot in planned.moving], dtype=np.intp),
         substeps=_substeps(assembly.plan, instance),
         follows=planned.capabilities.follows,
     )

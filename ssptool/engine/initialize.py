@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
+from ssptool.engine.cells import write_cell
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
@@ -114,15 +115,18 @@ class _Initialization:
             slots = [*planned.input_slots, *(slot for slot in planned.output_slots if slot in torn)]
             names = [self.plan.signals[slot].variable for slot in slots]
             found = instance.get(names)
-            values[slots] = [found[name] for name in names]
-        values[~np.isfinite(values)] = 0.0
+            for slot, name in zip(slots, names, strict=True):
+                write_cell(self.kernel, slot, self.plan.types[slot], found[name])
+        real = np.ones(len(values), dtype=bool)
+        real[list(self.plan.integers)] = False
+        values[real & ~np.isfinite(values)] = 0.0
         # An output may start from where its component cannot be; what it feeds starts from where that can be.
         for wire in self.plan.wires:
             if wire.source in torn and wire.conversion.factor:
                 back = (values[wire.destination] - wire.conversion.offset) / wire.conversion.factor
                 self.second_guesses[wire.source] = float(back)
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
-            values[slot] = value
+            write_cell(self.kernel, slot, self.plan.types[slot], value)
 
     def _walk(self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None]) -> None:
         for step in _runs(steps):

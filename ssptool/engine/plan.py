@@ -9,17 +9,19 @@ from types import MappingProxyType
 import networkx as nx
 
 from ssptool.engine.capabilities import Capabilities, capabilities
+from ssptool.engine.cells import holds_integer
 from ssptool.engine.choices import Choice, Interval, choose_integrator, choose_interval
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.iteration_log import check_log_name
-from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
+from ssptool.engine.kernel.interface import ACCESS, FLOAT, Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
-from ssptool.engine.refusals import FLOAT, refuse
+from ssptool.engine.refusals import refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.settings import InitName, Settings
 from ssptool.engine.trace import Column
+from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import FmuDescription, InterfaceType, Value
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles
@@ -38,6 +40,7 @@ CHORD_ITERATIONS = 20
 class PlannedInstance:
     """An FMU to instantiate. Slots are those of `Plan.signals`; references the FMU's, in the same order.
 
+    `wired` are the inputs with a wire that can vary over a step.
     `starts` are the values to set before initialization: parameters and start values, by variable.
     """
 
@@ -52,6 +55,20 @@ class PlannedInstance:
     wired: tuple[str, ...]
     capabilities: Capabilities
     interface: InterfaceType = InterfaceType.CO_SIMULATION
+
+    @property
+    def input_types(self) -> tuple[str, ...]:
+        return tuple(self.description.variables[signal.variable].type for signal in self.inputs)
+
+    @property
+    def output_types(self) -> tuple[str, ...]:
+        return tuple(self.description.variables[signal.variable].type for signal in self.outputs)
+
+    @property
+    def moving(self) -> tuple[tuple[str, int], ...]:
+        """Inputs that can vary over a step, with their slots."""
+        inputs = zip(self.inputs, self.input_types, self.input_slots, strict=True)
+        return tuple((signal.variable, slot) for signal, kind, slot in inputs if kind == FLOAT)
 
     @property
     def input_references(self) -> tuple[int, ...]:
@@ -106,8 +123,8 @@ class Plan:
 
     Attributes
     ----------
-    signals
-        Slot → signal.
+    signals, types
+        Slot → signal, and its type.
     columns
         What is recorded, in the order of `recorded` (slots).
     groups
@@ -130,6 +147,7 @@ class Plan:
     master: Master
     init: InitName
     signals: tuple[Signal, ...]
+    types: tuple[str, ...]
     nominal: tuple[float, ...]
     columns: tuple[Column, ...]
     recorded: tuple[int, ...]
@@ -138,7 +156,7 @@ class Plan:
     groups: tuple[PlannedGroup, ...]
     initialization: tuple[Call | SolveLoop, ...]
     loops: tuple[PlannedLoop, ...]
-    constants: Mapping[int, float]
+    constants: Mapping[int, Value]
     guesses: Mapping[int, float]
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
@@ -146,6 +164,11 @@ class Plan:
     @property
     def name(self) -> str:
         return self.network.name
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        """Slots of signals that are no real numbers."""
+        return tuple(slot for slot, kind in enumerate(self.types) if holds_integer(kind))
 
 
 def make_plan(network: Network, settings: Settings) -> Plan:
@@ -171,7 +194,8 @@ def make_plan(network: Network, settings: Settings) -> Plan:
     if implementations.integrated:
         master, master_choices = choose_integrator(everyone, settings)
     else:
-        situation = Situation({one.name: one.capabilities for one in instances if one.wired}, cycles, everyone)
+        fed = {one.name: one.capabilities for one in instances if table.feeds(one)}
+        situation = Situation(fed, cycles, everyone)
         master, master_choices = choose_master(situation, settings)
     schedules = _Schedules(table, instances)
     initialization = schedules.initialization()
@@ -184,8 +208,9 @@ def make_plan(network: Network, settings: Settings) -> Plan:
         init=settings.init,
         signals=table.signals,
         nominal=table.nominal,
-        columns=tuple(table.column(port) for port in table.ports),
-        recorded=tuple(range(len(table.signals))),
+        types=table.types,
+        columns=tuple(table.column(table.ports[slot]) for slot in table.recorded),
+        recorded=table.recorded,
         instances=instances,
         wires=table.wires(),
         groups=groups,
@@ -209,20 +234,47 @@ def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:
 
 
 class _Table:
-    """Slots: every real input and output of every component and of the system, in document order."""
+    """Slots: every input and output of every component and of the system, of a type that is carried, in document
+    order.
+    """
 
     def __init__(self, network: Network, implementations: Mapping[str, InterfaceType]) -> None:
         self.network = network
         self.implementations = implementations
         every = chain(network.ports, *(component.ports for component in network.components.values()))
-        self.ports = tuple(port for port in every if port.kind in ("input", "output") and port.type == FLOAT)
+        self.ports = tuple(port for port in every if port.kind in ("input", "output") and self._carries(port))
         self.signals = tuple(port.signal for port in self.ports)
+        self.types = tuple(port.type for port in self.ports)
+        self.recorded = tuple(slot for slot, kind in enumerate(self.types) if kind != "String")
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.sources = {wire.destination: wire for wire in network.wires}
         self.nominal = tuple(self._nominal(signal) for signal in self.signals)
         self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
         for signal, given in network.assignments.items():
             self.starts[signal.component][signal.variable] = given.value
+        self._check_wires()
+
+    def _carries(self, port: Port) -> bool:
+        component = self.network.components.get(port.signal.component)
+        if component is None:
+            return port.type in ACCESS[3]
+        # In model exchange, what is not continuous may be set at events only.
+        if self.implementations[component.name] is InterfaceType.MODEL_EXCHANGE:
+            return port.type == FLOAT
+        return port.type in ACCESS.get(component.description.fmi_major, ())
+
+    def _check_wires(self) -> None:
+        for wire in self.network.wires:
+            for signal in (wire.source, wire.destination):
+                if signal not in self.slots:
+                    raise Unsupported(
+                        f"connection {wire.source} → {wire.destination}",
+                        f"{signal} is of another type than {FLOAT}, and its component is integrated as model exchange",
+                        "use co-simulation for the component, or remove the connection",
+                    )
+
+    def kind(self, signal: Signal) -> str:
+        return self.types[self.slots[signal]]
 
     def _nominal(self, signal: Signal) -> float:
         component = self.network.components.get(signal.component)
@@ -233,7 +285,7 @@ class _Table:
         ports = [port for port in component.ports if port.signal in self.slots]
         inputs = tuple(port.signal for port in ports if port.kind == "input")
         outputs = tuple(port.signal for port in ports if port.kind == "output")
-        wired = tuple(signal.variable for signal in inputs if signal in self.sources)
+        wired = tuple(s.variable for s in inputs if s in self.sources and self.kind(s) == FLOAT)
         return PlannedInstance(
             name=name,
             source=component.source,
@@ -248,28 +300,49 @@ class _Table:
             interface=self.implementations[name],
         )
 
+    def feeds(self, instance: PlannedInstance) -> bool:
+        """Whether a wire leads to the instance."""
+        return any(signal in self.sources for signal in instance.inputs)
+
     def wires(self) -> tuple[PlannedWire, ...]:
         return tuple(
             PlannedWire(self.slots[wire.source], self.slots[wire.destination], wire.conversion)
             for wire in self.network.wires
         )
 
-    def constants(self) -> dict[int, float]:
+    def constants(self) -> dict[int, Value]:
         """Inputs of the system itself, which nothing drives: their start values, or else what they lead to
         has.
         """
         inputs = [port.signal for port in self.network.ports if port.signal in self.slots and port.kind == "input"]
-        found = {self.slots[signal]: self._given(signal) for signal in inputs}
+        found: dict[int, Value | None] = {self.slots[signal]: self._value(signal) for signal in inputs}
         for wire in self.network.wires:
             slot = self.slots[wire.source]
             if slot in found and found[slot] is None:
-                found[slot] = self._back(wire, self._given(wire.destination) or self._stated(wire.destination))
-        return {slot: value or 0.0 for slot, value in found.items()}
+                found[slot] = self._there(wire)
+        return {slot: self._nothing(slot) if value is None else value for slot, value in found.items()}
+
+    def _there(self, wire: Wire) -> Value | None:
+        """What the source of a wire has if its destination has the value that it is given, or else states."""
+        if holds_integer(self.kind(wire.source)):
+            # A table leads one way only.
+            known = None if wire.conversion.table else self._value(wire.destination)
+            return known if known is not None or wire.conversion.table else self._start(wire.destination)
+        return self._back(wire, self._given(wire.destination) or self._stated(wire.destination))
+
+    def _nothing(self, slot: int) -> Value:
+        return "" if self.types[slot] == "String" else 0
+
+    def _value(self, signal: Signal) -> Value | None:
+        assignment = self.network.assignments.get(signal)
+        return None if assignment is None else assignment.value
 
     def guesses(self) -> dict[int, float]:
         """What a start value of a connected input says of its source. The last one given wins."""
         found: dict[int, float] = {}
         for wire in self.network.wires:
+            if holds_integer(self.kind(wire.source)):
+                continue
             value = self._back(wire, self._given(wire.destination))
             if value is not None:
                 found[self.slots[wire.source]] = value
@@ -281,10 +354,13 @@ class _Table:
         return None if value is None or not conversion.factor else (value - conversion.offset) / conversion.factor
 
     def _stated(self, signal: Signal) -> float | None:
+        start = self._start(signal)
+        return None if start is None else float(start)
+
+    def _start(self, signal: Signal) -> Value | None:
         """The FMU's own start value."""
         component = self.network.components.get(signal.component)
-        start = component.description.variables[signal.variable].start if component else None
-        return None if start is None else float(start)
+        return component.description.variables[signal.variable].start if component else None
 
     def _given(self, signal: Signal) -> float | None:
         assignment = self.network.assignments.get(signal)
@@ -304,7 +380,9 @@ class _Table:
                 if port.kind in ("input", "output") and port.signal not in self.slots
             ]
             if others:
-                yield f"neither exchanged nor recorded, because only {FLOAT} signals are: {', '.join(others)}"
+                yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
+        if texts := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind == "String"]:
+            yield f"exchanged but not recorded, because they are texts: {', '.join(texts)}"
 
 
 class _Schedules:
@@ -376,7 +454,11 @@ class _Schedules:
         for name in names:
             one = self.instances[self.index[name]]
             feeding = {signal: sources[signal].source.component for signal in one.inputs if signal in sources}
-            unknowns += [slots[signal] for signal, source in feeding.items() if source in inside]
+            unknowns += [
+                slots[signal]
+                for signal, source in feeding.items()
+                if source in inside and not holds_integer(self.table.kind(signal))
+            ]
             interpolates.append(all(source == "" or source in stepped for source in feeding.values()))
             stepped.add(name)
         return PlannedGroup(tuple(map(self.index.__getitem__, names)), calls, tuple(unknowns), tuple(interpolates))
@@ -401,6 +483,13 @@ class _Schedules:
 
     def _loop(self, loop: Loop, graph: Graph, stage: Stage) -> PlannedLoop:
         torn = [self.table.slots[signal] for signal in loop.torn]
+        for signal in loop.torn:
+            if holds_integer(self.table.kind(signal)):
+                raise Unsupported(
+                    f"algebraic loop {{{', '.join(map(str, loop.signals))}}}",
+                    f"it can be cut at {signal} only, whose type {self.table.kind(signal)} is not one to iterate with",
+                    "break the loop with a component that delays the signal by a step",
+                )
         variables = [
             self.table.network.components[signal.component].description.variables[signal.variable]
             for signal in loop.torn
@@ -423,7 +512,9 @@ class _Schedules:
             pattern=loop.pattern,
             minimum=tuple(variable.minimum for variable in variables),
             maximum=tuple(variable.maximum for variable in variables),
-            directional=able and _visits_are_whole(loop, graph),
+            directional=able
+            and _visits_are_whole(loop, graph)
+            and all(self.table.kind(signal) != "Float32" for signal in loop.signals),
         )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ssptool.engine.cells import as_numbers
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
@@ -59,6 +60,7 @@ class Recorder:
         self._progress = progress
         self._keep = keep
         self._width = 1 + len(plan.recorded)
+        self._types = tuple(column.type for column in plan.columns)
         self._kept: Floats = np.empty((0, self._width))
         self._space: Floats = np.empty((0, self._width))
 
@@ -79,9 +81,10 @@ class Recorder:
     # --------------------------------------------------------------------------------------------------------
 
     def add(self, rows: Floats) -> None:
-        """Rows (k, 1 + p), the time first; they are copied."""
+        """Rows of cells (k, 1 + p), the time first; they are copied."""
         if not len(rows):
             return
+        rows = as_numbers(rows, self._types)
         self.seen += len(rows)
         self.last_time = float(rows[-1, 0])
         self._record(rows if self._thinning is None else self._thinning.keep(rows))

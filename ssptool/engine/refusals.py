@@ -2,12 +2,16 @@
 
 from collections.abc import Iterator
 
+from ssptool.engine.cells import holds_integer
+from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import Causality
 from ssptool.network.network import Component, Network, Port
+from ssptool.network.signals import Wire
+from ssptool.network.types import Relation, relation
 
-FLOAT = "Float64"
 _EXCHANGED = frozenset({"input", "output"})
+_CARRIED = frozenset({Relation.IDENTICAL, Relation.WIDENING, Relation.ENUMERATION})
 
 
 def refuse(network: Network) -> None:
@@ -75,9 +79,26 @@ def _wires(network: Network) -> Iterator[Unsupported]:
                     f"{signal} is {kind}; only inputs and outputs can be connected in a simulation yet",
                     "remove the connection, or set the parameter in a parameter set",
                 )
-            elif port.type != FLOAT:
+            elif port.type not in ACCESS[3]:
                 yield Unsupported(
                     f"connection {wire.source} → {wire.destination}",
-                    f"{signal} is of type {port.type}; only {FLOAT} signals are exchanged yet",
+                    f"{signal} is of type {port.type}, which is not exchanged yet",
                     "remove the connection",
                 )
+        source, destination = ports.get(wire.source), ports.get(wire.destination)
+        if source is not None and destination is not None:
+            yield from _types(wire, source.type, destination.type)
+
+
+def _types(wire: Wire, source: str, destination: str) -> Iterator[Unsupported]:
+    subject, conversion = f"connection {wire.source} → {wire.destination}", wire.conversion
+    if relation(source, destination) not in _CARRIED:
+        yield Unsupported(
+            subject, f"{source} to {destination} is not a conversion without loss", "let a component convert it"
+        )
+    elif holds_integer(destination) and (conversion.factor, conversion.offset) != (1.0, 0.0):
+        yield Unsupported(
+            subject,
+            f"values of type {destination} cannot be multiplied or shifted by units or a linear transformation",
+            "use the same unit at both ends, and a mapping transformation",
+        )

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 
 from ssptool.engine.assembly import Assembly, Sources, assemble
+from ssptool.engine.cells import as_numbers, read_cell, write_cell
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure, RunError
 from ssptool.engine.initialize import InitializationReport, initialize
@@ -93,6 +94,7 @@ class Simulation:
         self.plan = plan
         self._columns = plan.columns
         self._chosen = [0, *(1 + slot for slot in plan.recorded)]
+        self._types = tuple(column.type for column in plan.columns)
         # All slots, because they are the history from which a saved simulation goes on.
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
         self._sources = sources
@@ -206,7 +208,7 @@ class Simulation:
         return max(stretch.steps, 1)
 
     def _remember(self, rows: Floats) -> None:
-        self._rows.append(rows[:, self._chosen])
+        self._rows.append(as_numbers(rows[:, self._chosen], self._types))
         self._history = np.concatenate([self._history, rows[-REMEMBERED:]])[-REMEMBERED:]
 
     @property
@@ -227,8 +229,8 @@ class Simulation:
         """
         signal = self._signal(name)
         if signal in self._slots:
-            value: Value = float(self._assembly.kernel.values[self._slots[signal]])
-            return value
+            slot = self._slots[signal]
+            return read_cell(self._assembly.kernel, slot, self.plan.types[slot])
         return self._instance(signal).get([signal.variable])[signal.variable]
 
     def set(self, name: str, value: Value) -> None:
@@ -248,7 +250,8 @@ class Simulation:
         self._check_settable(name, signal)
         kernel = self._assembly.kernel
         if signal in self._slots:
-            kernel.values[self._slots[signal]] = float(value)
+            slot = self._slots[signal]
+            write_cell(kernel, slot, self.plan.types[slot], value)
         if signal.component:
             self._instance(signal).set({signal.variable: value})
         self._settle(signal)
@@ -285,7 +288,7 @@ class Simulation:
         kernel.accept(time)
         row = np.concatenate([[time], kernel.values])
         self._history = np.stack([np.concatenate([[LONG_AGO], kernel.values]), row])
-        self._rows[-1][-1] = row[self._chosen]
+        self._rows[-1][-1] = as_numbers(row[np.newaxis, self._chosen], self._types)[0]
 
     def _check(self, failure: Failure | None) -> None:
         if failure is not None:
@@ -385,7 +388,7 @@ class Simulation:
         self._restore_states(saved)
         self._steps = saved.steps
         self._remember(saved.history)
-        self._rows = [saved.history[-1:, self._chosen]]
+        self._rows = [as_numbers(saved.history[-1:, self._chosen], self._types)]
 
     def _restore_states(self, saved: SavedSimulation) -> None:
         for planned, instance, state in zip(self.plan.instances, self._assembly.instances, saved.states, strict=True):

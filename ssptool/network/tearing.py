@@ -12,6 +12,7 @@ from itertools import combinations
 import networkx as nx
 
 from ssptool.network.signals import Signal
+from ssptool.network.types import is_float
 
 EXACT_LIMIT = 12
 """The largest irreducible rest that is searched exhaustively (2¹² subsets at most)."""
@@ -21,7 +22,8 @@ def tear(loop: "nx.DiGraph[Signal]") -> tuple[Signal, ...]:
     """A small set of signals, sorted, without which `loop` has no cycle; smallest if the loop is small.
 
     Outputs (signals that a component computes: an edge of kind "feedthrough" leads to them) are preferred to
-    inputs, because they are what a guess can be compared with. Equal loops give equal results.
+    inputs, because they are what a guess can be compared with; and of these, real numbers to all else, because only
+    with them a solver can calculate. Equal loops give equal results.
 
     References
     ----------
@@ -46,7 +48,11 @@ def _candidates(loop: "nx.DiGraph[Signal]") -> set[Signal]:
     outputs = {node for _, node, data in loop.edges(data=True) if data.get("kind") == "feedthrough"}
     others = loop.subgraph(node for node in loop if node not in outputs)
     # In a network every cycle passes an output. In any other graph every vertex may be torn.
-    return outputs if nx.is_directed_acyclic_graph(others) else set(loop)
+    if not nx.is_directed_acyclic_graph(others):
+        return set(loop)
+    numbers = {node for node in outputs if is_float(loop.nodes[node].get("type", "Float64"))}
+    without = loop.subgraph(node for node in loop if node not in numbers)
+    return numbers if len(numbers) < len(outputs) and nx.is_directed_acyclic_graph(without) else outputs
 
 
 class _Contraction:

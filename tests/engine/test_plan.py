@@ -266,9 +266,16 @@ def test_equal_networks_give_equal_plans(master):
 # -- refused by name -----------------------------------------------------------------------------------------
 
 
-def test_wires_of_other_types_are_refused():
-    net = with_port(oscillator(), "System1", "F", type="Int32")
-    with pytest.raises(Unsupported, match=r"System2\.F → System1\.F: System1\.F is of type Int32"):
+@pytest.mark.parametrize(
+    ("kind", "reason"),
+    [
+        ("Int32", r"Float64 to Int32 is not a conversion without loss"),
+        ("Binary", r"System1\.F is of type Binary, which is not exchanged yet"),
+    ],
+)
+def test_wires_that_lose_information_or_lead_to_types_that_are_not_carried_are_refused(kind, reason):
+    net = with_port(oscillator(), "System1", "F", type=kind)
+    with pytest.raises(Unsupported, match=r"System2\.F → System1\.F: " + reason):
         make_plan(net, Settings())
 
 
@@ -301,7 +308,7 @@ def test_a_system_without_components_is_refused():
 
 
 def test_ports_that_are_not_exchanged_are_noted():
-    net = with_port(network({"System1": "System1.fmu"}, []), "System1", "x1", type="Boolean")
+    net = with_port(network({"System1": "System1.fmu"}, []), "System1", "x1", type="Binary")
     assert any("System1.x1" in note for note in make_plan(net, Settings()).notes)
 
 

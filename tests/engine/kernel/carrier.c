@@ -1,5 +1,6 @@
 /* A component with variables of all types of FMI 2.0 and 3.0. Of every type it has inputs (references 0 … 3), outputs
- * that are what the inputs were when it last stepped (10 … 13), and outputs that are what they are (20 … 23). */
+ * that are what the inputs were when it last stepped (10 … 13), and outputs that are what they are (20 … 23); hundreds
+ * do not count, since references of FMI 3.0 differ for variables of different types. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -51,10 +52,10 @@ Carrier *carrier_new(void)
     static int set_##Name(Carrier *c, const uint32_t *r, size_t n, const type *v) \
     {                                                                             \
         for (size_t i = 0; i < n; i++) {                                          \
-            if (r[i] < N)                                                         \
-                c->Name##_in[r[i]] = keep(v[i]);                                  \
-            else if (r[i] - STEPPED < N)                                          \
-                c->Name##_out[r[i] - STEPPED] = keep(v[i]);                       \
+            if (r[i] % 100 < N)                                                   \
+                c->Name##_in[r[i] % 100] = keep(v[i]);                            \
+            else if (r[i] % 100 - STEPPED < N)                                    \
+                c->Name##_out[r[i] % 100 - STEPPED] = keep(v[i]);                 \
             else                                                                  \
                 return 3;                                                         \
         }                                                                         \
@@ -64,12 +65,12 @@ Carrier *carrier_new(void)
     static int get_##Name(const Carrier *c, const uint32_t *r, size_t n, type *v) \
     {                                                                             \
         for (size_t i = 0; i < n; i++) {                                          \
-            if (r[i] < N)                                                         \
-                v[i] = c->Name##_in[r[i]];                                        \
-            else if (r[i] - STEPPED < N)                                          \
-                v[i] = c->Name##_out[r[i] - STEPPED];                             \
-            else if (r[i] - PASSED < N)                                           \
-                v[i] = c->Name##_in[r[i] - PASSED];                               \
+            if (r[i] % 100 < N)                                                   \
+                v[i] = c->Name##_in[r[i] % 100];                                  \
+            else if (r[i] % 100 - STEPPED < N)                                    \
+                v[i] = c->Name##_out[r[i] % 100 - STEPPED];                       \
+            else if (r[i] % 100 - PASSED < N)                                     \
+                v[i] = c->Name##_in[r[i] % 100 - PASSED];                         \
             else                                                                  \
                 return 3;                                                         \
         }                                                                         \

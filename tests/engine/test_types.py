@@ -1,0 +1,129 @@
+"""Systems whose components exchange values of every type."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ssptool
+from ssptool.engine.simulate import run
+from ssptool.engine.unsupported import Unsupported
+from tests.engine.carriers import TYPES, build, write_system
+
+BIG = 2**62 + 1  # no double is this number
+START = {
+    "Real": ('<ssv:Real value="0.1"/>', 0.1),
+    "Float64": ('<ssv:Float64 value="0.1"/>', 0.1),
+    "Float32": ('<ssv:Float32 value="0.5"/>', 0.5),
+    "Integer": ('<ssv:Integer value="-7"/>', -7),
+    "Boolean": ('<ssv:Boolean value="true"/>', True),
+    "String": ('<ssv:String value="κ"/>', "κ"),
+    "Enumeration": ('<ssv:Enumeration value="b"/>', 2),
+    "Int64": (f'<ssv:Int64 value="{BIG}"/>', BIG),
+    "UInt64": (f'<ssv:UInt64 value="{2**64 - 1}"/>', 2**64 - 1),
+    **{f"Int{bits}": (f'<ssv:Int{bits} value="-5"/>', -5) for bits in (8, 16, 32)},
+    **{f"UInt{bits}": (f'<ssv:UInt{bits} value="{2**bits - 1}"/>', 2**bits - 1) for bits in (8, 16, 32)},
+}
+
+
+@pytest.fixture(scope="module")
+def carriers(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("carriers")
+    build(folder)
+    return folder
+
+
+@pytest.fixture
+def system(carriers, tmp_path):
+    return lambda *arguments: write_system(tmp_path / "system", carriers, *arguments)
+
+
+@dataclass(frozen=True)
+class Folder:
+    path: Path
+
+    def local_path(self, name):
+        return self.path / name
+
+
+def simulated(folder, *, native=None, **settings):
+    plan = ssptool.plan(folder, settings=ssptool.Settings(**{"step_size": 0.5, **settings}))
+    return run(plan, Folder(folder), native=native)
+
+
+# Jacobi exchanges before both step, Gauss–Seidel lets B have at once what A has, and where interpolated inputs are
+# iterated, integers stay what they were at the start of the step.
+COUNTED = {"jacobi": [0, 0, 1, 1, 2], "gauss-seidel": [0, 0, 1, 2, 3], "iterated": [0, 0, 1, 1, 2]}
+
+
+def given(name, kind):
+    return f'<ssv:Parameter name="{name}.{kind}_u">{START[kind][0]}</ssv:Parameter>'
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_values_of_every_type_go_through_a_chain_unchanged(system, version):
+    """What A is given is B's at once and C's after B has stepped."""
+    kinds = TYPES[version]
+    wires = [wire for kind in kinds for wire in (f"A.{kind}_is -> B.{kind}_u", f"B.{kind}_was -> C.{kind}_u")]
+    folder = system([(name, version) for name in "ABC"], wires, "".join(given("A", kind) for kind in kinds))
+    with ssptool.Simulation(folder, settings=ssptool.Settings(step_size=0.5)) as simulation:
+        assert {kind: simulation.get(f"B.{kind}_is") for kind in kinds} == {k: START[k][1] for k in kinds}
+        simulation.step()
+        assert {kind: simulation.get(f"C.{kind}_is") for kind in kinds} == {k: START[k][1] for k in kinds}
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_recorded_columns_keep_their_types_and_values(system, native):
+    folder = system([("A", 3), ("B", 2)], ["A.Int32_is -> B.Integer_u"], given("A", "Int32") + given("A", "Boolean"))
+    result = simulated(folder, native=native)
+    trace = result.unwrap()
+    types = dict(zip(trace.signals, trace.types, strict=True))
+    assert (types["A.Boolean_is"], types["B.Integer_is"]) == ("Boolean", "Int32")
+    assert trace["B.Integer_is"].tolist() == [-5, -5, -5]
+    assert trace["B.Integer_was"].tolist() == [0, -5, -5]
+    assert trace["A.Boolean_is"].tolist() == [1, 1, 1]
+    assert "A.String_is" not in trace.signals
+    assert any("A.String_is" in note for note in result.notes)
+
+
+def mapped(kind, *pairs):
+    entries = "".join(f'<ssc:MapEntry source="{a}" target="{b}"/>' for a, b in pairs)
+    return f"|<ssc:{kind}MappingTransformation>{entries}</ssc:{kind}MappingTransformation>"
+
+
+def test_mapping_transformations_replace_what_they_list(system):
+    wires = [
+        f"A.Boolean_is -> B.Boolean_u{mapped('Boolean', ('true', 'false'), ('false', 'true'))}",
+        f"A.Integer_is -> B.Integer_u{mapped('Integer', (-7, 12))}",
+        f"A.Enumeration_is -> B.Enumeration_u{mapped('Enumeration', ('b', 'a'))}",
+    ]
+    folder = system([("A", 2), ("B", 2)], wires, "".join(given("A", k) for k in ("Boolean", "Integer", "Enumeration")))
+    trace = ssptool.simulate(folder, settings=ssptool.Settings(step_size=0.5)).unwrap()
+    assert [trace[f"B.{kind}_is"][-1] for kind in ("Boolean", "Integer", "Enumeration")] == [0, 12, 1]
+
+
+def test_integers_widen_to_real_numbers(system):
+    folder = system(
+        [("A", 3), ("B", 3)],
+        ["A.Int16_is -> B.Float64_u", "A.UInt8_is -> B.Int32_u"],
+        given("A", "Int16") + given("A", "UInt8"),
+    )
+    trace = ssptool.simulate(folder, settings=ssptool.Settings(step_size=0.5)).unwrap()
+    assert (trace["B.Float64_is"][0], trace["B.Int32_is"][0]) == (-5.0, 255)
+
+
+@pytest.mark.parametrize("master", COUNTED)
+def test_two_components_count_back_and_forth(system, master):
+    """B has what A had, and one more; A has what B had."""
+    more = mapped("Integer", *((n, n + 1) for n in range(4)))
+    folder = system([("A", 2), ("B", 2)], [f"A.Integer_was -> B.Integer_u{more}", "B.Integer_was -> A.Integer_u"])
+    traces = [simulated(folder, native=native, step_size=0.25, master=master).unwrap() for native in (False, True)]
+    assert np.array_equal(traces[0].y, traces[1].y)
+    assert traces[0]["A.Integer_was"].tolist() == COUNTED[master]
+
+
+def test_a_loop_of_integers_is_refused_by_name(system):
+    folder = system([("A", 2), ("B", 2)], ["A.Integer_is -> B.Integer_u", "B.Integer_is -> A.Integer_u"])
+    with pytest.raises(Unsupported, match="whose type Int32 is not one to iterate with"):
+        ssptool.plan(folder)
