@@ -17,6 +17,7 @@ from fmpy.fmi1 import FMICallException
 
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, Value, Variable
 from ssptool.fmu.messages import STATUS, Log, fmi2_callbacks, fmi3_logger
+from ssptool.fmu.prototypes import quick
 
 FATAL = STATUS.index("fatal")
 
@@ -404,7 +405,7 @@ class Binary:
         # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
         with contextlib.chdir("."):
             try:
-                return slave(
+                return quick(slave)(
                     instanceName=name,
                     guid=self.description.token,
                     modelIdentifier=_offered(self.path, self.description, self.interface).model_identifier,

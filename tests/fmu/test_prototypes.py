@@ -1,0 +1,36 @@
+"""Looking up the functions of a library: as FMPy does it, but once."""
+
+import pytest
+from fmpy import extract, fmi2, fmi3, read_model_description
+
+from ssptool.fmu.prototypes import quick
+from tests.engine.dual_mass import RESOURCES
+
+CLASSES = [
+    (fmi2.FMU2Slave, "System1.fmu"),
+    (fmi2.FMU2Model, "System1.fmu"),
+    (fmi3.FMU3Slave, "fmi3/System1.fmu"),
+    (fmi3.FMU3Model, "fmi3/System1.fmu"),
+]
+
+
+@pytest.mark.skipif(not (RESOURCES / "System1.fmu").exists(), reason="the FMUs are not built: make setup")
+@pytest.mark.parametrize(("kind", "fmu"), CLASSES, ids=lambda value: getattr(value, "__name__", ""))
+def test_every_function_has_the_arguments_that_fmpy_gives_it(tmp_path, kind, fmu):
+    description = read_model_description(RESOURCES / fmu)
+    extract(RESOURCES / fmu, str(tmp_path))
+    arguments = {"guid": description.guid, "unzipDirectory": str(tmp_path), "modelIdentifier": "System1"}
+    slow, fast = kind(**arguments), quick(kind)(**arguments)
+    assert set(fast._functions) == set(slow._functions)
+    for name, function in slow._functions.items():
+        other = fast._functions[name]
+        assert other.argnames == function.argnames
+        assert list(other.argtypes) == list(function.argtypes)
+        assert other.restype is function.restype
+    slow.freeLibrary()
+    fast.freeLibrary()
+
+
+def test_it_is_still_a_class_of_fmpy():
+    assert issubclass(quick(fmi2.FMU2Slave), fmi2.FMU2Slave)
+    assert quick(fmi2.FMU2Slave) is quick(fmi2.FMU2Slave)
