@@ -3,17 +3,18 @@
 import hashlib
 import json
 import platform
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import ssptool
 from ssptool.engine.ending import Failure
 from ssptool.engine.plan import Plan
 
-LIBRARIES = ("numpy", "scipy", "fmpy", "networkx", "lxml")
+LIBRARIES = ("numpy", "scipy", "fmpy", "networkx", "lxml", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +57,11 @@ def _sha256(path: Path) -> str:
 
 
 def _versions() -> dict[str, str]:
-    found = {"ssptool": _version("ssptool"), "python": platform.python_version(), "platform": platform.platform()}
-    return found | {name: _version(name) for name in LIBRARIES}
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
+    """Of what takes part; asked of the modules themselves, because package metadata take long to find."""
+    loaded = {name: getattr(sys.modules[name], "__version__", "") for name in LIBRARIES if name in sys.modules}
+    return {
+        "ssptool": ssptool.__version__,
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
+        **loaded,
+    }

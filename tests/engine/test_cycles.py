@@ -16,7 +16,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, Folder, oscillator
 
-CYCLES = int(os.environ.get("SSPTOOL_CYCLES", "72"))
+CYCLES = int(os.environ.get("SSPTOOL_CYCLES", "48"))
 BLOCKS = 6
 WARM_UP = 20
 """Cycles in which caches of libraries fill up."""
