@@ -58,10 +58,12 @@ def _details(difference: Difference) -> str:
     if difference.kind is not DifferenceKind.CHANGED:
         side = difference.before or difference.after
         assert side is not None
+        if difference.section is Section.PARAMETER:
+            return f"  {_value(side)}  ({side.position})"
         stated = (
             _stated(name, fact)
             for name, fact in side.facts.items()
-            if name not in _TECHNICAL and fact not in (None, (), False)
+            if name not in _TECHNICAL and not (fact is None or fact is False or fact == ())
         )
         return "  " + ", ".join(stated) + f"  ({side.position})"
     if difference.section is Section.PARAMETER:

@@ -293,6 +293,15 @@ def test_diff_tells_people_what_changed_and_where(command, tmp_path):
     assert "resources/dual_mass_oscillator.ssv:" in changed
 
 
+def test_a_value_of_zero_is_told_like_any_other(command, tmp_path):
+    folder = Path(shutil.copytree(SYSTEM, tmp_path / "p"))
+    values = folder / "resources" / "dual_mass_oscillator.ssv"
+    lines = values.read_text().splitlines(keepends=True)
+    values.write_text("".join(line for line in lines if "System1.x1_start" not in line))
+    _, out, _ = command("diff", SYSTEM, folder, "--variant", "DualMassOscillator")
+    assert "- System1.x1_start  0 m  (" in out
+
+
 def test_diff_gives_json(command):
     status, out, _ = command(
         "diff", SYSTEM, SYSTEM, "--variant", "DualMassOscillator", "--variant", "NoFlange", "--format", "json"
