@@ -10,11 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import ssptool
 from ssptool.engine.ending import Failure
 from ssptool.engine.plan import Plan
 
-LIBRARIES = ("numpy", "scipy", "fmpy", "networkx", "lxml", "pyarrow")
+LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "networkx", "lxml", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,6 @@ def _versions() -> dict[str, str]:
     """Of what takes part; asked of the modules themselves, because package metadata take long to find."""
     loaded = {name: getattr(sys.modules[name], "__version__", "") for name in LIBRARIES if name in sys.modules}
     return {
-        "ssptool": ssptool.__version__,
         "python": platform.python_version(),
         "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
         **loaded,
