@@ -1,6 +1,7 @@
 """Traces as CSV: `time` first, one column per signal; what CSV cannot hold is in a JSON file beside it."""
 
 import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ssptool.engine.recording.text import lines
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Floats, Trace
 
@@ -26,15 +28,15 @@ class CsvWriter:
 
     def __init__(self, path: Path, columns: Sequence[Column]) -> None:
         self._path = path
-        self._file = path.open("w", encoding="utf-8", newline="")
-        csv.writer(self._file, lineterminator="\n").writerow(["time", *(column.signal for column in columns)])
-        self._file.flush()
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(["time", *(column.signal for column in columns)])
+        self._file = path.open("wb", buffering=0)
+        self._file.write(header.getvalue().encode())
         # One of an earlier run would tell of other columns.
         sidecar(path).unlink(missing_ok=True)
 
     def write(self, rows: Floats) -> None:
-        self._file.writelines(",".join(map(repr, row)) + "\n" for row in rows.tolist())
-        self._file.flush()
+        self._file.write(lines(rows))
 
     def close(self, manifest: str) -> None:
         self._file.close()

@@ -105,7 +105,7 @@ class ParquetWriter:
         return writer.writer.metadata
 
 
-_OPTIONS: dict[str, Any] = {"use_dictionary": False, "compression": "zstd", "compression_level": 1}
+_OPTIONS: dict[str, Any] = {"use_dictionary": False, "compression": "snappy"}
 _TIME = pa.field("time", pa.float64(), nullable=False, metadata={"unit": "s", "type": "Float64"})
 
 

@@ -20,6 +20,7 @@ from ssptool.engine.recording.files import (
     read_manifest,
     read_trace,
 )
+from ssptool.engine.recording.text import NATIVE, lines, plain_lines
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column
 
@@ -126,6 +127,21 @@ def test_csv_has_time_first_and_quotes_what_it_needs(tmp_path):
     writer = open_writer(path, COLUMNS[:2])
     writer.write(np.array([[0.0, 1.0, 2.0]]))
     assert path.read_text() == 'time,A.x,"odd, ""name"""\n0.0,1.0,2.0\n'
+
+
+@pytest.mark.skipif(not NATIVE, reason="the native part is not built")
+@given(rows=arrays(float, (4, 5), elements=st.floats(allow_nan=True, allow_infinity=True)))
+def test_native_code_writes_numbers_as_python_does(rows):
+    assert lines(rows) == plain_lines(rows)
+
+
+@pytest.mark.skipif(not NATIVE, reason="the native part is not built")
+def test_native_code_changes_its_notation_where_python_does():
+    powers = np.array([10.0**k for k in range(-30, 30)])
+    rows = np.concatenate(
+        [powers, -powers, powers * 1.25, np.nextafter(powers, 0), [0.0, -0.0, 5e-324, 1.7976931348623157e308]]
+    )
+    assert lines(rows[:, None]) == plain_lines(rows[:, None])
 
 
 def test_what_csv_cannot_hold_is_in_a_file_beside_it(tmp_path):
