@@ -58,6 +58,8 @@ class SavedSimulation:
         By their number in the plan.
     states
         Serialized FMU states, in the order of the instances.
+    texts
+        What the numbers in slots of strings stand for.
     """
 
     steps: int
@@ -67,6 +69,7 @@ class SavedSimulation:
     history: Floats
     loops: Mapping[int, SavedLoop]
     states: tuple[bytes, ...]
+    texts: tuple[str, ...] = ()
 
     def write(self, path: Path, plan: Plan) -> None:
         """Into a file (a zip of arrays), over an old one only when it is complete."""
@@ -74,6 +77,7 @@ class SavedSimulation:
             "format": _FORMAT,
             "plan": _identity(plan),
             "steps": self.steps,
+            "texts": self.texts,
             "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
         }
         arrays: dict[str, Any] = {
@@ -116,6 +120,7 @@ class SavedSimulation:
             input_rates=arrays["input_rates"],
             history=arrays["history"],
             loops={int(n): SavedLoop(rtol, arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
+            texts=tuple(facts["texts"]),
             states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
         )
 

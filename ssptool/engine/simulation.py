@@ -343,6 +343,7 @@ class Simulation:
             history=self._history,
             loops={number: SavedLoop(loop.planned.calls.rtol, loop.chord) for number, loop in self._loops.items()},
             states=states,
+            texts=tuple(kernel.text(number) for number in range(kernel.texts)),
         )
         saved.write(Path(path), self.plan)
         self._stepper = self.plan.master.start(self._system)
@@ -371,6 +372,8 @@ class Simulation:
 
     def _go_on(self, saved: SavedSimulation) -> None:
         kernel = self._assembly.kernel
+        for text in saved.texts:
+            kernel.number(text)  # in their order, so that they get the numbers that they had
         loops: dict[int, RunningLoop] = {}
         for number, loop in saved.loops.items():
             planned = self.plan.loops[number]
