@@ -8,6 +8,7 @@ from ssptool.documents.element import Element
 from ssptool.rules.catalogue import RULES, VERSIONS, Finding, Rule, rules_over
 from ssptool.rules.fixes import Fix
 from ssptool.rules.subjects import File, Package, Structure, Unreadable
+from ssptool.rules.trees import foreign_elements
 
 INTERNAL = "INTERNAL"
 """The code of a rule that failed: a fault of ours, not of the document."""
@@ -52,8 +53,9 @@ class Run:
         yield from self._apply(rules_over(Structure), structure.version, structure)
         for root in structure.roots():
             version = root.get("version", "")
+            foreign = foreign_elements(root)
             for element in root.iter("*"):
-                kind = type(element)
+                kind = Element if element in foreign else type(element)
                 if kind not in self._rules:
                     self._rules[kind] = rules_over(kind)
                 if self._rules[kind]:

@@ -3,17 +3,42 @@
 from collections.abc import Iterator
 from typing import TypeVar
 
-from ssptool.documents import ssc
+from lxml import etree
+
+from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 
 E = TypeVar("E", bound=Element)
 
+_HOLDERS = tuple(
+    kind.qualified_name
+    for kind in (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
+)
+
 
 def every(root: Element, *kinds: type[E]) -> Iterator[E]:
     """The elements of these kinds, the root and inline content included, in document order."""
+    foreign = foreign_elements(root)
     for element in root.iter(*(kind.qualified_name for kind in kinds)):
-        if isinstance(element, kinds):
+        if isinstance(element, kinds) and element not in foreign:
             yield element
+
+
+def foreign_elements(root: Element) -> frozenset[etree._Element]:
+    """What stands where anything may stand and is none of our business, whatever it looks like.
+
+    That is the content of annotations and metadata, and what is written inline but is no document of SSP: no schema
+    has judged it.
+    """
+    holders = root.iter(*_HOLDERS)
+    strangers = (child for holder in holders for child in holder.iterchildren("*") if _is_foreign(holder, child))
+    return frozenset(element for stranger in strangers for element in stranger.iter("*"))
+
+
+def _is_foreign(holder: etree._Element, child: etree._Element) -> bool:
+    if isinstance(holder, ssc.Annotation | ssc.Content):
+        return True
+    return not isinstance(child, ssc.TopLevel | ssc.MetaData | ssc.Signature | ssc.Annotation)
 
 
 def first(element: Element, kind: type[E]) -> E | None:
