@@ -108,9 +108,10 @@ class Attribute(Generic[T]):
                 raise MissingAttribute(element.position, self.name, self.converter.expected)
             return self.default
         try:
-            return cast(T, self.converter.read(text))
+            value: T = self.converter.read(text)
         except ValueError:
             raise InvalidAttribute(element.position, self.name, text, self.converter.expected) from None
+        return value
 
     def __set__(self, element: "Element", value: T | None) -> None:
         if value is None:
@@ -146,6 +147,9 @@ class Slot(Generic[E]):
         self.keep = keep
         self.tags = frozenset(expand(kind) if isinstance(kind, str) else kind.qualified_name for kind in kinds)
         self.container = expand(within) if within else None
+        # To ask a node for its class is cheaper than for its tag; but classes that come later are named only.
+        self.classes = frozenset(kind for kind in kinds if not isinstance(kind, str))
+        self.by_class = len(self.classes) == len(kinds)
 
     @property
     def here(self) -> frozenset[str]:
@@ -162,8 +166,12 @@ class Slot(Generic[E]):
     def _among(self, parent: etree._Element) -> Iterator[E]:
         # To compare many tags in C takes long to prepare, which few children do not repay.
         few = len(self.tags) > FEW_TAGS and len(parent) < MANY_CHILDREN
-        found = (node for node in parent if node.tag in self.tags) if few else parent.iterchildren(*self.tags)
+        found = filter(self.holds, parent) if few else parent.iterchildren(*self.tags)
         return cast(Iterator[E], found)
+
+    def holds(self, node: etree._Element) -> bool:
+        """Whether a node is of one of the kinds."""
+        return type(node) in self.classes if self.by_class else node.tag in self.tags
 
 
 class Children(Slot[E]):
@@ -176,7 +184,9 @@ class Children(Slot[E]):
     def __get__(self, element: "Element | None", owner: type) -> Self | tuple[E, ...]:
         if element is None:
             return self
-        return tuple(self.elements(element)) if len(element) else ()
+        if self.container is None and len(element) < MANY_CHILDREN:
+            return tuple(cast(Iterator[E], filter(self.holds, element)))
+        return tuple(self.elements(element))
 
 
 class AtMostOne(Slot[E]):
@@ -192,7 +202,7 @@ class AtMostOne(Slot[E]):
         if self.container is not None:
             return next(self.elements(element), None)
         for node in element:
-            if node.tag in self.tags:
+            if self.holds(node):
                 return cast(E, node)
         return None
 
@@ -369,12 +379,14 @@ def _quoted(text: str) -> str:
 
 def step(node: etree._Element, parent: etree._Element) -> str:
     """One step of an address: the identity of an element if it states one, else its number among its like."""
-    if not layout.is_element(node):
+    tag = getattr(node, "qualified_name", "") or node.tag  # That of the class is at hand already.
+    if not isinstance(tag, str):
         return "comment()"
-    name = _local(node.tag)
-    identity = getattr(node, "identity", ())
-    stated = [f"[@{key}={_quoted(value)}]" for key in identity if (value := node.get(key)) is not None]
-    if stated:
-        return name + "".join(stated)
+    name = stated = _local(tag)
+    for key in getattr(node, "identity", ()):
+        if (value := node.get(key)) is not None:
+            stated += f"[@{key}={_quoted(value)}]"
+    if stated != name:
+        return stated
     like = list(parent.iterchildren(node.tag))
     return name if len(like) == 1 else f"{name}[{like.index(node) + 1}]"

@@ -45,9 +45,9 @@ def evaluation_order(graph: "nx.DiGraph[Signal]") -> tuple[Block, ...]:
     order = []
     while ready:
         name = heappop(ready)
-        block = members.get(name, {name})
-        order.append(_block(graph, block))
-        for signal in block:
+        loop = members.get(name)
+        order.append(Block((name,)) if loop is None else _loop(graph, loop))
+        for signal in (name,) if loop is None else loop:
             for other in following[signal]:
                 after = first.get(other, other)
                 if after != name:
@@ -69,7 +69,7 @@ def _arriving(following: Following, first: Mapping[Signal, Signal]) -> dict[Sign
 
 
 def _loops(graph: "nx.DiGraph[Signal]", following: Following) -> list[set[Signal]]:
-    """The strongly connected components of more than one signal.
+    """The strongly connected components with a cycle: those of more signals than one, or of one that needs itself.
 
     They are looked for where they can be: among what is left when those signals that no other leads to are taken away,
     again and again, and those that lead to no other.
@@ -77,7 +77,8 @@ def _loops(graph: "nx.DiGraph[Signal]", following: Following) -> list[set[Signal
     left = _peeled(following)
     if left:
         left = _peeled({signal: list(graph.predecessors(signal)) for signal in left}, left)
-    return [loop for loop in nx.strongly_connected_components(graph.subgraph(left)) if len(loop) > 1]
+    components = nx.strongly_connected_components(graph.subgraph(left))
+    return [loop for loop in components if len(loop) > 1 or not loop.isdisjoint(following[next(iter(loop))])]
 
 
 def _peeled(following: Following, among: Set[Signal] | None = None) -> set[Signal]:
@@ -97,10 +98,7 @@ def _peeled(following: Following, among: Set[Signal] | None = None) -> set[Signa
     return set(following).difference(bare)
 
 
-def _block(graph: "nx.DiGraph[Signal]", signals: set[Signal]) -> Block:
-    if len(signals) == 1:
-        (signal,) = signals
-        return Block((signal,), (signal,) if graph.has_edge(signal, signal) else ())
+def _loop(graph: "nx.DiGraph[Signal]", signals: set[Signal]) -> Block:
     loop: nx.DiGraph[Signal] = nx.DiGraph(graph.subgraph(signals))
     torn = tear(loop)
     return Block(sequence(loop, torn), torn)

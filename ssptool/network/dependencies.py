@@ -36,39 +36,29 @@ def dependency_graph(network: Network, stage: Stage) -> "nx.DiGraph[Signal]":
     """
     graph: nx.DiGraph[Signal] = nx.DiGraph()
     kinds = port_kinds(network)
-    arriving: dict[str, list[str]] = defaultdict(list)
+    arriving: dict[str, dict[str, Signal]] = defaultdict(dict)
     leaving: dict[str, set[str]] = defaultdict(set)
     for wire in network.wires:
         kind = kinds.get(wire.destination, "input")
         if stage is Stage.INITIALIZATION or kind in RUNNING_DESTINATIONS:
             graph.add_edge(wire.source, wire.destination, kind="wire")
-            arriving[wire.destination.component].append(wire.destination.variable)
+            arriving[wire.destination.component][wire.destination.variable] = wire.destination
             leaving[wire.source.component].add(wire.source.variable)
     for component in network.components.values():
-        inputs = {variable: number for number, variable in enumerate(arriving[component.name])}
+        inputs = arriving[component.name]
+        number = {variable: number for number, variable in enumerate(inputs)}
         for output in _outputs(component, leaving[component.name]):
-            graph.add_node(Signal(component.name, output))
+            signal = Signal(component.name, output)
+            graph.add_node(signal)
             declared = needs(component, output, stage)
-            needed = inputs if declared is None else sorted(declared & inputs.keys(), key=inputs.__getitem__)
+            needed = inputs if declared is None else sorted(declared & inputs.keys(), key=number.__getitem__)
             for variable in needed:
-                graph.add_edge(
-                    Signal(component.name, variable),
-                    Signal(component.name, output),
-                    kind="feedthrough",
-                    declared=declared is not None,
-                )
-    for signal, type_ in port_types(network).items():
-        if type_ != "Float64" and signal in graph:
-            graph.nodes[signal]["type"] = type_
+                graph.add_edge(inputs[variable], signal, kind="feedthrough", declared=declared is not None)
+    for ports in (network.ports, *(component.ports for component in network.components.values())):
+        for port in ports:
+            if port.type != "Float64" and port.signal in graph:
+                graph.nodes[port.signal]["type"] = port.type
     return graph
-
-
-def port_types(network: Network) -> Mapping[Signal, str]:
-    """The type of every port, the root system's included."""
-    types = {port.signal: port.type for port in network.ports}
-    for component in network.components.values():
-        types.update((port.signal, port.type) for port in component.ports)
-    return types
 
 
 def port_kinds(network: Network) -> Mapping[Signal, str]:

@@ -13,6 +13,7 @@ from ssptool.network.places import ComponentPlace, Path, Tree, dotted
 from ssptool.network.signals import Wire
 from ssptool.network.terminals import Key, Terminal, terminals
 from ssptool.network.tree import grow
+from ssptool.network.uncollected import uncollected
 from ssptool.network.wiring import Flow, Wiring
 
 NO_OVERRIDES: Mapping[str, str] = {}
@@ -46,6 +47,13 @@ def build_network(
     UnknownName, InvalidValue
         An override names no variable, or one that takes no value; or the text is no value of its type.
     """
+    with uncollected():
+        return _build(archive, structure, overrides, parameter_files)
+
+
+def _build(
+    archive: Archive, structure: Document, overrides: Mapping[str, str], parameter_files: Sequence[FilePath]
+) -> Network:
     tree = grow(archive, structure)
     wiring = Wiring(tree, terminals(tree))
     parameters = Parameterization(tree, wiring)

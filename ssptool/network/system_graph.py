@@ -6,6 +6,7 @@ from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import ComponentCycle, Dependence, cycles_in
 from ssptool.network.dependencies import Stage, dependency_graph
 from ssptool.network.network import Network
+from ssptool.network.uncollected import uncollected
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,12 @@ class SystemGraph:
 
 def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:
     """The system graph of a network, at the communication points of co-simulation or at another stage."""
-    graph = dependency_graph(network, stage)
-    feedthrough = tuple(
-        Dependence(source, destination, "feedthrough", data["declared"])
-        for source, destination, data in graph.edges(data=True)
-        if data["kind"] == "feedthrough"
-    )
-    order = evaluation_order(graph)
-    return SystemGraph(network, stage, cycles_in(network, graph, order), feedthrough, order)
+    with uncollected():
+        graph = dependency_graph(network, stage)
+        feedthrough = tuple(
+            Dependence(source, destination, "feedthrough", data["declared"])
+            for source, destination, data in graph.edges(data=True)
+            if data["kind"] == "feedthrough"
+        )
+        order = evaluation_order(graph)
+        return SystemGraph(network, stage, cycles_in(network, graph, order), feedthrough, order)

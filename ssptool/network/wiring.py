@@ -7,7 +7,6 @@ transformation.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from functools import reduce
 from itertools import count
 from typing import NamedTuple
 
@@ -44,12 +43,9 @@ class Flow(NamedTuple):
 
     source: Terminal
     destination: Terminal
+    conversion: Conversion
     legs: tuple[Leg, ...]
     order: tuple[int, ...]
-
-    @property
-    def conversion(self) -> Conversion:
-        return reduce(Conversion.then, (leg.conversion for leg in self.legs), IDENTITY)
 
     @property
     def wire(self) -> Wire:
@@ -97,33 +93,37 @@ class Wiring:
                 waiting.extend((*way, segment) for segment in onward)
 
     def _flow(self, source: Terminal, destination: Terminal, way: tuple[Segment, ...]) -> Flow:
-        variables = (source.variable, destination.variable)
-        relative = any(variable is not None and variable.relative_quantity for variable in variables)
-        legs = [*self._at_variable(source, source.variable_unit, source.unit, relative)]
+        relative = _is_relative(source) or _is_relative(destination)
+        legs = []
+        if leg := self._at_variable(source, source.variable_unit, source.unit, relative):
+            legs.append(leg)
         unit = source.variable_unit if source.unit is None else source.unit
+        at = source.signal
         for segment in way:
             reached = self.terminals[segment.destination]
             stated, change = reached.unit, IDENTITY
             if not segment.suppress_unit_conversion:
                 change = self._converted(unit, stated, relative, segment)
                 stated = unit if stated is None else stated
-            at = self.terminals[segment.source].signal
-            units = _names(unit, stated, change)
-            legs.append(Leg(segment.kind, at, reached.signal, segment.position, units, change, segment.transformation))
-            unit = stated
-        legs.extend(self._at_variable(destination, destination.unit, destination.variable_unit, relative))
-        return Flow(source, destination, tuple(legs), tuple(segment.number for segment in way))
+            units, to = _names(unit, stated, change), reached.signal
+            legs.append(Leg(segment.kind, at, to, segment.position, units, change, segment.transformation))
+            unit, at = stated, to
+        if leg := self._at_variable(destination, destination.unit, destination.variable_unit, relative):
+            legs.append(leg)
+        total = IDENTITY
+        for leg in legs:
+            total = total.then(leg.conversion)
+        return Flow(source, destination, total, tuple(legs), tuple([segment.number for segment in way]))
 
-    def _at_variable(
-        self, terminal: Terminal, source: Unit | None, target: Unit | None, relative: bool
-    ) -> Iterator[Leg]:
+    def _at_variable(self, terminal: Terminal, source: Unit | None, target: Unit | None, relative: bool) -> Leg | None:
         """Between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
         if terminal.variable is None or source is target:
-            return
+            return None
         change = self._conversion(source, target, relative)
-        if isinstance(change, Conversion) and change is not IDENTITY:
-            at, units = terminal.signal, _names(source, target, change)
-            yield Leg(LegKind.VARIABLE, at, at, terminal.position, units, change)
+        if change is IDENTITY or not isinstance(change, Conversion):
+            return None
+        at, units = terminal.signal, _names(source, target, change)
+        return Leg(LegKind.VARIABLE, at, at, terminal.position, units, change)
 
     def _converted(self, unit: Unit | None, stated: Unit | None, relative: bool, segment: Segment) -> Conversion:
         change = self._conversion(unit, stated, relative)
@@ -181,6 +181,10 @@ class Wiring:
 def _is_open(terminal: Terminal) -> bool:
     """Whether the SSD leaves open what its inner connectors tell."""
     return terminal.variable is None and (terminal.type is None or terminal.unit is None)
+
+
+def _is_relative(terminal: Terminal) -> bool:
+    return terminal.variable is not None and terminal.variable.relative_quantity
 
 
 def _names(source: Unit | None, target: Unit | None, change: Conversion) -> tuple[str, str] | None:
@@ -242,8 +246,9 @@ def _refused(connection: ssd.Connection, source: Terminal, destination: Terminal
         yield "a connection of array elements (startIndices, endIndices)"
     elif source.array or destination.array:
         yield "a connection of arrays"
-    for kind in sorted({source.type, destination.type} & set(NOT_CARRIED), key=str):
-        yield f"a connection of type {kind}"
+    if source.type in NOT_CARRIED or destination.type in NOT_CARRIED:
+        for kind in sorted({source.type, destination.type} & set(NOT_CARRIED), key=str):
+            yield f"a connection of type {kind}"
 
 
 def _transformation(transformation: ssc.Transformation | None, source: Terminal, destination: Terminal) -> Conversion:
