@@ -1,22 +1,22 @@
 """`ssptool explain`."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import ssptool
-from ssptool.cli.options import Overrides, ParameterFiles, SystemPath, TextOrJson, Variant, parse_overrides
+from ssptool.cli.bundles import bundled
+from ssptool.cli.options import SystemPath, TextOrJson, changes_from
 
 
+@bundled(changes=changes_from)
 def explain_command(
     system: SystemPath,
+    changes: dict[str, Any],
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME…", help="Full names of variables or connectors: System1.m1.")
     ] = None,
     all: Annotated[bool, typer.Option("--all", help="A table of all parameters and connectors.")] = False,
-    variant: Variant = None,
-    parameters: ParameterFiles = None,
-    set: Overrides = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
     """Say why a parameter or connector has its value, with file and line at each step.
@@ -26,8 +26,6 @@ def explain_command(
     """
     if bool(names) == all:
         raise typer.BadParameter("give the names of variables or connectors, or --all", param_hint="NAME…")
-    explained = ssptool.explain(
-        system, *(names or ()), variant=variant, parameters=parameters or [], overrides=parse_overrides(set)
-    )
+    explained = ssptool.explain(system, *(names or ()), **changes)
     form = "table" if all and format is TextOrJson.TEXT else format.value
     typer.echo(ssptool.EXPLANATION_RENDERERS[form](explained))

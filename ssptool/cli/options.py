@@ -1,21 +1,10 @@
 """Arguments and options that several commands share."""
 
-from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Any
 
 import typer
-
-from ssptool.engine.settings import (
-    AccelerationName,
-    ExchangeName,
-    ImplementationName,
-    InitName,
-    InputName,
-    IntegratorName,
-    MasterName,
-)
 
 SystemPath = Annotated[
     Path, typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or an .ssd file.")
@@ -34,67 +23,6 @@ Overrides = Annotated[
 ]
 
 
-StartTime = Annotated[
-    float | None, typer.Option("--start-time", metavar="T", help="[s]; else the default experiment's.")
-]
-StopTime = Annotated[float | None, typer.Option("--stop-time", metavar="T", help="[s]; else the default experiment's.")]
-StepSize = Annotated[
-    float | None,
-    typer.Option("--step-size", metavar="H", help="Macro step [s]; else the smallest that the FMUs recommend."),
-]
-Master = Annotated[MasterName, typer.Option("--master", help="Order of exchanging and stepping.")]
-Acceleration = Annotated[
-    AccelerationName | None, typer.Option("--acceleration", help="How the iterated master gets to the next iterate.")
-]
-Input = Annotated[InputName, typer.Option("--input", help="How inputs run over a macro step.")]
-InputOrder = Annotated[
-    int | None,
-    typer.Option("--input-order", min=1, max=2, help="Order of extrapolated and interpolated inputs: 1 or 2."),
-]
-Init = Annotated[InitName, typer.Option("--init", help="How algebraic loops are solved at the start.")]
-LogLoops = Annotated[
-    Path | None,
-    typer.Option("--log-loops", metavar="FILE", help="Every iterate of every algebraic loop, as .csv or .jsonl."),
-]
-LogCoupling = Annotated[
-    Path | None,
-    typer.Option("--log-coupling", metavar="FILE", help="Every iterate of every macro step, as .csv or .jsonl."),
-]
-Adaptive = Annotated[
-    float | None,
-    typer.Option("--adaptive", metavar="RTOL", help="Macro steps of varying size, with an error of at most RTOL each."),
-]
-Substeps = Annotated[
-    list[str] | None,
-    typer.Option("--substeps", metavar="NAME=N", help="Component NAME does N steps in each macro step."),
-]
-ConvergenceLimits = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--convergence",
-        metavar="MEASURE=LIMIT",
-        help="When an iterated step has converged: absolute, relative or residual-relative; repeated: all of them.",
-    ),
-]
-Exchange = Annotated[
-    ExchangeName,
-    typer.Option("--exchange", help="late: outputs stay as of each FMU's own step, to compare with other tools."),
-]
-Tolerance = Annotated[
-    float | None, typer.Option("--tolerance", metavar="RTOL", help="Relative tolerance of the iterated master.")
-]
-
-
-Implementation = Annotated[
-    ImplementationName,
-    typer.Option("--implementation", help="Run all components as model exchange (me) or co-simulation (cs)."),
-]
-Integrator = Annotated[IntegratorName, typer.Option("--integrator", help="Formulas that integrate model exchange.")]
-
-
-Number = TypeVar("Number", int, float)
-
-
 class TextOrJson(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -111,26 +39,6 @@ def parse_overrides(texts: list[str] | None) -> dict[str, str]:
     return overrides
 
 
-def parse_counts(texts: list[str] | None) -> dict[str, int]:
-    """`["System2=10"]` → `{"System2": 10}`."""
-    return {name: _number(int, value, "--substeps") for name, value in _pairs(texts, "--substeps")}
-
-
-def parse_limits(texts: list[str] | None) -> dict[str, float]:
-    """`["absolute=1e-6"]` → `{"absolute": 1e-6}`."""
-    return {name: _number(float, value, "--convergence") for name, value in _pairs(texts, "--convergence")}
-
-
-def _pairs(texts: list[str] | None, hint: str) -> Iterator[tuple[str, str]]:
-    for text in texts or []:
-        name, equals, value = (part.strip() for part in text.partition("="))
-        if not equals or not name:
-            raise typer.BadParameter(f"{text!r} is not of the form NAME=NUMBER", param_hint=hint)
-        yield name, value
-
-
-def _number(kind: type[Number], text: str, hint: str) -> Number:
-    try:
-        return kind(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number of type {kind.__name__}", param_hint=hint) from None
+def changes_from(set: Overrides = None, parameters: ParameterFiles = None, variant: Variant = None) -> dict[str, Any]:
+    """Which system is meant, as keyword arguments of the public API."""
+    return {"variant": variant, "parameters": parameters or [], "overrides": parse_overrides(set)}

@@ -22,7 +22,16 @@ Record = Annotated[
 ]
 Every = Annotated[int, typer.Option("--every", metavar="N", help="Record only each N-th row, and the last.")]
 OutputStep = Annotated[
-    float | None, typer.Option("--output-step", metavar="DT", help="Record only rows at this distance in time [s].")
+    float | None,
+    typer.Option("--output-step", metavar="DT", help="Record only rows at this distance in time, in seconds."),
+]
+LogLoops = Annotated[
+    Path | None,
+    typer.Option("--log-loops", metavar="FILE", help="Every iterate of every algebraic loop, as .csv or .jsonl."),
+]
+LogCoupling = Annotated[
+    Path | None,
+    typer.Option("--log-coupling", metavar="FILE", help="Every iterate of every macro step, as .csv or .jsonl."),
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the results (PNG, SVG or PDF).")]
 InProcess = Annotated[
