@@ -64,7 +64,7 @@ std::vector<ssptool::Instruction> program_from(nb::handle program) {
   std::vector<ssptool::Instruction> instructions;
   for (const nb::handle instruction : program) {
     const auto op = attribute<int>(instruction, "op");
-    if (op < 0 || op > static_cast<int>(ssptool::Op::record)) throw std::invalid_argument("unknown instruction");
+    if (op < 0 || op > static_cast<int>(ssptool::Op::iterate)) throw std::invalid_argument("unknown instruction");
     instructions.push_back({static_cast<ssptool::Op>(op),
                             static_cast<ssptool::Index>(attribute<Number>(instruction, "argument")),
                             attribute<int>(instruction, "order")});
@@ -160,6 +160,32 @@ class NativeKernel {
     return static_cast<Number>(core_.loop(loop));
   }
 
+  Number iteration(nb::handle calls) {
+    const auto place = [&](const char* name) { return static_cast<ssptool::Index>(attribute<Number>(calls, name)); };
+    return static_cast<Number>(core_.iteration({.group = place("group"),
+                                                .following = place("following"),
+                                                .held = place("held"),
+                                                .sweep = place("sweep"),
+                                                .unknowns = indices<ssptool::Slot>(calls.attr("unknowns")),
+                                                .nominal = numbers<double>(calls.attr("nominal")),
+                                                .order = attribute<int>(calls, "order"),
+                                                .prediction = attribute<int>(calls, "prediction"),
+                                                .absolute = attribute<double>(calls, "absolute"),
+                                                .relative = attribute<double>(calls, "relative"),
+                                                .relaxation = attribute<double>(calls, "relaxation"),
+                                                .max_iterations = attribute<Number>(calls, "max_iterations"),
+                                                .growth = attribute<double>(calls, "growth")}));
+  }
+
+  // A copy, because the next run changes them.
+  nb::object iterations() const {
+    const auto counts = core_.iterations();
+    auto* result = new std::vector<std::int64_t>(counts.begin(), counts.end());
+    const nb::capsule owner(result, [](void* data) noexcept { delete static_cast<std::vector<std::int64_t>*>(data); });
+    const std::size_t shape[] = {result->size()};
+    return nb::cast(nb::ndarray<nb::numpy, std::int64_t>(result->data(), 1, shape, owner));
+  }
+
   Number sweep(nb::handle steps) {
     std::vector<std::variant<ssptool::Call, ssptool::SolveLoop>> sweep;
     for (const nb::handle step : steps) {
@@ -217,7 +243,8 @@ class NativeKernel {
   nb::object to_python(const ssptool::Outcome& outcome) const {
     if (outcome.ok() && outcome.steps == 0) return ok_;
     return outcome_type_(code_type_(static_cast<int>(outcome.code)), outcome.instance, outcome.function,
-                         outcome.fmi_status, outcome.loop, outcome.slot, outcome.steps);
+                         outcome.fmi_status, outcome.loop, outcome.slot, outcome.steps, outcome.instruction,
+                         outcome.iterations);
   }
 
   ssptool::Kernel core_;
@@ -283,6 +310,26 @@ NB_MODULE(_kernel, module) {
           [](Self& self, nb::handle instances) { return self.core().group(indices<ssptool::Index>(instances)); },
           "instances"_a)
       .def("loop", &Self::loop, "loop"_a)
+      .def("iteration", &Self::iteration, "calls"_a)
+      .def(
+          "iterate",
+          [](Self& self, Number iteration, double t, double h, bool first) {
+            return self.unlocked([&](ssptool::Kernel& core) { return core.iterate(index(iteration), t, h, first); });
+          },
+          "iteration"_a, "t"_a, "h"_a, "first"_a)
+      .def(
+          "guess",
+          [](nb::handle_t<Self> self, Number iteration) {
+            return view(self, nb::cast<Self&>(self).core().guess(index(iteration)), 1);
+          },
+          "iteration"_a)
+      .def(
+          "tolerance",
+          [](nb::handle_t<Self> self, Number iteration) {
+            return view(self, nb::cast<Self&>(self).core().tolerance(index(iteration)), 1);
+          },
+          "iteration"_a)
+      .def("iterations", &Self::iterations)
       .def("sweep", &Self::sweep, "steps"_a)
       .def(
           "record_slots", [](Self& self, nb::handle slots) { self.core().record_slots(indices<ssptool::Slot>(slots)); },

@@ -43,12 +43,16 @@ class Code(IntEnum):
     FMI = 1  # a function returned worse than a warning: see `instance`, `function`, `fmi_status`
     LOOP = 2  # an algebraic loop was not solved by the chord iteration: see `loop`
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
+    COUPLING = 5  # an iteration of a step did as many iterations as it may, or ran away: see `iterations`
     RANGE = 4  # the integer in `slot` does not fit the type of the input of `instance`
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """The result of one kernel operation. `steps` counts the macro steps that `run` finished.
+
+    `instruction` is the place in the program at which `run` stopped; `iterations` those that ITERATE had done in that
+    step, the one that failed included.
 
     `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was
     asked, the flag follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`,
@@ -62,6 +66,8 @@ class Outcome:
     loop: int = -1
     slot: int = -1
     steps: int = 0
+    instruction: int = -1
+    iterations: int = 0
 
     @property
     def ok(self) -> bool:
@@ -127,6 +133,33 @@ class LoopCalls:
 
 
 @dataclass(frozen=True, slots=True)
+class IterationCalls:
+    """A step that is repeated until what goes into the `unknowns` (input slots) at its end is what comes out.
+
+    `group` are the instances, of which the inputs of those in `following` are interpolated with `order` (0: held at
+    their value at the end of the step) and those of the others in `held` held. The first guess is the polynomial
+    of `prediction` order through the accepted points. An iterate agrees where
+    |found − x| ≤ absolute + relative·max(|first guess|, nominal) in every unknown; else x + relaxation·(found − x)
+    is next, calculated in nominal values. After `max_iterations` iterations, or where the difference is more than
+    `growth` times the smallest one before, the operation ends.
+    """
+
+    group: int
+    following: int
+    held: int
+    sweep: int
+    unknowns: Slots
+    nominal: Sequence[float]
+    order: int
+    prediction: int
+    absolute: float
+    relative: float
+    relaxation: float
+    max_iterations: int
+    growth: float
+
+
+@dataclass(frozen=True, slots=True)
 class SolveLoop:
     """Solve the loop with this index, at this place of a sweep."""
 
@@ -144,6 +177,7 @@ class Op(IntEnum):
     EVALUATE = 5  # argument: sweep. Make the outputs consistent at the instant reached
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
     RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
+    ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,6 +379,27 @@ class Kernel(Protocol):
         `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the
         slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached.
         """
+
+    # -- iterated steps --------------------------------------------------------------------------------------
+
+    def iteration(self, calls: IterationCalls) -> int:
+        """Register an iterated step and return its index."""
+
+    def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
+        """One iterate of the step from t to t + h, from the saved state (which the `first` saves) and the guess.
+
+        The first makes the guess and the tolerance. Afterwards `values` holds what follows from the guess, with what
+        was found in the unknowns.
+        """
+
+    def guess(self, iteration: int) -> Floats:
+        """(m,) a view: x, the values of the unknowns that the next iterate, or the last one, takes."""
+
+    def tolerance(self, iteration: int) -> Floats:
+        """(m,) a view: by how much what is found may differ from x."""
+
+    def iterations(self) -> Integers:
+        """How many iterations ITERATE needed, at most over the instructions, in each step that the last `run` did."""
 
     # -- algebraic loops -------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ from ssptool.engine.kernel.interface import (
     InstanceTable,
     Instruction,
     Integers,
+    IterationCalls,
     LoopCalls,
     Op,
     Outcome,
@@ -94,6 +95,13 @@ class _Loop:
     chord: Floats
 
 
+@dataclass(frozen=True, slots=True)
+class _Iteration:
+    calls: IterationCalls
+    x: Floats
+    tolerance: Floats
+
+
 class TwinKernel:
     """See `ssptool.engine.kernel.interface.Kernel` for what each method promises."""
 
@@ -111,6 +119,8 @@ class TwinKernel:
         self._wires: dict[int, _Wire] = {}  # by destination
         self._groups: list[tuple[int, ...]] = []
         self._loops: list[_Loop] = []
+        self._iterations: list[_Iteration] = []
+        self._counts: list[int] = []
         self._sweeps: list[tuple[_ResolvedCall | SolveLoop, ...]] = []
         self._recorded: list[int] = []
         self._history: list[_Point] = []  # the latest first
@@ -450,12 +460,14 @@ class TwinKernel:
 
     def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
         self._check_program(program, rows)
+        self._counts = []
         for k in range(len(rows)):
             t, reached = start + float(first + k) * h, start + float(first + k + 1) * h
-            for instruction in program:
+            self._counts.append(1)
+            for number, instruction in enumerate(program):
                 outcome = self._execute(instruction, t, reached, h, rows[k])
                 if not outcome.ok:
-                    return replace(outcome, steps=k)
+                    return replace(outcome, steps=k, instruction=number)
         return Outcome(steps=len(rows))
 
     def _execute(self, instruction: Instruction, t: float, reached: float, h: float, row: Floats) -> Outcome:
@@ -468,6 +480,7 @@ class TwinKernel:
             Op.ADVANCE: lambda: self.advance(argument, t, h),
             Op.EVALUATE: lambda: self.evaluate(argument),
             Op.ACCEPT: lambda: self.accept(reached),
+            Op.ITERATE: lambda: self._converge(argument, t, h),
             Op.RECORD: lambda: self._record(reached, row),
         }
         return operations[instruction.op]() or OK
@@ -482,12 +495,99 @@ class TwinKernel:
                 _check_order(instruction.order)
             if instruction.op is Op.EVALUATE:
                 _check_index(instruction.argument, self._sweeps, "sweep")
+            elif instruction.op is Op.ITERATE:
+                _check_index(instruction.argument, self._iterations, "iteration")
             elif instruction.op not in (Op.ACCEPT, Op.RECORD):
                 _check_index(instruction.argument, self._groups, "group")
         if sum(instruction.op is Op.RECORD for instruction in program) > 1:
             raise ValueError("a program may record one row per macro step")
         if rows.ndim != 2 or rows.shape[1] != 1 + len(self._recorded):
             raise ValueError(f"rows has shape {rows.shape}, must be (steps, {1 + len(self._recorded)})")
+
+    # -- iterated steps --------------------------------------------------------------------------------------
+
+    def iteration(self, calls: IterationCalls) -> int:
+        for group in (calls.group, calls.following, calls.held):
+            _check_index(group, self._groups, "group")
+        _check_index(calls.sweep, self._sweeps, "sweep")
+        _check_order(calls.prediction)
+        if calls.order not in range(MAX_ORDER + 1):
+            raise ValueError(f"polynomial order is {calls.order}, must be 0 to {MAX_ORDER}")
+        if calls.max_iterations < 1:
+            raise ValueError(f"max_iterations is {calls.max_iterations}, must be at least 1")
+        if len(calls.nominal) != len(calls.unknowns):
+            raise ValueError("as many nominal values as unknowns are needed")
+        for slot in calls.unknowns:
+            self._check_slot(slot)
+            if slot in self._holds_integer:
+                raise ValueError(f"slot {slot} holds integers and cannot be iterated")
+        size = len(calls.unknowns)
+        self._iterations.append(_Iteration(calls, np.zeros(size), np.zeros(size)))
+        return len(self._iterations) - 1
+
+    def guess(self, iteration: int) -> Floats:
+        return _item(self._iterations, iteration, "iteration").x
+
+    def tolerance(self, iteration: int) -> Floats:
+        return _item(self._iterations, iteration, "iteration").tolerance
+
+    def iterations(self) -> Integers:
+        return np.array(self._counts, dtype=np.int64)
+
+    def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
+        own = _item(self._iterations, iteration, "iteration")
+        calls = own.calls
+        outcome = self.save(calls.group) if first else self.restore(calls.group)
+        if not outcome.ok:
+            return outcome
+        if first:
+            self._predict(own, h)
+            self.exchange(calls.group)
+        for i, slot in enumerate(calls.unknowns):
+            self.values[slot] = own.x[i]
+        self.hold(calls.held)
+        if calls.order:
+            self.interpolate(calls.following, calls.order, h)
+        else:
+            self.hold(calls.following)
+        outcome = self.advance(calls.group, t, h)
+        if outcome.ok:
+            outcome = self.evaluate(calls.sweep)
+        if outcome.ok:
+            self.exchange(calls.group)
+        return outcome
+
+    def _predict(self, own: _Iteration, h: float) -> None:
+        """Where the polynomial through the accepted points leads."""
+        calls = own.calls
+        self.extrapolate(calls.group, calls.prediction)
+        for i, slot in enumerate(calls.unknowns):
+            first, second = self.input_rates[:, slot]
+            x = self.input_value[slot] + h * first + h * h / 2 * second
+            own.x[i] = x
+            own.tolerance[i] = calls.absolute + calls.relative * max(abs(x), calls.nominal[i])
+
+    @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
+    def _converge(self, iteration: int, t: float, h: float) -> Outcome:
+        own, calls = self._iterations[iteration], self._iterations[iteration].calls
+        least = math.inf
+        for count in range(1, calls.max_iterations + 1):
+            outcome = self.iterate(iteration, t, h, count == 1)
+            if not outcome.ok:
+                return replace(outcome, iterations=count)
+            excess = 0.0
+            for i, slot in enumerate(calls.unknowns):
+                own_excess = abs(self.values[slot] - own.x[i]) / own.tolerance[i]
+                excess = excess if own_excess <= excess or math.isnan(excess) else own_excess
+            if excess <= 1.0:
+                self._counts[-1] = max(self._counts[-1], count)
+                return OK
+            if count == calls.max_iterations or not excess <= calls.growth * least:
+                break
+            least = min(least, excess)
+            for i, slot in enumerate(calls.unknowns):
+                own.x[i] = _relaxed(own.x[i], self.values[slot], calls.nominal[i], calls.relaxation)
+        return Outcome(Code.COUPLING, iterations=count)
 
     # -- algebraic loops -------------------------------------------------------------------------------------
 
@@ -567,6 +667,13 @@ class TwinKernel:
         instance = self._environments.get(environment or 0)
         if set_requested and instance is not None:
             instance.intermediate_update(time)
+
+
+def _relaxed(x: float, found: float, nominal: float, relaxation: float) -> float:
+    if relaxation == 1.0:
+        return nominal * (found / nominal)
+    x, found = x / nominal, found / nominal
+    return nominal * (x + relaxation * (found - x))
 
 
 def _failed(instance: int, failure: Failure) -> Outcome:

@@ -1,25 +1,29 @@
 """Iterated: repeat the step from a saved state until the values at its end agree."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.kernel.interface import Floats, Outcome
+from ssptool.engine.kernel.interface import Code, Floats, Outcome
+from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.acceleration import Acceleration, Interface
 from ssptool.engine.masters.inputs import Hold, Interpolate
 from ssptool.engine.masters.iqn_ils import IqnIls
+from ssptool.engine.masters.iterated_natively import (
+    GROWTH_LIMIT,
+    PREDICTION_ORDER,
+    ProgrammedIteration,
+    programmed,
+    suits,
+)
 from ssptool.engine.masters.master import Coupled, Instances, Participants, Stretch
 from ssptool.engine.masters.measures import Measure, Relative
 
-PREDICTION_ORDER = 2
-"""Of the first guess: one more than needed for order, since a better guess saves iterations and costs
-nothing.
-"""
-
-GROWTH_LIMIT = 1e6
-"""Iterates that come to differ by this factor more than they once did will not come back."""
+MISSES, MISSES_WITHIN = 5, 50
+"""So many steps in which plain iteration was not good enough, within so many steps, are too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +53,18 @@ class Iterated:
     def chooses_steps(self) -> bool:
         return False
 
-    def start(self, system: Coupled) -> "Iteration":
-        return Iteration(system, tuple(_Group(self, system, group) for group in system.groups))
+    @property
+    def plain_iterations(self) -> int:
+        """How many iterates are plain before the acceleration is asked.
+
+        No method does better than to agree at the second iterate; as long as a plain one does, the method that
+        is taken by default is not needed, and costs more than a small FMU.
+        """
+        return 2 if isinstance(self.acceleration, IqnIls) else 1
+
+    def start(self, system: Coupled) -> "Iteration | ProgrammedIteration":
+        iteration = Iteration(system, tuple(Group(self, system, group) for group in system.groups))
+        return programmed(self, iteration) if suits(self, system) else iteration
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         lines: list[str] = []
@@ -73,7 +87,11 @@ class Iteration:
     """All groups of a system, in the order of the signal flow."""
 
     system: Coupled
-    groups: tuple["_Group", ...]
+    groups: tuple["Group", ...]
+
+    @property
+    def is_cautious(self) -> bool:
+        return any(group.cautious for group in self.groups)
 
     @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
     def run(self, first: int, rows: Floats) -> Stretch:
@@ -97,7 +115,7 @@ class Iteration:
         return most
 
 
-class _Group:
+class Group:
     """One group of instances, with what its steps need at hand."""
 
     def __init__(self, master: Iterated, system: Coupled, group: Instances) -> None:
@@ -112,6 +130,11 @@ class _Group:
         self.input_value = self.kernel.input_value
         self.input_rates = self.kernel.input_rates
         self.t, self.h, self.end = system.start, system.step, system.start
+        # Those of the kernel; which one is the last that was run does not matter where there is none of either.
+        self.iteration: int | None = None
+        self.cautious_iteration: int | None = None
+        self.cautious = master.plain_iterations == 1
+        self.misses: deque[float] = deque(maxlen=MISSES)
         self.accelerator = master.acceleration.start(Interface(self._probe, self._pattern))
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
@@ -144,13 +167,70 @@ class _Group:
                 self._log(iteration, x, found, excess)
             if excess <= 1.0:
                 return iteration
+            plain = self._plain(iteration)
             least = min(least, excess)
             if iteration == master.max_iterations or excess > GROWTH_LIMIT * least:
                 break
-            x = nominal * propose(x / nominal, found / nominal)
+            x = nominal * (found / nominal) if plain else nominal * propose(x / nominal, found / nominal)
             if failure := self._checked(self.kernel.restore):
                 return failure
         return self._apart(iteration, x, found, excess > least)
+
+    def _plain(self, iteration: int) -> bool:
+        """Whether what was found in this iteration is the next iterate, without acceleration.
+
+        Where that was not good enough in several of the last steps it is given up.
+        """
+        if not self.cautious and iteration == self.master.plain_iterations:
+            self.misses.append(self.t)
+            within = self.t - self.misses[0] < MISSES_WITHIN * self.h
+            self.cautious = len(self.misses) == self.misses.maxlen and within
+            return False
+        return not self.cautious and iteration < self.master.plain_iterations
+
+    def carry_on(self, outcome: Outcome, t: float, h: float, end: float) -> int | Failure:
+        """From where the kernel could not go on by itself with this step."""
+        self.t, self.h, self.end = t, h, end
+        if self.iteration is None:
+            if outcome.code is not Code.LOOP:
+                return self.system.explain(outcome, t)
+            return self.system.evaluate(self.group.sweep, end) or 1
+        iteration = self.iteration
+        if self.cautious and self.cautious_iteration is not None:
+            iteration = self.cautious_iteration
+        x, limit = self.kernel.guess(iteration), self.kernel.tolerance(iteration)
+        slots, values, nominal = self.unknowns, self.values, self.nominal
+        propose: Proposal | None = None
+        least = np.inf
+        iterations = outcome.iterations
+        while True:
+            if failure := self._rescued(outcome):
+                return self._carried_away(failure, iterations, x) if iterations > 1 else failure
+            found = values[slots]
+            excess = float((np.abs(found - x) / limit).max())
+            if excess <= 1.0:
+                return iterations
+            least = min(least, excess)
+            if iterations >= self.master.max_iterations or excess > GROWTH_LIMIT * least:
+                return self._apart(iterations, x, found, excess > least)
+            if self._plain(iterations):
+                x[:] = nominal * (found / nominal)
+            else:
+                propose = propose or self.accelerator.begin()
+                x[:] = nominal * propose(x / nominal, found / nominal)
+            outcome = self.kernel.iterate(iteration, t, h, False)
+            iterations += 1
+
+    def _rescued(self, outcome: Outcome) -> Failure | None:
+        """After an iterate whose loops the kernel did not solve."""
+        if outcome.ok or outcome.code is Code.COUPLING:
+            return None
+        if outcome.code is not Code.LOOP:
+            return self.system.explain(outcome, self.t)
+        if failure := self.system.evaluate(self.group.sweep, self.end):
+            return failure
+        self.kernel.exchange(self.group.group)
+        return None
 
     def _predict(self) -> Floats:
         """Where the polynomial through the accepted points leads."""

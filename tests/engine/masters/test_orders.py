@@ -146,3 +146,13 @@ def test_a_driven_component_gets_interpolated_inputs_without_any_iteration():
         assert result.statistics.iterations_max == 1
         found.append(np.max(np.abs(result.trace["B.F"] - exact(result.trace.t))))
     assert orders(np.array(found)) == approx([2, 2], abs=0.25)
+
+
+@pytest.mark.parametrize("step", [1e-3, 2e-2])
+def test_iterates_that_are_logged_are_the_same_to_the_last_bit(tmp_path, step):
+    """A log takes the iteration through Python, one operation after the other; without one it is a program."""
+    settings = {"master": "iterated", "step_size": step, "stop_time": 100 * step}
+    plain = simulate(oscillator(), **settings)
+    logged = simulate(oscillator(), **settings, log_coupling=tmp_path / "coupling.csv")
+    assert plain.unwrap().y.tobytes() == logged.unwrap().y.tobytes()
+    assert plain.statistics.iterations_mean == logged.statistics.iterations_mean > 1

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -289,13 +290,17 @@ inline void Kernel::stay(const Group& group, const std::vector<double>& cells) n
 
 void Kernel::extrapolate(Index group, int order) {
   check_order(order, max_order);
+  extrapolate(checked_group(group), order);
+}
+
+void Kernel::extrapolate(const Group& group, int order) noexcept {
   if (accepted_ == 0) return hold(group);
   order = std::min(order, accepted_ - 1);
   const Point& now = accepted(0);
   const Point& before = accepted(1);
   const Point& oldest = accepted(2);
-  stay(checked_group(group), now.values);
-  for (const Slot slot : checked_group(group).inputs) {
+  stay(group, now.values);
+  for (const Slot slot : group.inputs) {
     const double y0 = now.values[slot];
     if (order == 0) {
       move(slot, y0, 0.0, 0.0);
@@ -314,12 +319,16 @@ void Kernel::extrapolate(Index group, int order) {
 
 void Kernel::interpolate(Index group, int order, double h) {
   check_order(order, max_order);
+  interpolate(checked_group(group), order, h);
+}
+
+void Kernel::interpolate(const Group& group, int order, double h) noexcept {
   if (accepted_ == 0) return hold(group);
   order = std::min(order, accepted_);
   const Point& now = accepted(0);
   const Point& before = accepted(1);
-  stay(checked_group(group), now.values);
-  for (const Slot slot : checked_group(group).inputs) {
+  stay(group, now.values);
+  for (const Slot slot : group.inputs) {
     const double y0 = now.values[slot];
     const double slope = (values_[slot] - y0) / h;
     if (order == 1) {
@@ -454,20 +463,25 @@ void Kernel::accept(double t) {
   std::copy(values_.begin(), values_.end(), now.values.begin());
 }
 
-Outcome Kernel::save(Index group) {
-  for (const Index index : checked_group(group).instances)
-    if (const Failure failure = members_[index].instance->save()) return result(failed(index, failure));
-  return {};
+Outcome Kernel::save(Index group) { return result(save_all(checked_group(group))); }
+
+bool Kernel::save_all(const Group& group) noexcept {
+  for (const Index index : group.instances)
+    if (const Failure failure = members_[index].instance->save()) return failed(index, failure);
+  return true;
 }
 
 Outcome Kernel::restore(Index group) {
-  const std::vector<Index>& instances = checked_group(group).instances;
-  for (const Index index : instances)
+  for (const Index index : checked_group(group).instances)
     if (!members_[index].instance->has_saved_state())
       throw std::invalid_argument("no state of instance " + std::to_string(index) + " was saved");
-  for (const Index index : instances)
-    if (const Failure failure = members_[index].instance->restore()) return result(failed(index, failure));
-  return {};
+  return result(restore_all(checked_group(group)));
+}
+
+bool Kernel::restore_all(const Group& group) noexcept {
+  for (const Index index : group.instances)
+    if (const Failure failure = members_[index].instance->restore()) return failed(index, failure);
+  return true;
 }
 
 void Kernel::release() noexcept {
@@ -483,6 +497,8 @@ void Kernel::check_program(std::span<const Instruction> program) const {
       ++records;
     else if (instruction.op == Op::evaluate)
       check_index(instruction.argument, sweeps_.size(), "sweep");
+    else if (instruction.op == Op::iterate)
+      check_index(instruction.argument, iterations_.size(), "iteration");
     else if (instruction.op != Op::accept)
       check_index(instruction.argument, groups_.size(), "group");
   }
@@ -498,6 +514,7 @@ inline bool Kernel::execute(const Instruction& instruction, double t, double rea
     case Op::interpolate: interpolate(argument, instruction.order, h); break;
     case Op::advance: return step_all(groups_[argument], t, h);
     case Op::evaluate: return visit_all(argument);
+    case Op::iterate: return converge(iterations_[argument], t, h);
     case Op::accept: accept(reached); break;
     case Op::record:
       *row = reached;
@@ -512,17 +529,119 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
   check_program(program);
   const std::size_t width = 1 + recorded_.size();
   check_size(rows.size(), static_cast<std::size_t>(steps) * width, "the array of rows");
+  counts_.clear();
+  counts_.reserve(static_cast<std::size_t>(steps));
   for (std::int64_t k = 0; k < steps; ++k) {
+    counts_.push_back(1);
     const double t = start + static_cast<double>(first + k) * h;
     const double reached = start + static_cast<double>(first + k + 1) * h;
     double* row = rows.data() + static_cast<std::size_t>(k) * width;
     for (const Instruction& instruction : program)
       if (!execute(instruction, t, reached, h, row)) [[unlikely]] {
         outcome_.steps = k;
+        outcome_.instruction = &instruction - program.data();
         return outcome_;
       }
   }
   return {.steps = steps};
+}
+
+// -- iterated steps --------------------------------------------------------------------------------------------
+
+Index Kernel::iteration(IterationCalls calls) {
+  for (const Index group : {calls.group, calls.following, calls.held}) check_index(group, groups_.size(), "group");
+  check_index(calls.sweep, sweeps_.size(), "sweep");
+  check_order(calls.prediction, max_order);
+  if (calls.order != 0) check_order(calls.order, max_order);
+  if (calls.max_iterations < 1)
+    throw std::invalid_argument("max_iterations is " + std::to_string(calls.max_iterations) + ", must be at least 1");
+  const std::size_t m = calls.unknowns.size();
+  check_size(calls.nominal.size(), m, "the list of nominal values");
+  for (const Slot slot : calls.unknowns) {
+    check_slot(slot);
+    if (holds_integer_[slot])
+      throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be iterated");
+  }
+  iterations_.push_back({std::move(calls), std::vector<double>(m), std::vector<double>(m)});
+  return iterations_.size() - 1;
+}
+
+Kernel::Iteration& Kernel::checked_iteration(Index iteration) {
+  check_index(iteration, iterations_.size(), "iteration");
+  return iterations_[iteration];
+}
+
+std::span<double> Kernel::guess(Index iteration) { return checked_iteration(iteration).x; }
+std::span<double> Kernel::tolerance(Index iteration) { return checked_iteration(iteration).tolerance; }
+
+Outcome Kernel::iterate(Index index, double t, double h, bool first) {
+  Iteration& iteration = checked_iteration(index);
+  if (!first)
+    for (const Index instance : groups_[iteration.calls.group].instances)
+      if (!members_[instance].instance->has_saved_state())
+        throw std::invalid_argument("no state of instance " + std::to_string(instance) + " was saved");
+  return result(iterate(iteration, t, h, first));
+}
+
+bool Kernel::iterate(Iteration& iteration, double t, double h, bool first) noexcept {
+  const IterationCalls& calls = iteration.calls;
+  const Group& group = groups_[calls.group];
+  if (!(first ? save_all(group) : restore_all(group))) return false;
+  if (first) {
+    predict(iteration, h);
+    copy(group.wires);
+  }
+  for (std::size_t i = 0; i < calls.unknowns.size(); ++i) values_[calls.unknowns[i]] = iteration.x[i];
+  hold(groups_[calls.held]);
+  if (calls.order != 0)
+    interpolate(groups_[calls.following], calls.order, h);
+  else
+    hold(groups_[calls.following]);
+  if (!step_all(group, t, h) || !visit_all(calls.sweep)) return false;
+  copy(group.wires);
+  return true;
+}
+
+// Where the polynomial through the accepted points leads.
+void Kernel::predict(Iteration& iteration, double h) noexcept {
+  const IterationCalls& calls = iteration.calls;
+  extrapolate(groups_[calls.group], calls.prediction);
+  for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
+    const Slot slot = calls.unknowns[i];
+    const double x = input_value_[slot] + h * input_rates_[slot] + h * h / 2 * input_rates_[values_.size() + slot];
+    iteration.x[i] = x;
+    iteration.tolerance[i] = calls.absolute + calls.relative * std::max(std::abs(x), calls.nominal[i]);
+  }
+}
+
+bool Kernel::converge(Iteration& iteration, double t, double h) noexcept {
+  const IterationCalls& calls = iteration.calls;
+  double least = std::numeric_limits<double>::infinity();
+  std::int64_t count = 1;
+  for (;; ++count) {
+    if (!iterate(iteration, t, h, count == 1)) {
+      outcome_.iterations = count;
+      return false;
+    }
+    double excess = 0.0;
+    for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
+      const double own = std::abs(values_[calls.unknowns[i]] - iteration.x[i]) / iteration.tolerance[i];
+      if (!(own <= excess) && !std::isnan(excess)) excess = own;
+    }
+    if (excess <= 1.0) {
+      counts_.back() = std::max(counts_.back(), count);
+      return true;
+    }
+    if (count == calls.max_iterations || !(excess <= calls.growth * least)) break;
+    least = std::min(least, excess);
+    for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
+      const double nominal = calls.nominal[i], x = iteration.x[i] / nominal;
+      const double found = values_[calls.unknowns[i]] / nominal;
+      iteration.x[i] = nominal * (calls.relaxation == 1.0 ? found : x + calls.relaxation * (found - x));
+    }
+  }
+  outcome_ = {.code = Code::coupling, .iterations = count};
+  return false;
 }
 
 // -- algebraic loops -------------------------------------------------------------------------------------------

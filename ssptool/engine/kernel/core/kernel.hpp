@@ -17,7 +17,7 @@ namespace ssptool {
 
 using Index = std::size_t;
 
-enum class Code { ok, fmi, loop, nonfinite, range };
+enum class Code { ok, fmi, loop, nonfinite, range, coupling };
 
 struct Outcome {
   Code code = Code::ok;
@@ -27,6 +27,8 @@ struct Outcome {
   int loop = -1;
   int slot = -1;
   std::int64_t steps = 0;
+  std::int64_t instruction = -1;
+  std::int64_t iterations = 0;
 
   [[nodiscard]] bool ok() const noexcept { return code == Code::ok; }
 };
@@ -54,7 +56,17 @@ struct LoopCalls {
   std::int64_t max_iterations;
 };
 
-enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record };
+struct IterationCalls {
+  Index group, following, held, sweep;
+  std::vector<Slot> unknowns;
+  std::vector<double> nominal;
+  int order, prediction;
+  double absolute, relative, relaxation;
+  std::int64_t max_iterations;
+  double growth;
+};
+
+enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record, iterate };
 
 struct Instruction {
   Op op;
@@ -113,6 +125,13 @@ class Kernel {
   // `rows` holds `steps` rows of 1 + recorded() numbers.
   Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
               std::int64_t steps);
+
+  Index iteration(IterationCalls);
+  Outcome iterate(Index iteration, double t, double h, bool first);
+  std::span<double> guess(Index iteration);
+  std::span<double> tolerance(Index iteration);
+  // Of each step that the last run did.
+  [[nodiscard]] std::span<const std::int64_t> iterations() const noexcept { return counts_; }
 
   Outcome residual(Index loop, std::span<const double> x, std::span<double> g);
   Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
@@ -176,6 +195,11 @@ class Kernel {
     Slot open;  // the first torn slot that has not converged
   };
 
+  struct Iteration {
+    IterationCalls calls;
+    std::vector<double> x, tolerance;
+  };
+
   static constexpr std::size_t unconnected = static_cast<std::size_t>(-1);
 
   void check_slot(Slot) const;
@@ -201,6 +225,14 @@ class Kernel {
   bool step_all(const Group&, double t, double h) noexcept;
   bool visit_all(Index sweep) noexcept;
   bool execute(const Instruction&, double t, double reached, double h, double* row);
+  bool save_all(const Group&) noexcept;
+  bool restore_all(const Group&) noexcept;
+  void extrapolate(const Group&, int order) noexcept;
+  void interpolate(const Group&, int order, double h) noexcept;
+  void predict(Iteration&, double h) noexcept;
+  bool iterate(Iteration&, double t, double h, bool first) noexcept;
+  bool converge(Iteration&, double t, double h) noexcept;
+  Iteration& checked_iteration(Index);
   bool evaluate_body(Index loop, const double* x) noexcept;
   bool solve(Index loop) noexcept;
   bool converged(Loop&) noexcept;
@@ -222,6 +254,8 @@ class Kernel {
   Wires outer_wires_;                   // into slots of no instance
   std::vector<Group> groups_;
   std::vector<Loop> loops_;
+  std::vector<Iteration> iterations_;
+  std::vector<std::int64_t> counts_;
   std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;
   std::vector<Slot> recorded_;
   std::array<Point, points> history_;  // a ring; see accepted()

@@ -1,0 +1,152 @@
+"""Steps that are repeated until the values at their end agree."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ssptool.engine.kernel.interface import Call, Code, Instruction, IterationCalls, Op
+from tests.engine.kernel.kernels import make_native, make_twin
+from tests.engine.kernel.mock_fmu import DO_STEP, GET_STATE, SET_STATE, Mock
+
+H = 0.1
+GAINS = (-1.0, 0.5)
+
+
+def pair(make_kernel, mocks, gains=GAINS, **changed):
+    """Two integrators that feed each other: x1' = gains[0] x2, x2' = gains[1] x1, from (1, 0.3).
+
+    Slots: 0 → first → 1; 2 → second → 3.
+    """
+    kernel = make_kernel(4)
+    components = [Mock(x=[1.0]), Mock(x=[0.3])]
+    for mock, slot in zip(components, (0, 2), strict=True):
+        kernel.add(mocks.table(kernel, mock, [slot], [slot + 1]))
+    kernel.connect([3, 1], [0, 2], list(gains), [0.0, 0.0])
+    group, nobody = kernel.group([0, 1]), kernel.group([])
+    assert kernel.evaluate(kernel.sweep([Call(0, [], [1]), Call(1, [], [3])])).ok
+    kernel.exchange(group)
+    kernel.accept(0.0)
+    calls = IterationCalls(
+        group=group,
+        following=group,
+        held=nobody,
+        sweep=kernel.sweep([]),
+        unknowns=[0, 2],
+        nominal=[1.0, 2.0],
+        order=1,
+        prediction=2,
+        absolute=0.0,
+        relative=1e-12,
+        relaxation=1.0,
+        max_iterations=50,
+        growth=1e6,
+    )
+    index = kernel.iteration(replace(calls, **changed))
+    kernel.record_slots([1, 3])
+    program = [Instruction(Op.ITERATE, index), Instruction(Op.EXCHANGE, group), Instruction(Op.ACCEPT)]
+    return kernel, components, index, [*program, Instruction(Op.RECORD)]
+
+
+def trapezoidal(steps):
+    """Interpolated inputs of an integrator are the trapezoidal rule: (1 − hA/2) x₁ = (1 + hA/2) x₀."""
+    matrix = np.array([[0.0, GAINS[0]], [GAINS[1], 0.0]]) * H / 2
+    step = np.linalg.solve(np.eye(2) - matrix, np.eye(2) + matrix)
+    return [np.linalg.matrix_power(step, k) @ [1.0, 0.3] for k in range(1, steps + 1)]
+
+
+@pytest.mark.parametrize("relaxation", [1.0, 0.7])
+def test_interpolated_inputs_that_agree_give_the_trapezoidal_rule(make_kernel, mocks, relaxation):
+    kernel, _components, _, program = pair(make_kernel, mocks, relaxation=relaxation)
+    rows = np.empty((20, 3))
+    assert kernel.run(program, 0.0, H, 0, rows).steps == 20
+    # 20 steps, each left with 1e-12 of its size
+    assert rows[:, 1:] == pytest.approx(np.array(trapezoidal(20)), abs=1e-10)
+    counts = kernel.iterations()
+    assert len(counts) == 20 and counts.min() > 1
+    kernel.release()
+
+
+def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
+    traces = []
+    for make in (make_twin, make_native):
+        kernel, _components, _, program = pair(make, mocks, relaxation=0.9, order=2)
+        rows = np.empty((50, 3))
+        assert kernel.run(program, 0.0, H, 0, rows).ok
+        traces.append((rows.tobytes(), kernel.iterations().tolist()))
+        kernel.release()
+    assert traces[0] == traces[1]
+
+
+def test_a_run_is_its_iterates_one_by_one(make_kernel, mocks):
+    kernel, _components, _, program = pair(make_kernel, mocks)
+    rows = np.empty((10, 3))
+    assert kernel.run(program, 0.0, H, 0, rows).ok
+    by_hand, _others, index, _ = pair(make_kernel, mocks)
+    for k in range(10):
+        first, count = True, 0
+        while True:
+            assert by_hand.iterate(index, k * H, H, first).ok
+            first, count = False, count + 1
+            x, found = by_hand.guess(index), by_hand.values[[0, 2]]
+            if (np.abs(found - x) / by_hand.tolerance(index)).max() <= 1:
+                break
+            x[:] = [1.0, 2.0] * (found / [1.0, 2.0])
+        by_hand.accept((k + 1) * H)
+        assert by_hand.values[[1, 3]].tobytes() == rows[k, 1:].tobytes()
+        assert kernel.iterations()[k] == count
+    kernel.release()
+    by_hand.release()
+
+
+def test_an_iteration_that_does_not_agree_in_time_says_so(make_kernel, mocks):
+    kernel, _components, _, program = pair(make_kernel, mocks, max_iterations=2)
+    outcome = kernel.run(program, 0.0, H, 0, np.empty((5, 3)))
+    assert (outcome.code, outcome.instruction, outcome.iterations, outcome.steps) == (Code.COUPLING, 0, 2, 0)
+    kernel.release()
+
+
+def test_an_iteration_that_runs_away_is_ended(make_kernel, mocks):
+    """The gain per iteration is (h/2)² · 1e8 = 2.5e5."""
+    kernel, _components, _, program = pair(make_kernel, mocks, gains=(1e4, 1e4), growth=1e3)
+    outcome = kernel.run(program, 0.0, H, 0, np.empty((5, 3)))
+    assert outcome.code is Code.COUPLING and outcome.iterations < 10
+    kernel.release()
+
+
+@pytest.mark.parametrize("function", [DO_STEP, GET_STATE, SET_STATE])
+def test_functions_that_fail_in_an_iterate_end_the_run(make_kernel, mocks, function):
+    kernel, (_, second), _, program = pair(make_kernel, mocks)
+    second.refuse(function)
+    outcome = kernel.run(program, 0.0, H, 0, np.empty((5, 3)))
+    assert (outcome.code, outcome.instance, outcome.instruction) == (Code.FMI, 1, 0)
+    assert outcome.iterations == (2 if function == SET_STATE else 1)
+    kernel.release()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"group": 9},
+        {"sweep": 9},
+        {"order": 3},
+        {"prediction": 0},
+        {"max_iterations": 0},
+        {"nominal": [1.0]},
+        {"unknowns": [0, 7]},
+    ],
+)
+def test_iterations_that_cannot_be_right_are_refused(make_kernel, mocks, changed):
+    with pytest.raises((ValueError, IndexError)):
+        pair(make_kernel, mocks, **changed)
+
+
+def test_indices_of_iterations_are_checked(make_kernel, mocks):
+    kernel, _components, index, _ = pair(make_kernel, mocks)
+    for call in (kernel.guess, kernel.tolerance, lambda i: kernel.iterate(i, 0.0, H, True)):
+        with pytest.raises(IndexError):
+            call(index + 1)
+    with pytest.raises(ValueError, match="no state of instance 0"):
+        kernel.iterate(index, 0.0, H, False)
+    with pytest.raises(IndexError):
+        kernel.run([Instruction(Op.ITERATE, index + 1)], 0.0, H, 0, np.empty((1, 3)))
