@@ -281,8 +281,9 @@ def _leg(leg: Leg) -> dict[str, Any]:
     }
 
 
-def _factors(conversion: Conversion) -> dict[str, float]:
-    return {"factor": conversion.factor, "offset": conversion.offset}
+def _factors(conversion: Conversion) -> dict[str, Any]:
+    table = {"table": [list(pair) for pair in conversion.table]} if conversion.table else {}
+    return {"factor": conversion.factor, "offset": conversion.offset, **table}
 
 
 def _position(position: Position) -> dict[str, Any]:

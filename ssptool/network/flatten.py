@@ -122,7 +122,7 @@ def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
     dangling: list[Flow] = []
     for key, terminal in wiring.terminals.items():
         source = terminal.variable is not None or (key.of_root and terminal.kind in ROOT_SOURCES)
-        if source or not (key.of_root or key in wiring.driven):
+        if source or not (key.of_root or key in wiring.driven):  # where flows begin
             for flow in wiring.flows_from(key):
                 (flows if source and not flow.dangles else dangling).append(flow)
     flows.sort(key=lambda flow: flow.order)

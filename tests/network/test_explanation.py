@@ -151,3 +151,18 @@ def test_everything_is_explained_once(tmp_path):
     assert len(names) == len(set(names))
     assert {"Y", "S.u", "S.y", "S.z", "S.A.k", "S.A.n", "S.A.u", "B.y"} <= set(names)
     assert "S.A.w" not in names  # a local variable that is neither given a value nor a connector
+
+
+def test_mapped_integers_are_followed_too(tmp_path):
+    """2 at the connector of S is 40 in A by the connection's table; what is not in the table passes unchanged."""
+    table = (
+        "||<ssc:IntegerMappingTransformation><ssc:MapEntry source='2' target='40'/></ssc:IntegerMappingTransformation>"
+    )
+    parts = [a("parameter n Integer"), a("parameter n Integer", name="B")]
+    bound = bindings(ssv("p Integer value='2'", "q Integer value='3'"))
+    inner = system(
+        "S", "parameter p Integer, parameter q Integer", parts, [f"p -> A.n{table}", f"q -> B.n{table}"], bound
+    )
+    mapped, same = explain(network(tmp_path, content("", [inner], [])), "S.A.n", "S.B.n")
+    assert [(each.value, each.assignment.value) for each in (mapped, same)] == [(40, 40), (3, 3)]
+    assert [step.value for step in mapped.assignment.chain] == [2, 40]
