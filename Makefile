@@ -70,6 +70,9 @@ docs: $(VENV)/.ready-run  ## docs/rules.md, from the rules
 fuzz: build/models/.ready $(VENV)/.ready-dev  ## 10 000 damaged documents and archives: findings, never a crash
 	SSPTOOL_FUZZ=10000 $(BIN)/python -m pytest tests/rules/test_fuzz.py
 
+leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
+	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py
+
 format: $(VENV)/.ready-dev  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
@@ -79,4 +82,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test lint types bench docs fuzz format clean sanitize
+.PHONY: help setup run test lint types bench docs fuzz leaks format clean sanitize

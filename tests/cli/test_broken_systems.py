@@ -1,4 +1,4 @@
-"""Broken copies of the example system, through the command line: a finding, status 1, no traceback, no binary loaded."""
+"""Broken copies of the example system, through the command line: a finding, status 1, no traceback, no results."""
 
 import shutil
 import subprocess
