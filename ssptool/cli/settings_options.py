@@ -73,6 +73,11 @@ Integrator = Annotated[IntegratorName, typer.Option("--integrator", help="Formul
 Number = TypeVar("Number", int, float)
 
 
+Threads = Annotated[
+    int, typer.Option("--threads", metavar="N", min=1, help="Step components with long steps on N threads.")
+]
+
+
 def settings_from(
     stop_time: StopTime = None,
     step_size: StepSize = None,
@@ -89,6 +94,7 @@ def settings_from(
     exchange: Exchange = ExchangeName.CONSISTENT,
     implementation: Implementation = ImplementationName.AUTO,
     integrator: Integrator = IntegratorName.BDF,
+    threads: Threads = 1,
 ) -> Settings:
     """What the user asked for."""
     return Settings(
@@ -107,6 +113,7 @@ def settings_from(
         adaptive=adaptive,
         substeps=_counts(substeps),
         convergence=_limits(convergence),
+        threads=threads,
     )
 
 

@@ -148,6 +148,7 @@ def assemble(
     """
     with ExitStack() as stack:
         kernel = create(len(plan.signals), integers=plan.integers, native=native)
+        kernel.use_threads(plan.settings.threads)
         binaries: dict[tuple[str, InterfaceType], Binary] = {}
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []

@@ -96,6 +96,9 @@ class Settings:
         Component → steps that it does in each macro step.
     convergence
         Measure of an iterated master (absolute, relative, residual-relative) → limit; all have to be met.
+    threads
+        On which components step at the same time where the master allows it and their steps take long enough. Results
+        do not depend on it.
     """
 
     start_time: float | None = None
@@ -116,9 +119,12 @@ class Settings:
     adaptive: float | None = None
     substeps: Mapping[str, int] = field(default_factory=dict)
     convergence: Mapping[str, float] = field(default_factory=dict)
+    threads: int = 1
 
     def __post_init__(self) -> None:
         """Take plain text for the names, and refuse what is none of them."""
+        if self.threads < 1:
+            raise ValueError(f"threads must be at least 1, found {self.threads}")
         for setting, names in _NAMES.items():
             value = getattr(self, setting)
             if value is None:

@@ -330,6 +330,12 @@ NB_MODULE(_kernel, module) {
           },
           "iteration"_a)
       .def("iterations", &Self::iterations)
+      .def(
+          "use_threads",
+          [](Self& self, Number count) {
+            self.core().use_threads(static_cast<std::size_t>(std::max<Number>(count, 0)));
+          },
+          "count"_a)
       .def("sweep", &Self::sweep, "steps"_a)
       .def(
           "record_slots", [](Self& self, nb::handle slots) { self.core().record_slots(indices<ssptool::Slot>(slots)); },

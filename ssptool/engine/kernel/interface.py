@@ -371,6 +371,13 @@ class Kernel(Protocol):
     def release(self) -> None:
         """Free all saved FMU states, before the instances are freed. Doing it again does no harm."""
 
+    def use_threads(self, count: int) -> None:
+        """From now on step instances of a group at the same time, on so many threads, if that takes long enough.
+
+        Results do not depend on it. Where a step fails, instances behind it have been stepped as well. The twin
+        takes one thread however many there may be.
+        """
+
     def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
         """Repeat `program` len(rows) times.
 

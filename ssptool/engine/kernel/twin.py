@@ -458,6 +458,10 @@ class TwinKernel:
         for instance in self._instances:
             instance.release()
 
+    def use_threads(self, count: int) -> None:
+        if count < 1:
+            raise ValueError("at least 1 thread is needed")
+
     def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
         self._check_program(program, rows)
         self._counts = []

@@ -2,10 +2,12 @@
  *
  * Inputs have the references 0 … 3, outputs 10 … 13. Each state integrates its input, exactly for inputs that are
  * quadratic in time, and y = x + D u. Everything that was asked of it is counted, and everything can fail. */
+#define _POSIX_C_SOURCE 199309L
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { N = 4, FIRST_OUTPUT = 10 };
 enum { SET, GET, SET_RATES, DO_STEP, GET_STATE, SET_STATE, FREE_STATE, DIRECTIONAL, FUNCTIONS };
@@ -25,6 +27,7 @@ typedef struct {
     double time;
     void *environment;
     IntermediateUpdate update;
+    double seconds; /* that a step takes at least */
 } Mock;
 
 static int refused(Mock *m, int function)
@@ -67,6 +70,11 @@ static int begin_step(Mock *m, double t, double h, int no_set_state)
 {
     m->last_t = t, m->last_h = h, m->last_no_set_state = no_set_state;
     m->time = t + h;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const double end = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec + m->seconds;
+    while (m->seconds > 0.0 && (double)now.tv_sec + 1e-9 * (double)now.tv_nsec < end)
+        clock_gettime(CLOCK_MONOTONIC, &now);
     return refused(m, DO_STEP);
 }
 

@@ -38,6 +38,7 @@ class Mock(ctypes.Structure):
         ("time", c_double),
         ("environment", c_void_p),
         ("update", c_void_p),
+        ("seconds", c_double),
     ]
 
     def __init__(self, feedthrough: Sequence[Sequence[float]] = (), x: Sequence[float] = ()) -> None:

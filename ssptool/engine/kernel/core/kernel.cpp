@@ -1,6 +1,7 @@
 #include "kernel.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -9,6 +10,10 @@
 namespace ssptool {
 
 namespace {
+
+// A group is stepped in parallel if its steps, one after the other, take so long at least [s]; so many are measured.
+constexpr double worth = 50e-6;
+constexpr int trials = 3;
 
 void check_index(std::size_t index, std::size_t count, const char* what) {
   if (index >= count)
@@ -185,6 +190,7 @@ Index Kernel::group(std::vector<Index> instances) {
     slots.insert(slots.end(), inputs.slots.begin(), inputs.slots.end());
   }
   group.wires = wires_into(slots);
+  group.failures.resize(instances.size());
   group.instances = std::move(instances);
   groups_.push_back(std::move(group));
   return groups_.size() - 1;
@@ -270,6 +276,11 @@ void Kernel::move(Slot slot, double value, double first, double second) noexcept
 }
 
 const Kernel::Group& Kernel::checked_group(Index group) const {
+  check_index(group, groups_.size(), "group");
+  return groups_[group];
+}
+
+Kernel::Group& Kernel::checked_group(Index group) {
   check_index(group, groups_.size(), "group");
   return groups_[group];
 }
@@ -367,10 +378,47 @@ inline bool Kernel::get(Transfer& outputs) noexcept {
 
 Outcome Kernel::advance(Index group, double t, double h) { return result(step_all(checked_group(group), t, h)); }
 
-bool Kernel::step_all(const Group& group, double t, double h) noexcept {
+bool Kernel::step_all(Group& group, double t, double h) noexcept {
+  if (!workers_ || group.instances.size() < 2) return step_one_by_one(group, t, h);
+  if (group.measured == trials)
+    return group.seconds >= worth ? step_in_parallel(group, t, h) : step_one_by_one(group, t, h);
+  const auto began = std::chrono::steady_clock::now();
+  const bool ok = step_one_by_one(group, t, h);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  group.seconds = group.measured++ == 0 ? seconds.count() : std::min(group.seconds, seconds.count());
+  return ok;
+}
+
+bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
   for (const Index instance : group.instances)
     if (!step(instance, t, h)) return false;
   return true;
+}
+
+// Only the steps are: what is copied and checked before and after them is shared by all.
+bool Kernel::step_in_parallel(Group& group, double t, double h) noexcept {
+  for (const Index index : group.instances) {
+    Stepper& stepper = steppers_[index];
+    if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
+  }
+  workers_->share(group.instances.size(), [&](std::size_t rank) {
+    Stepper& stepper = steppers_[group.instances[rank]];
+    const Motion motion{stepper.value.read(), stepper.first.read(), stepper.second.read()};
+    group.failures[rank] = stepper.outputs.instance->step(t, h, motion);
+  });
+  for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
+    const Index index = group.instances[rank];
+    Stepper& stepper = steppers_[index];
+    if (group.failures[rank]) return failed(index, group.failures[rank]);
+    if (!get(stepper.outputs)) return false;
+    if (!stepper.typed_outputs.empty() && !get_typed(index, stepper.typed_outputs)) return false;
+  }
+  return true;
+}
+
+void Kernel::use_threads(std::size_t count) {
+  if (count < 1) throw std::invalid_argument("at least 1 thread is needed");
+  workers_ = count > 1 ? std::make_unique<Workers>(count) : nullptr;
 }
 
 bool Kernel::set_typed(Index index, std::vector<Typed>& inputs, const std::vector<double>& cells) noexcept {
@@ -585,7 +633,7 @@ Outcome Kernel::iterate(Index index, double t, double h, bool first) {
 
 bool Kernel::iterate(Iteration& iteration, double t, double h, bool first) noexcept {
   const IterationCalls& calls = iteration.calls;
-  const Group& group = groups_[calls.group];
+  Group& group = groups_[calls.group];
   if (!(first ? save_all(group) : restore_all(group))) return false;
   if (first) {
     predict(iteration, h);

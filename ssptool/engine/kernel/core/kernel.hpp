@@ -12,6 +12,7 @@
 
 #include "instance.hpp"
 #include "window.hpp"
+#include "workers.hpp"
 
 namespace ssptool {
 
@@ -121,6 +122,7 @@ class Kernel {
   Outcome save(Index group);
   Outcome restore(Index group);
   void release() noexcept;
+  void use_threads(std::size_t count);
 
   // `rows` holds `steps` rows of 1 + recorded() numbers.
   Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
@@ -183,6 +185,9 @@ class Kernel {
     std::vector<Index> instances;
     Wires wires;
     std::vector<Slot> inputs, typed_inputs;
+    std::vector<Failure> failures;  // of a step in parallel, by rank
+    double seconds = 0.0;           // that its steps took one after the other, the shortest time of some
+    int measured = 0;
   };
 
   struct Loop {
@@ -222,7 +227,9 @@ class Kernel {
   bool step(Index instance, double t, double h) noexcept;
   void hold(const Group&) noexcept;
   void stay(const Group&, const std::vector<double>& cells) noexcept;
-  bool step_all(const Group&, double t, double h) noexcept;
+  bool step_all(Group&, double t, double h) noexcept;
+  bool step_one_by_one(const Group&, double t, double h) noexcept;
+  bool step_in_parallel(Group&, double t, double h) noexcept;
   bool visit_all(Index sweep) noexcept;
   bool execute(const Instruction&, double t, double reached, double h, double* row);
   bool save_all(const Group&) noexcept;
@@ -239,6 +246,7 @@ class Kernel {
   bool failed(Index instance, const Failure&) noexcept;
   bool nonfinite(const Transfer&, std::size_t i) noexcept;
   [[nodiscard]] const Group& checked_group(Index) const;
+  [[nodiscard]] Group& checked_group(Index);
   Outcome result(bool ok) const noexcept { return ok ? Outcome{} : outcome_; }
 
   // The k-th latest accepted point.
@@ -261,7 +269,8 @@ class Kernel {
   std::array<Point, points> history_;  // a ring; see accepted()
   int latest_ = 0;
   int accepted_ = 0;  // how many points of the history are filled
-  Outcome outcome_;   // of the last operation that failed
+  std::unique_ptr<Workers> workers_;
+  Outcome outcome_;  // of the last operation that failed
   std::vector<std::unique_ptr<Environment>> environments_;
 };
 
