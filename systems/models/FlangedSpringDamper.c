@@ -1,5 +1,5 @@
-/* A spring and a damper side by side between two flanges, without mass: f_a acts on the body at flange a, f_b on the one
- * at flange b. Of length `stretch` the spring is relaxed.
+/* A spring and a damper side by side between two flanges, without mass: f_a acts on the body at flange a, f_b on the
+ * one at flange b. Of length `stretch` the spring is relaxed.
  *
  *     f_a = c (s_b - s_a - stretch) + d (v_b - v_a),    f_b = -f_a
  */

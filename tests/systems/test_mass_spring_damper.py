@@ -42,11 +42,6 @@ def position(name: str, settings: Settings = EXACT, **given) -> tuple[NDArray[np
     return result.trace.t, result.trace[f"{name}.mass.s"]
 
 
-def test_validates_without_warnings():
-    report = ssptool.validate(SYSTEM)
-    assert not report.errors and not report.warnings
-
-
 @pytest.mark.parametrize(
     ("d", "at_half_second", "at_five_seconds"),
     [

@@ -40,11 +40,6 @@ def amplitude(trace, row: int = -1) -> float:
     return float(np.hypot(trace["Mass.z"][row], trace["Mass.v"][row] / W0) / Z0)
 
 
-def test_validates_without_warnings():
-    report = ssptool.validate(SYSTEM)
-    assert not report.errors and not report.warnings
-
-
 @pytest.mark.parametrize(
     ("t", "d", "z", "v"),
     [

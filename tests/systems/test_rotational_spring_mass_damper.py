@@ -53,11 +53,6 @@ def energy(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return (J1 * w1**2 + J2 * w2**2 + C1 * (phi1 - phi2) ** 2 + C2 * phi2**2) / 2
 
 
-def test_validates_without_warnings():
-    report = ssptool.validate(SYSTEM)
-    assert not report.errors and not report.warnings
-
-
 def test_the_graph_has_no_algebraic_loop():
     """Inertias give angle and velocity, which are states: no torque depends on itself at the same instant."""
     assert all(cycle.loops == () for cycle in ssptool.graph(SYSTEM).cycles)
