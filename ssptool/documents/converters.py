@@ -99,7 +99,15 @@ def list_of(item: Converter[T]) -> Converter[tuple[T, ...]]:
 
 def one_of(enum: type[E]) -> Converter[E]:
     """One word of a closed set, in the standard's spelling."""
-    return Converter(enum, lambda value: str(enum(value)), "one of " + ", ".join(enum))
+    members = {member.value: member for member in enum}
+
+    def read(text: str) -> E:  # a look-up is cheaper than a call of the enumeration
+        try:
+            return members[text]
+        except KeyError:
+            raise ValueError(text) from None
+
+    return Converter(read, lambda value: str(enum(value)), "one of " + ", ".join(enum))
 
 
 string: Converter[str] = Converter(str, str, "a text")

@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
+from types import UnionType
 from typing import TypeVar, get_type_hints
 
 from ssptool.documents.diagnostics import Position, Severity
@@ -68,7 +69,7 @@ class Rule:
     severity: Mapping[str, Severity]
     basis: Basis
     source: str
-    subject: type
+    subject: type | UnionType
     find: Callable[..., Iterator[Finding]]
 
     @property

@@ -24,19 +24,17 @@ def known_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
 
 
 @rule("CLK-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1", versions=["2.0"])
-def distinct_clocks(connector: ssd.Connector, structure: Structure) -> Iterator[Finding]:
+def distinct_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
     """A connector names each of its clocks once, and not itself.
 
     Fix: delete the repetition.
     """
-    seen = {connector.name}
-    for clock in connector.iterchildren(ssd.Clock.qualified_name):
-        name = clock.get("name", "")
-        if name in seen and isinstance(clock, ssd.Clock):
-            what = "is the connector itself" if name == connector.name else "is named twice"
-            fix = deleted(clock, safe=name != connector.name)
-            yield Finding(clock, f"the clock '{name}' {what}", "", "name", fix=fix)
-        seen.add(name)
+    connector = clock.getparent()
+    earlier = [other.get("name") for other in clock.itersiblings(ssd.Clock.qualified_name, preceding=True)]
+    itself = connector is not None and clock.name == connector.get("name")
+    if itself or clock.name in earlier:
+        what = "is the connector itself" if itself else "is named twice"
+        yield Finding(clock, f"the clock '{clock.name}' {what}", "", "name", fix=deleted(clock, safe=not itself))
 
 
 @rule("CLK-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
@@ -46,6 +44,8 @@ def same_variability_outside(system: ssd.System, structure: Structure) -> Iterat
     Fix: state the same at both.
     """
     for link in links(system, structure):
+        if not link.start.carried.type == link.end.carried.type == "Clock":
+            continue
         start, end = first(link.start.connector, ssc.Clock), first(link.end.connector, ssc.Clock)
         across = bool(link.start.end.element) is not bool(link.end.end.element)
         if across and start is not None and end is not None:
@@ -75,6 +75,8 @@ def one_clock_for_both(system: ssd.System, structure: Structure) -> Iterator[Fin
 
     Fix: connect the clocks.
     """
+    if next(system.every(ssd.Clock), None) is None:
+        return
     found = links(system, structure)
     groups = _connected_clocks(found)
     for link in found:
@@ -90,7 +92,7 @@ def _connected_clocks(found: tuple[Link, ...]) -> dict[Place, Place]:
     """For each clock that is connected, one of all that are connected to it."""
     groups: dict[Place, Place] = {}
     for link in found:
-        if all(first(end.connector, ssc.Clock) is not None for end in (link.start, link.end)):
+        if link.start.carried.type == link.end.carried.type == "Clock":
             one, other = (_root((end.end.element, end.end.connector), groups) for end in (link.start, link.end))
             groups[one] = other
     return groups

@@ -10,7 +10,7 @@ from ssptool.network.connections import End, direct
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import renamed, repeats, without
-from ssptool.rules.links import Carried, Link, LinkEnd, both_ticking, links
+from ssptool.rules.links import Carried, Link, LinkEnd, both_ticking, connections, links
 from ssptool.rules.subjects import Interface, Structure, media_type
 from ssptool.rules.trees import first
 
@@ -28,7 +28,7 @@ def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding
     Fix: correct the name, or connect to a connector of the subsystem.
     """
     elements = structure.interface(system).elements
-    for connection, side, element, _ in _ends(system):
+    for connection, side, element, _ in _ends(system, structure):
         if element and element not in elements:
             outer = element.partition(".")[0]
             inside = f"connect to a connector of '{outer}'" if outer in elements else ""
@@ -46,7 +46,7 @@ def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Findi
     Fix: correct the name, or declare the connector at its element.
     """
     interface = structure.interface(system)
-    for connection, side, element, connector in _ends(system):
+    for connection, side, element, connector in _ends(system, structure):
         known = not element or element in interface.elements
         if known and (element, connector) not in interface.connectors:
             what = f"'{element}'" if element else f"the system '{system.name}' itself"
@@ -67,7 +67,7 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """
     for link in links(system, structure):
         start, end = link.start, link.end
-        unspecified = Kind.UNSPECIFIED in (start.connector.kind, end.connector.kind)
+        unspecified = Kind.UNSPECIFIED in (start.end.kind, end.end.kind)
         if link.flow is None and not unspecified and not both_ticking(link):
             later = structure.version == "1.0" and direct(start.end, end.end, "2.0") is not None
             advice = "legal since SSP 2.0: declare that version" if later else _counsel(start, end)
@@ -105,9 +105,9 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
     Fix: delete one of them.
     """
     first: dict[frozenset[object], ssd.Connection] = {}
-    for connection in system.connections:
-        start = (connection.start_element, connection.start_connector, connection.start_indices)
-        end = (connection.end_element, connection.end_connector, connection.end_indices)
+    for stated in connections(system, structure):
+        connection = stated.connection
+        start, end = (*stated.start, connection.start_indices), (*stated.end, connection.end_indices)
         other = first.setdefault(frozenset((start, end)), connection)
         if other is not connection:
             message = f"these two are connected in line {structure.line_of(other)} already"
@@ -159,7 +159,7 @@ def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Findin
             (link.start, link.connection.start_indices, "start"),
             (link.end, link.connection.end_indices, "end"),
         ):
-            shape = _shape(end, structure)
+            shape = _shape(end, structure) if indices else None
             if indices and shape is not None:
                 fit = len(indices) == len(shape) and all(
                     index >= 1 and (size is None or index <= size) for index, size in zip(indices, shape, strict=True)
@@ -225,6 +225,8 @@ def same_media_types(system: ssd.System, structure: Structure) -> Iterator[Findi
     Fix: connect what belongs together, or correct a type.
     """
     for link in links(system, structure):
+        if not link.start.carried.type == link.end.carried.type == "Binary":
+            continue
         start, end = first(link.start.connector, ssc.Binary), first(link.end.connector, ssc.Binary)
         if link.flow is not None and start is not None and end is not None:
             here, there = media_type(start.mime_type), media_type(end.mime_type)
@@ -245,7 +247,7 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
     for system in structure.root.systems():
         for link in links(system, structure):
             for end in link.flow or ():
-                if end.connector.kind is Kind.UNSPECIFIED:
+                if end.end.kind is Kind.UNSPECIFIED:
                     # Seen from outside: whether the connector takes the value.
                     takes = (end is _destination(link)) is bool(end.end.element)
                     known, other = directions.setdefault(end.connector, (takes, link.connection))
@@ -254,10 +256,10 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
                         yield Finding(link.connection, f"{end} is connected the other way round in line {line}")
 
 
-def _ends(system: ssd.System) -> Iterator[tuple[ssd.Connection, str, str, str]]:
-    for connection in system.connections:
-        yield connection, "start", connection.start_element, connection.start_connector
-        yield connection, "end", connection.end_element, connection.end_connector
+def _ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.Connection, str, str, str]]:
+    for stated in connections(system, structure):
+        yield stated.connection, "start", *stated.start
+        yield stated.connection, "end", *stated.end
 
 
 def _source(link: Link) -> LinkEnd:

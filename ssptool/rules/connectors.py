@@ -69,7 +69,7 @@ def local_unconnected(system: ssd.System, structure: Structure) -> Iterator[Find
     """
     for link in links(system, structure):
         for end in (link.start, link.end):
-            if end.end.element and end.connector.kind is Kind.LOCAL:
+            if end.end.element and end.end.kind is Kind.LOCAL:
                 yield Finding(link.connection, f"{end} is local and acts as an output here")
 
 

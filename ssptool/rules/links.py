@@ -59,14 +59,31 @@ class Link:
     transformation: ssc.Transformation | None
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a connection says: element ("": the enclosing system) and connector of both ends."""
+
+    connection: ssd.Connection
+    start: tuple[str, str]
+    end: tuple[str, str]
+
+
+@remembered
+def connections(system: ssd.System, structure: Structure) -> tuple[Stated, ...]:
+    """The connections of a system as they are written."""
+    return tuple(
+        Stated(one, (one.start_element, one.start_connector), (one.end_element, one.end_connector))
+        for one in system.connections
+    )
+
+
 @remembered
 def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
     """The connections of a system whose connectors are both declared."""
     found = []
     ends = _Ends(system, structure)
-    for connection in system.connections:
-        start = ends[connection.start_element, connection.start_connector]
-        end = ends[connection.end_element, connection.end_connector]
+    for stated in connections(system, structure):
+        connection, start, end = stated.connection, ends[stated.start], ends[stated.end]
         if start is not None and end is not None:
             directed = direct(start.end, end.end, structure.version)
             flow = None if directed is None else (start, end) if directed[0] is start.end else (end, start)
@@ -83,7 +100,8 @@ def ticking(connector: ssd.Connector) -> bool:
 
 def both_ticking(link: Link) -> bool:
     """Whether a connection makes two clocks of elements tick together that tick by themselves."""
-    return all(end.end.element and ticking(end.connector) for end in (link.start, link.end))
+    ends = (link.start, link.end)
+    return all(end.carried.type == "Clock" and end.end.element and ticking(end.connector) for end in ends)
 
 
 def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> Carried:
@@ -128,10 +146,9 @@ def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Car
     """For each connector of a system, what is known of the connectors of elements that it is connected to inside."""
     interface = structure.interface(system)
     found: dict[str, tuple[Carried, ...]] = {}
-    for connection in system.connections:
-        start = (connection.start_element, connection.start_connector)
-        end = (connection.end_element, connection.end_connector)
-        for place, (other, own) in ((start, end), (end, start)):
+    for stated in connections(system, structure):
+        connection = stated.connection
+        for place, (other, own) in ((stated.start, stated.end), (stated.end, stated.start)):
             owner, declared = interface.elements.get(place[0]), interface.connectors.get(place)
             if place[0] and not other and owner is not None and declared is not None:
                 known = carried_by(declared, owner, structure)
@@ -190,6 +207,7 @@ class _Ends(dict[tuple[str, str], LinkEnd | None]):
             self[place] = None
         else:
             known = carried_by(declared, owner, self._structure)
-            kind = ssd.ConnectorKind.OUTPUT if element and ticking(declared) else declared.kind
+            ticks = known.type == "Clock" and element and ticking(declared)
+            kind = ssd.ConnectorKind.OUTPUT if ticks else declared.kind
             self[place] = LinkEnd(owner, declared, End(element, connector, kind), known)
         return self[place]

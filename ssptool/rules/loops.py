@@ -24,6 +24,7 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
     Fix: nothing has to be; `ssptool graph` says what closes the loop.
     """
     graph, wires = _graph(structure)
+    _prune(graph)
     while cycle := _cycle(graph):
         path = " → ".join(_name(signal) for signal in reversed(cycle))
         wired = [wires[wire] for wire in pairwise(cycle) if wire in wires]
@@ -50,6 +51,21 @@ def _graph(structure: Structure) -> tuple[Graph, dict[tuple[Signal, Signal], ssd
             if description is not None:
                 _add_feedthrough(graph, component, description)
     return graph, wires
+
+
+def _prune(graph: Graph) -> None:
+    """Drop signals on which nothing depends, or which depend on nothing: most of a large system, and in no loop."""
+    while True:
+        before = len(graph)
+        needed = set().union(*graph.values())
+        for signal in [signal for signal in graph if signal not in needed]:
+            del graph[signal]
+        for sources in graph.values():
+            sources &= graph.keys()
+        for signal in [signal for signal, sources in graph.items() if not sources]:
+            del graph[signal]
+        if len(graph) == before:
+            return
 
 
 def _add_feedthrough(graph: Graph, component: ssd.SystemElement, description: FmuDescription) -> None:

@@ -15,7 +15,9 @@ def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]
     memory: WeakKeyDictionary[Structure, dict[K, V]] = WeakKeyDictionary()
 
     def recall(key: K, structure: Structure) -> V:
-        known = memory.setdefault(structure, {})
+        known = memory.get(structure)
+        if known is None:
+            known = memory[structure] = {}
         if key not in known:
             known[key] = find(key, structure)
         return known[key]

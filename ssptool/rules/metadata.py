@@ -16,27 +16,26 @@ _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(\s*;.*)?")
 
 
 @rule("META-002", severity=ERROR, basis=MUST, source=SECTION, versions=["2.0"])
-def one_place_of_metadata(data: ssc.Base, structure: Structure) -> Iterator[Finding]:
+def one_place_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """Metadata, and a signature, is either written inline or named by `source`.
 
     Fix: remove the attribute or the `Content`; with neither there is nothing.
     """
-    if isinstance(data, ssc.MetaData | ssc.Signature):
-        if data.source is not None and data.content is not None:
-            yield Finding(data, "there is a source, and Content too", "remove one of them", "source")
-        if data.source is None and data.content is None:
-            yield Finding(data, "there is neither a source nor Content", "add one of them")
+    if data.source is not None and data.content is not None:
+        yield Finding(data, "there is a source, and Content too", "remove one of them", "source")
+    if data.source is None and data.content is None:
+        yield Finding(data, "there is neither a source nor Content", "add one of them")
 
 
 @rule("META-003", severity=ERROR, basis=TEXT, source=SECTION, versions=["2.0"])
-def base_resource(data: ssc.Base, structure: Structure) -> Iterator[Finding]:
+def base_resource(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """Only what has a source itself can be the base of a URI.
 
     `sourceBase="resource"` looks beside or inside the file that the enclosing element refers to.
 
     Fix: write `sourceBase="file"`, or leave it away.
     """
-    if isinstance(data, ssc.MetaData | ssc.Signature) and data.source_base is MetaSourceBase.RESOURCE:
+    if data.source_base is MetaSourceBase.RESOURCE:
         parent = data.getparent()
         kinds = (ssd.Component, ssd.ParameterBinding, ssd.ParameterMapping, ssd.SignalDictionary, ssc.MetaData)
         if not (isinstance(parent, kinds) and parent.source):
@@ -70,12 +69,12 @@ def inline_resource_metadata(data: ssc.MetaData, structure: Structure) -> Iterat
 
 
 @rule("META-006", severity=WARNING, basis=DERIVED, source=SECTION, versions=["2.0"])
-def media_types_of_metadata(data: ssc.Base, structure: Structure) -> Iterator[Finding]:
+def media_types_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """The type of metadata and signatures is a media type, such as `application/xml`.
 
     Fix: write `application/octet-stream` if nothing else fits.
     """
-    if isinstance(data, ssc.MetaData | ssc.Signature) and not _MEDIA_TYPE.fullmatch(data.type):
+    if not _MEDIA_TYPE.fullmatch(data.type):
         yield Finding(data, f"'{data.type}' is no media type", "", "type")
 
 

@@ -43,7 +43,10 @@ def _is_foreign(holder: etree._Element, child: etree._Element) -> bool:
 
 def first(element: Element, kind: type[E]) -> E | None:
     """The first child of a kind; quicker than asking lxml for many tags."""
-    return next((child for child in element if isinstance(child, kind)), None)
+    for child in element:
+        if isinstance(child, kind):
+            return child
+    return None
 
 
 def around(element: Element, kind: type[E]) -> Iterator[E]:
