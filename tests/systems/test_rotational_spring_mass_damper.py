@@ -2,6 +2,7 @@
 parts departs from that.
 """
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -162,3 +163,36 @@ def test_plain_repetition_contracts_up_to_its_limit_and_acceleration_goes_beyond
     assert converges(0.98 * limit, acceleration="none")
     assert not converges(1.02 * limit, acceleration="none")
     assert converges(1.5 * limit)
+
+
+FLANGES = [
+    ("inertia1.flange_b", "spring1.flange_a"),
+    ("inertia1.flange_b2", "damper1.flange_a"),
+    ("spring1.flange_b", "inertia2.flange_a"),
+    ("damper1.flange_b", "inertia2.flange_a2"),
+    ("inertia2.flange_b", "spring2.flange_a"),
+    ("inertia2.flange_b2", "damper2.flange_a"),
+    ("spring2.flange_b", "ground.flange"),
+    ("damper2.flange_b", "ground.flange"),
+]
+
+
+def wires(path: Path) -> set[tuple[str, str]]:
+    return {(str(wire.source), str(wire.destination)) for wire in ssptool.flatten(path).wires}
+
+
+def test_connecting_the_flanges_makes_all_connections_of_the_system(tmp_path):
+    """Each flange is a terminal of an FMU: motion goes one way and torque the other."""
+    rewired = shutil.copytree(SYSTEM, tmp_path / "rewired")
+    expected = wires(SYSTEM)
+    with ssptool.edit(rewired) as system:
+        for a, b in FLANGES:
+            system.disconnect(a, b)
+    assert not wires(rewired)
+    with ssptool.edit(rewired) as system:
+        for a, b in FLANGES:
+            system.connect(a, b)
+    assert wires(rewired) == expected
+    settings = Settings(stop_time=0.1)
+    traces = [ssptool.simulate(path, settings=settings).trace for path in (SYSTEM, rewired)]
+    assert np.array_equal(traces[0].y, traces[1].y)

@@ -67,30 +67,39 @@ foreach(part fmu_core fmu_fmi2 fmu_fmi3 fmu_describe)
     target_link_libraries(${part} PRIVATE fmu_settings)
 endforeach()
 
-# Packs modelDescription.xml and the binary of one FMI version.
-function(pack_fmu target version platform name binary)
+# Packs modelDescription.xml, the binary of one FMI version, and the file of the terminals, if there is one.
+function(pack_fmu target version platform name binary terminals)
     set(content ${PROJECT_BINARY_DIR}/content/fmi${version}/${target})
     set(fmu ${PROJECT_BINARY_DIR}/fmi${version}/${target}.fmu)
+    if(terminals)
+        set(more terminalsAndIcons/terminalsAndIcons.xml)
+        set(copy_more COMMAND ${CMAKE_COMMAND} -E make_directory ${content}/terminalsAndIcons
+                      COMMAND ${CMAKE_COMMAND} -E copy ${terminals} ${content}/${more})
+    endif()
     add_custom_command(
         OUTPUT ${fmu}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${content}/binaries/${platform} ${PROJECT_BINARY_DIR}/fmi${version}
         COMMAND ${target}_describe ${version} ${content}/modelDescription.xml
         COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:${binary}> ${content}/binaries/${platform}/${name}${FMU_SUFFIX}
+        ${copy_more}
         COMMAND ${Python_EXECUTABLE} ${PACK} ${fmu} ${content}
-                modelDescription.xml binaries/${platform}/${name}${FMU_SUFFIX}
-        DEPENDS ${binary} ${target}_describe ${PACK}
+                modelDescription.xml binaries/${platform}/${name}${FMU_SUFFIX} ${more}
+        DEPENDS ${binary} ${target}_describe ${PACK} ${terminals}
         COMMENT "Packing fmi${version}/${target}.fmu"
         VERBATIM)
     add_custom_target(${target}_fmi${version}_fmu ALL DEPENDS ${fmu})
 endfunction()
 
-# add_fmu(<target> <source> [NAME <model name>] [DEFINITIONS <macro>...])
+# add_fmu(<target> <source> [NAME <model name>] [TERMINALS <file>] [DEFINITIONS <macro>...])
 # makes fmi2/<target>.fmu and fmi3/<target>.fmu in the build directory. NAME is the name that the model states,
-# if it differs from the target's.
+# if it differs from the target's; TERMINALS becomes terminalsAndIcons.xml.
 function(add_fmu target source)
-    cmake_parse_arguments(ARG "" "NAME" "DEFINITIONS" ${ARGN})
+    cmake_parse_arguments(ARG "" "NAME;TERMINALS" "DEFINITIONS" ${ARGN})
     if(NOT ARG_NAME)
         set(ARG_NAME ${target})
+    endif()
+    if(ARG_TERMINALS)
+        get_filename_component(ARG_TERMINALS ${ARG_TERMINALS} ABSOLUTE)
     endif()
     foreach(numbers real complex)
         add_library(${target}_${numbers} OBJECT ${source})
@@ -109,7 +118,7 @@ function(add_fmu target source)
         add_library(${binary} MODULE $<TARGET_OBJECTS:fmu_core> $<TARGET_OBJECTS:fmu_fmi${version}> ${equations})
         set_target_properties(${binary} PROPERTIES PREFIX "" SUFFIX ${FMU_SUFFIX})
         target_link_libraries(${binary} PRIVATE fmu_settings)
-        pack_fmu(${target} ${version} ${FMI${version}_PLATFORM} ${ARG_NAME} ${binary})
+        pack_fmu(${target} ${version} ${FMI${version}_PLATFORM} ${ARG_NAME} ${binary} "${ARG_TERMINALS}")
     endforeach()
 endfunction()
 
