@@ -64,3 +64,15 @@ def test_importing_the_package_and_its_command_loads_nothing_heavy():
     code = "import sys, ssptool.cli.main; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "scipy", "lxml", "fmpy", "networkx", "matplotlib"} & set(loaded)
+
+
+def test_checking_a_system_loads_neither_numerics_nor_the_engine():
+    """A small system is checked at once; FMPy, which loads numpy, waits for the first FMU."""
+    code = "import sys, ssptool; ssptool.validate; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "scipy", "fmpy", "networkx", "matplotlib", "ssptool.engine", "ssptool.edit"} & set(loaded)
+
+
+def test_every_public_name_has_one_home():
+    homes = [name for names in ssptool._MODULES.values() for name in names]
+    assert sorted(homes) == sorted(ssptool.__all__)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 import ssptool
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.options import Variant
 
 if TYPE_CHECKING:
     from ssptool.rules.report import Report
@@ -34,7 +34,10 @@ CODES = "CODE,…"
 
 
 def validate_command(
-    system: SystemPath,
+    systems: Annotated[
+        list[Path],
+        typer.Argument(metavar="SYSTEM...", help=".ssp files, unpacked ones (folders), or .ssd files."),
+    ],
     variant: Variant = None,
     format: Annotated[ReportFormat, typer.Option("--format", help="How to show the report.")] = ReportFormat.TEXT,
     output: Annotated[
@@ -59,21 +62,29 @@ def validate_command(
     """Say what is wrong with a system, where and why, without running it.
 
     Without --variant every SSD of the package is checked, and everything that it refers to. Rules are also switched
-    in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins.
+    in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit status: 1 if there are errors.
     """
+    if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
+        raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")
     choice = Choice(variant=variant, select=_codes(select), ignore=_codes(ignore), strict=strict)
-    if fix or unsafe_fixes or diff:
-        report = _fixed(system, choice, unsafe_fixes, diff)
-    else:
-        report = ssptool.validate(system, **choice)
-    if report is None:
-        return
+    failed = False
+    for system in systems:
+        if fix or unsafe_fixes or diff:
+            report = _fixed(system, choice, unsafe_fixes, diff)
+        else:
+            report = ssptool.validate(system, **choice)
+        if report is not None:
+            _show(report, format, output)
+            failed = failed or bool(report.errors)
+    raise typer.Exit(1 if failed else 0)
+
+
+def _show(report: "Report", format: ReportFormat, output: Path | None) -> None:
     if output is None:
         typer.echo(ssptool.REPORT_RENDERERS[format.value](report))
     else:
         output.write_text(ssptool.PLAIN_REPORT_RENDERERS[format.value](report) + "\n", encoding="utf-8")
         typer.echo(f"{ssptool.report_summary(report)}; report in {output}")
-    raise typer.Exit(1 if report.errors else 0)
 
 
 def _fixed(system: Path, choice: "Choice", unsafe: bool, diff: bool) -> "Report | None":

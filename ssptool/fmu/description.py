@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from fmpy.model_description import read_model_description
 from lxml import etree
 
 from ssptool.fmu.model_xml import in_memory_fmu, model_description_xml, unreadable_reason
@@ -163,6 +162,9 @@ def read_description(path: Path) -> FmuDescription:
         The file is missing, is not a zip, or has no modelDescription.xml; or that is not well-formed XML, is
         of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
     """
+    # FMPy loads numpy: half of the time that it takes to check a small system, which may have no FMU at all.
+    from fmpy.model_description import read_model_description
+
     try:
         root = model_description_xml(path)
         raw = read_model_description(in_memory_fmu(root), validate=False)

@@ -3,8 +3,6 @@
 import zipfile
 from pathlib import Path
 
-import fmpy
-
 from ssptool.fmu.description import FmuDescription, Interface
 
 BINARIES = "binaries/"
@@ -12,6 +10,8 @@ BINARIES = "binaries/"
 
 def this_platform(description: FmuDescription) -> str:
     """The name of this machine in FMUs of that version of FMI, such as `linux64` or `x86_64-linux`."""
+    import fmpy  # for the reason that `read_description` has
+
     return str(fmpy.platform_tuple if description.fmi_major >= 3 else fmpy.platform)
 
 

@@ -7,9 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-import fmpy
-from fmpy.model_description import read_model_description
-from fmpy.validation import validate_model_description
 from lxml import etree
 
 from ssptool.fmu.description import UnreadableFmu
@@ -46,6 +43,10 @@ def description_problems(path: Path) -> tuple[Problem, ...]:
     UnreadableFmu
         As `read_description` does.
     """
+    # Imported here for the reason that `read_description` has.
+    from fmpy.model_description import read_model_description
+    from fmpy.validation import validate_model_description
+
     try:
         root = model_description_xml(path)
         schema = _schema(root.get("fmiVersion", "")[:1])
@@ -63,6 +64,8 @@ def description_problems(path: Path) -> tuple[Problem, ...]:
 
 @cache
 def _schema(major: str) -> etree.XMLSchema:
+    import fmpy
+
     return etree.XMLSchema(etree.parse(Path(fmpy.__file__).parent / "schema" / _SCHEMAS[major]))
 
 

@@ -1,6 +1,7 @@
 """`ssptool validate` and `ssptool rule` as a user meets them."""
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -113,3 +114,22 @@ def test_fixes_are_shown_or_applied(ssptool, warned):
     assert "fixed SSD-CONN-013" in said
     assert "SSD-CONN-013" not in printed
     assert warned.read_text() == before.replace('startElement="" ', "")
+
+
+def test_several_systems_are_checked_in_turn(ssptool, warned, tmp_path):
+    other = tmp_path / "other.ssd"
+    other.write_text(EMPTY_ELEMENT.replace('kind="output"', 'kind="input"'))
+    status, printed, _ = ssptool("validate", warned, other, "--format", "github")
+    assert status == 1
+    assert "file=" in printed
+    assert "warned.ssd,line=" in printed
+    assert "other.ssd,line=" in printed
+    assert ssptool("validate", warned, other, "--format", "sarif")[0] == 2
+
+
+def test_the_hooks_for_commits_call_commands_that_there_are(ssptool, warned):
+    hooks = (Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text()
+    entries = re.findall(r"entry: ssptool (.*)", hooks)
+    assert len(entries) == 2
+    for entry in entries:
+        assert ssptool(*entry.split(), warned)[0] == 0

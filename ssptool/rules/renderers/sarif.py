@@ -1,7 +1,6 @@
 """A report as SARIF 2.1.0 (OASIS), the format in which code hosting services take the results of analyses."""
 
 import json
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from urllib.parse import quote
 
@@ -41,6 +40,9 @@ def _run(report: Report) -> dict[str, Any]:
 
 
 def _version() -> str:
+    # It takes as long to load as everything else that makes a report, and only this format needs it.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version("ssptool")
     except PackageNotFoundError:  # run from a checkout that was never installed
