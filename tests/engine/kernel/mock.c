@@ -27,7 +27,7 @@ typedef struct {
     double time;
     void *environment;
     IntermediateUpdate update;
-    double seconds; /* that a step takes at least */
+    double seconds; /* that a step works at least; negative: that it sleeps */
 } Mock;
 
 static int refused(Mock *m, int function)
@@ -70,7 +70,9 @@ static int begin_step(Mock *m, double t, double h, int no_set_state)
 {
     m->last_t = t, m->last_h = h, m->last_no_set_state = no_set_state;
     m->time = t + h;
-    struct timespec now;
+    struct timespec now = {0, (long)(-1e9 * m->seconds)};
+    if (m->seconds < 0.0)
+        nanosleep(&now, NULL);
     clock_gettime(CLOCK_MONOTONIC, &now);
     const double end = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec + m->seconds;
     while (m->seconds > 0.0 && (double)now.tv_sec + 1e-9 * (double)now.tv_nsec < end)

@@ -31,8 +31,8 @@ class Workers {
   std::condition_variable wake_, done_;
   const std::function<void(std::size_t)>* task_ = nullptr;
   std::size_t count_ = 0;
-  std::size_t busy_ = 0;
-  std::uint64_t round_ = 0;
+  std::atomic<std::size_t> busy_{0};
+  std::atomic<std::uint64_t> round_{0};
   bool stop_ = false;
   std::atomic<std::size_t> next_{0};
   std::vector<std::thread> threads_;
