@@ -34,7 +34,7 @@ def test_packages_are_valid_there(name, tmp_path):
 @pytest.mark.parametrize("name", ["one_dof_oscillator", "rotational_spring_mass_damper"])
 def test_late_exchange_is_its_algorithm_to_the_last_bit_but_one_step_behind(name, tmp_path):
     """Each component takes what the others delivered a step ago, and steps. There, all connectors are 0 at first, so
-    that bodies at rest stay there for two steps until the first forces arrive; and a row bears the time before its step.
+    that bodies at rest stay there for two steps until the first forces arrive; a row bears the time before its step.
     """
     ssptool.pack(ROOT / name, tmp_path / "packed.ssp")
     values = read_ssv(str(ROOT / name / "resources" / f"{name}.ssv"))
