@@ -36,6 +36,7 @@ ROOT = Path(__file__).parents[1]
 SYSTEM = ROOT / "systems/dual_mass_oscillator"
 STEP = 1e-3
 BUDGET = 1.15
+ITERATED_BUDGET = 1.3
 CHORD = -1.0  # (dg/dx − 1)⁻¹ of the loop {a1, F} without a flange: dg/dx = 0
 
 
@@ -143,6 +144,16 @@ def setup(fmu: Unpacked) -> Setup:
     )
 
 
+def references_of(fmus: Sequence[Unpacked]) -> References:
+    one, two = fmus
+    return References(
+        one.references("F")[0],
+        (c_uint * 3)(*one.references("x1", "v1", "a1")),
+        (c_uint * 3)(*two.references("x1", "v1", "a1")),
+        two.references("F")[0],
+    )
+
+
 def c_loop(fmus: Sequence[Unpacked], folder: Path) -> Callable[[int, bool], Sample]:
     """The function of bench.c, compiled like the kernel."""
     compiler = shutil.which("cc")
@@ -156,17 +167,11 @@ def c_loop(fmus: Sequence[Unpacked], folder: Path) -> Callable[[int, bool], Samp
         *(POINTER(Setup), POINTER(Setup), POINTER(References), c_long),
         *(c_double, c_double, c_int, POINTER(c_double)),
     ]
-    one, two = fmus
-    references = References(
-        one.references("F")[0],
-        (c_uint * 3)(*one.references("x1", "v1", "a1")),
-        (c_uint * 3)(*two.references("x1", "v1", "a1")),
-        two.references("F")[0],
-    )
+    references = references_of(fmus)
 
     def sample(steps: int, extrapolate: bool) -> Sample:
         final = (c_double * 4)()
-        seconds = function(setup(one), setup(two), references, steps, STEP, CHORD, extrapolate, final)
+        seconds = function(setup(fmus[0]), setup(fmus[1]), references, steps, STEP, CHORD, extrapolate, final)
         return Sample(seconds / steps, tuple(final))
 
     return sample
@@ -225,6 +230,39 @@ def from_python(fmus: Sequence[Unpacked], steps: int, extrapolate: bool) -> Samp
     return Sample(seconds / steps, (x1, v1, a1, force))
 
 
+def iterated(steps: int, repeats: int, folder: Path) -> bool:
+    """Measure steps that are iterated, print, and say whether both needed the same iterations to the same values."""
+    settings = ssptool.Settings(master="iterated", step_size=STEP, stop_time=steps * STEP)
+    plan = ssptool.plan(SYSTEM, settings=settings)
+    fmus = unpacked(plan, folder / "iterated")
+    c_loop(fmus, folder)  # compiles bench.c
+    function = ctypes.CDLL(str(folder / "bench.so")).bench_iterated
+    function.restype = c_double
+    function.argtypes = [
+        *(POINTER(Setup), POINTER(Setup), POINTER(References), c_long, c_double, c_double),
+        *(POINTER(c_double), c_double, POINTER(c_double)),
+    ]
+    nominal = dict(zip(map(str, plan.signals), plan.nominal, strict=True))
+    inputs = ("System2.x1", "System2.v1", "System2.a1", "System1.F")
+    sizes, final = (c_double * 4)(*(nominal[name] for name in inputs)), (c_double * 5)()
+    own, bare = [], []
+    for _ in range(repeats):
+        own.append(engine(plan))
+        seconds = function(setup(fmus[0]), setup(fmus[1]), references_of(fmus), steps, STEP, CHORD, sizes, 1e-8, final)
+        bare.append(seconds / steps)
+    ratio = statistics.median(sample.seconds / floor for sample, floor in zip(own, bare, strict=True))
+    verdict = "within" if ratio <= ITERATED_BUDGET else "OVER"
+    print(f"Iterated, interpolated inputs; {steps} macro steps of {STEP:g} s, {final[4]:.3f} iterations on average")
+    print(f"  C loop, nothing recorded   {1e6 * statistics.median(bare):8.3f} µs per macro step")
+    print(
+        f"  engine                     {1e6 * statistics.median(s.seconds for s in own):8.3f} µs    "
+        f"ratio {ratio:.3f}, {verdict} the budget of {ITERATED_BUDGET}"
+    )
+    close = np.allclose(own[-1].final, final[:4], rtol=1e-7, atol=1e-9)
+    print("  both ended at the same values to 1e-7" if close else f"  DIFFERENT ends: {own[-1].final}, {final[:4]}")
+    return bool(close)
+
+
 # -- report ----------------------------------------------------------------------------------------------------
 
 
@@ -275,6 +313,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         same = [compare(inputs, arguments.steps, arguments.repeats, Path(folder)) for inputs in ("hold", "extrapolate")]
+        same.append(iterated(arguments.steps, arguments.repeats, Path(folder)))
     return 0 if all(same) else 1
 
 
