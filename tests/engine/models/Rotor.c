@@ -19,8 +19,12 @@ static const Variable variables[COUNT] = {
 };
 
 static const Dependency dependencies[] = {
-    {W, h, DEPENDENT},           {W, alpha, DEPENDENT},          {der_alpha, alphaDot, CONSTANT},
-    {der_alphaDot, W, DEPENDENT}, {der_alphaDot, alpha, DEPENDENT}, {der_alphaDot, tau, CONSTANT},
+    {W, h, DEPENDENT},
+    {W, alpha, DEPENDENT},
+    {der_alpha, alphaDot, CONSTANT},
+    {der_alphaDot, W, DEPENDENT},
+    {der_alphaDot, alpha, DEPENDENT},
+    {der_alphaDot, tau, CONSTANT},
 };
 
 INITIAL_STATES(v)
