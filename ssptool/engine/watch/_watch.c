@@ -17,82 +17,73 @@ enum {
 #define FUNCTION(name, shape) INDEX_##name,
 #include "functions.h"
 #undef FUNCTION
-    FUNCTION_COUNT
+  FUNCTION_COUNT
 };
 
 /* One running FMU; `ssptool.engine.watch.records` has the same layout. */
 typedef struct {
-    void *component;
-    volatile int64_t in_flight; /* 1 + index of the function; 0: none */
-    uintptr_t functions[FUNCTION_COUNT]; /* their addresses */
-    int64_t calls[FUNCTION_COUNT];
-    int64_t nanoseconds[FUNCTION_COUNT];
+  void* component;
+  volatile int64_t in_flight;          /* 1 + index of the function; 0: none */
+  uintptr_t functions[FUNCTION_COUNT]; /* their addresses */
+  int64_t calls[FUNCTION_COUNT];
+  int64_t nanoseconds[FUNCTION_COUNT];
 } Record;
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+static int64_t now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
 /* An FMU may call back in the middle of a step, and be called from there: what was in flight before is again then. */
-#define FUNCTION(name, shape)                                                                          \
-    static int watched_##name(Record *record PARAMETERS_##shape)                                       \
-    {                                                                                                  \
-        const int64_t outer = record->in_flight;                                                       \
-        record->in_flight = 1 + INDEX_##name;                                                          \
-        int (*const function)(void *PARAMETERS_##shape) =                                              \
-            (int (*)(void *PARAMETERS_##shape))record->functions[INDEX_##name];                        \
-        const int status = function(record->component ARGUMENTS_##shape);                              \
-        record->in_flight = outer;                                                                     \
-        return status;                                                                                 \
-    }                                                                                                  \
-    static int measured_##name(Record *record PARAMETERS_##shape)                                      \
-    {                                                                                                  \
-        const int64_t began = now();                                                                   \
-        const int status = watched_##name(record ARGUMENTS_##shape);                                   \
-        record->nanoseconds[INDEX_##name] += now() - began;                                            \
-        record->calls[INDEX_##name] += 1;                                                              \
-        return status;                                                                                 \
-    }
+#define FUNCTION(name, shape)                                               \
+  static int watched_##name(Record* record PARAMETERS_##shape) {            \
+    const int64_t outer = record->in_flight;                                \
+    record->in_flight = 1 + INDEX_##name;                                   \
+    int (*const function)(void* PARAMETERS_##shape) =                       \
+        (int (*)(void* PARAMETERS_##shape))record->functions[INDEX_##name]; \
+    const int status = function(record->component ARGUMENTS_##shape);       \
+    record->in_flight = outer;                                              \
+    return status;                                                          \
+  }                                                                         \
+  static int measured_##name(Record* record PARAMETERS_##shape) {           \
+    const int64_t began = now();                                            \
+    const int status = watched_##name(record ARGUMENTS_##shape);            \
+    record->nanoseconds[INDEX_##name] += now() - began;                     \
+    record->calls[INDEX_##name] += 1;                                       \
+    return status;                                                          \
+  }
 #include "functions.h"
 #undef FUNCTION
 
 static const struct {
-    const char *name;
-    uintptr_t watched, measured;
+  const char* name;
+  uintptr_t watched, measured;
 } stand_ins[FUNCTION_COUNT] = {
 #define FUNCTION(name, shape) {#name, (uintptr_t)watched_##name, (uintptr_t)measured_##name},
 #include "functions.h"
 #undef FUNCTION
 };
 
-static PyObject *addresses(void)
-{
-    PyObject *found = PyDict_New();
-    for (int i = 0; found != NULL && i < FUNCTION_COUNT; ++i) {
-        PyObject *entry =
-            Py_BuildValue("(iKK)", i, (unsigned long long)stand_ins[i].watched,
-                          (unsigned long long)stand_ins[i].measured);
-        if (entry == NULL || PyDict_SetItemString(found, stand_ins[i].name, entry) != 0)
-            Py_CLEAR(found);
-        Py_XDECREF(entry);
-    }
-    return found;
+static PyObject* addresses(void) {
+  PyObject* found = PyDict_New();
+  for (int i = 0; found != NULL && i < FUNCTION_COUNT; ++i) {
+    PyObject* entry =
+        Py_BuildValue("(iKK)", i, (unsigned long long)stand_ins[i].watched, (unsigned long long)stand_ins[i].measured);
+    if (entry == NULL || PyDict_SetItemString(found, stand_ins[i].name, entry) != 0) Py_CLEAR(found);
+    Py_XDECREF(entry);
+  }
+  return found;
 }
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_watch", .m_doc = "Stand-ins for FMI functions.", .m_size = 0};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_watch",
+                                        .m_doc = "Stand-ins for FMI functions.", .m_size = 0};
 
-PyMODINIT_FUNC PyInit__watch(void)
-{
-    PyObject *module = PyModule_Create(&definition);
-    if (module == NULL)
-        return NULL;
-    PyObject *functions = addresses();
-    if (functions == NULL || PyModule_AddObjectRef(module, "functions", functions) != 0)
-        Py_CLEAR(module);
-    Py_XDECREF(functions);
-    return module;
+PyMODINIT_FUNC PyInit__watch(void) {
+  PyObject* module = PyModule_Create(&definition);
+  if (module == NULL) return NULL;
+  PyObject* functions = addresses();
+  if (functions == NULL || PyModule_AddObjectRef(module, "functions", functions) != 0) Py_CLEAR(module);
+  Py_XDECREF(functions);
+  return module;
 }

@@ -23,7 +23,7 @@
 #define ARGUMENTS_IP , a, b
 #define PARAMETERS_IPP , int32_t a, void *b, void *c
 #define ARGUMENTS_IPP , a, b, c
-#define PARAMETERS_P , void *a
+#define PARAMETERS_P , void* a
 #define ARGUMENTS_P , a
 #define PARAMETERS_PN , void *a, size_t b
 #define ARGUMENTS_PN , a, b
