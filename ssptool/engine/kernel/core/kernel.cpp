@@ -206,8 +206,14 @@ Kernel::ResolvedCall Kernel::resolve(const Call& call) {
   const Variables arriving = some_of(member.inputs, inputs, "input");
   const Variables leaving = some_of(member.outputs, outputs, "output");
   const Variables set = of_type(arriving, Type::float64), got = of_type(leaving, Type::float64);
-  return {wires_into(inputs), transfer(call.instance, set),       transfer(call.instance, got),      by_type(arriving),
-          by_type(leaving),   Window(tangent_.data(), set.slots), Window(tangent_.data(), got.slots)};
+  return {wires_into(inputs),
+          transfer(call.instance, set),
+          transfer(call.instance, got),
+          by_type(arriving),
+          by_type(leaving),
+          set.slots.size() + got.slots.size() < inputs.size() + outputs.size(),
+          Window(tangent_.data(), set.slots),
+          Window(tangent_.data(), got.slots)};
 }
 
 Index Kernel::loop(const LoopCalls& calls) {
@@ -378,6 +384,22 @@ inline bool Kernel::get(Transfer& outputs) noexcept {
 
 Outcome Kernel::advance(Index group, double t, double h) { return result(step_all(checked_group(group), t, h)); }
 
+inline bool Kernel::step(Index index, double t, double h) noexcept {
+  Stepper& stepper = steppers_[index];
+  if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
+  const Motion motion{stepper.value.read(), stepper.first.read(), stepper.second.read()};
+  const Failure failure = stepper.outputs.instance->step(t, h, motion);
+  if (failure) [[unlikely]]
+    return failed(index, failure);
+  return get(stepper.outputs) && (stepper.typed_outputs.empty() || get_typed(index, stepper.typed_outputs));
+}
+
+inline bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
+  for (const Index instance : group.instances)
+    if (!step(instance, t, h)) return false;
+  return true;
+}
+
 bool Kernel::step_all(Group& group, double t, double h) noexcept {
   if (!workers_ || group.instances.size() < 2) return step_one_by_one(group, t, h);
   if (group.measured == trials)
@@ -387,12 +409,6 @@ bool Kernel::step_all(Group& group, double t, double h) noexcept {
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
   group.seconds = group.measured++ == 0 ? seconds.count() : std::min(group.seconds, seconds.count());
   return ok;
-}
-
-bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
-  for (const Index instance : group.instances)
-    if (!step(instance, t, h)) return false;
-  return true;
 }
 
 // Only the steps are: what is copied and checked before and after them is shared by all.
@@ -451,16 +467,6 @@ bool Kernel::get_typed(Index index, std::vector<Typed>& outputs) noexcept {
   return true;
 }
 
-bool Kernel::step(Index index, double t, double h) noexcept {
-  Stepper& stepper = steppers_[index];
-  if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
-  const Motion motion{stepper.value.read(), stepper.first.read(), stepper.second.read()};
-  const Failure failure = stepper.outputs.instance->step(t, h, motion);
-  if (failure) [[unlikely]]
-    return failed(index, failure);
-  return get(stepper.outputs) && (stepper.typed_outputs.empty() || get_typed(index, stepper.typed_outputs));
-}
-
 bool Kernel::nonfinite(const Transfer& outputs, std::size_t i) noexcept {
   outcome_ = {.code = Code::nonfinite,
               .instance = static_cast<int>(outputs.index),
@@ -477,12 +483,11 @@ bool Kernel::failed(Index instance, const Failure& failure) noexcept {
   return false;
 }
 
-bool Kernel::perform(ResolvedCall& call) noexcept {
+inline bool Kernel::perform(ResolvedCall& call) noexcept {
   copy(call.wires);
-  if (!set(call.inputs)) return false;
-  if (!call.typed_inputs.empty() && !set_typed(call.inputs.index, call.typed_inputs, values_)) return false;
-  if (!get(call.outputs)) return false;
-  return call.typed_outputs.empty() || get_typed(call.outputs.index, call.typed_outputs);
+  if (!call.typed) return set(call.inputs) && get(call.outputs);
+  return set(call.inputs) && set_typed(call.inputs.index, call.typed_inputs, values_) && get(call.outputs) &&
+         get_typed(call.outputs.index, call.typed_outputs);
 }
 
 Outcome Kernel::evaluate(Index sweep) {

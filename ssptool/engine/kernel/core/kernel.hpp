@@ -171,6 +171,7 @@ class Kernel {
     Wires wires;
     Transfer inputs, outputs;  // of type Float64
     std::vector<Typed> typed_inputs, typed_outputs;
+    bool typed;  // whether there are any
     Window input_tangents, output_tangents;
   };
 
