@@ -1,7 +1,7 @@
 """Packages built at test time: documents of the corpus, with FMUs that are a model description and nothing else.
 
-The folder `fmus` has these, and as folders some with more files, where the platform `here` stands for that of the
-machine; the folders in `packages` become packages inside a package.
+The folder `fmus` has these, and as folders some with more files, where the platform `here` and the ending `.library`
+stand for those of the machine; the folders in `packages` become packages inside a package.
 """
 
 import shutil
@@ -31,7 +31,10 @@ def add_fmus(folder: Path) -> None:
             with zipfile.ZipFile(folder / "resources" / name, "w") as package:
                 for path in sorted(inner.rglob("*.*")):
                     entry = path.relative_to(inner).as_posix()
-                    package.write(path, entry.replace("/here/", f"/{fmpy.platform}/"))
+                    entry = entry.replace("/here/", f"/{fmpy.platform}/").replace(
+                        ".library", fmpy.sharedLibraryExtension
+                    )
+                    package.write(path, entry)
     if "broken.fmu" in mentioned:
         (folder / "resources").mkdir(exist_ok=True)
         (folder / "resources" / "Broken.fmu").write_text("this is no zip archive")

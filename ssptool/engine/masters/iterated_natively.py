@@ -131,6 +131,8 @@ def _calls(master: "Iterated", group: "Group", plain_iterations: int) -> Iterati
         absolute=measure.limit if isinstance(measure, Absolute) else 0.0,
         relative=measure.limit if isinstance(measure, Relative) else 0.0,
         relaxation=1.0 if relaxation is None else relaxation,
-        max_iterations=plain_iterations if relaxation is None else master.max_iterations,
+        max_iterations=master.max_iterations
+        if relaxation is not None
+        else min(plain_iterations, master.max_iterations),
         growth=GROWTH_LIMIT,
     )

@@ -68,7 +68,8 @@ foreach(part fmu_core fmu_fmi2 fmu_fmi3 fmu_describe)
 endforeach()
 
 # Packs modelDescription.xml, the binary of one FMI version, and the file of the terminals, if there is one.
-function(pack_fmu target version platform name binary terminals)
+function(pack_fmu target version platform name binary)
+    set(terminals ${ARGN})
     set(content ${PROJECT_BINARY_DIR}/content/fmi${version}/${target})
     set(fmu ${PROJECT_BINARY_DIR}/fmi${version}/${target}.fmu)
     if(terminals)
