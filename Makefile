@@ -61,8 +61,11 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the kernel's tests under ad
 	    ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
 	    $(BIN)/python -m pytest -q -p no:cacheprovider -p tests.engine.kernel.other_build tests/engine/kernel
 
-bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run
+bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run; large documents
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/chain.py
+	$(BIN)/python benchmarks/threads.py
+	$(BIN)/python benchmarks/documents.py
 
 docs: $(VENV)/.ready-run  ## docs/rules.md, from the rules
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
