@@ -3,29 +3,11 @@
 import csv
 import itertools
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from ssptool.cli.main import main
-
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
-
-
-@pytest.fixture
-def ssptool(monkeypatch, capsys, tmp_path):
-    """Run the command in an empty folder; gives (exit status, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        printed = capsys.readouterr()
-        return int(ending.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 def times(path):

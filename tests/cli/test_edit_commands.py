@@ -2,13 +2,11 @@
 
 import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import pytest
 
 import ssptool as library
-from ssptool.cli.main import main
 from tests.editing.small_systems import DUAL_MASS, FMUS, errors, fmu, model, nested, snapshot
 from tests.editing.test_terminals import INERTIA, SPRING, flange
 from tests.systems.exact_dual_mass import DualMass
@@ -31,20 +29,11 @@ result = ssptool.simulate("dmo")
 
 
 @pytest.fixture
-def ssptool(monkeypatch, capsys, tmp_path):
-    """Run the command in a folder that holds the two FMUs; gives (exit status, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
+def ssptool(ssptool, tmp_path):
+    """The command, in a folder that holds the two FMUs."""
     for name in ("System1.fmu", "System2.fmu"):
         shutil.copyfile(FMUS / name, tmp_path / name)
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        printed = capsys.readouterr()
-        return int(ending.value.code or 0), printed.out, printed.err
-
-    return call
+    return ssptool
 
 
 @pytest.fixture

@@ -1,13 +1,12 @@
 """`ssptool explain` as a user meets it."""
 
 import json
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import ssptool as api
-from ssptool.cli.main import main
 from tests.network.packages import bindings, component, content, model, package, ssd, ssv, system
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
@@ -15,17 +14,9 @@ FMU = model('parameter k Real start="1" unit="m"; input u Real start="0" unit="m
 
 
 @pytest.fixture
-def explain(monkeypatch, capsys):
-    """Run the command; gives (exit status, standard output, standard error)."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ssptool", "explain", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        printed = capsys.readouterr()
-        return int(ending.value.code or 0), printed.out, printed.err
-
-    return call
+def explain(ssptool):
+    """Run `ssptool explain`; gives (exit status, standard output, standard error)."""
+    return partial(ssptool, "explain")
 
 
 @pytest.fixture

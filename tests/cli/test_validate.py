@@ -2,13 +2,10 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 from lxml import etree
-
-from ssptool.cli.main import main
 
 EMPTY_ELEMENT = """<?xml version="1.0" encoding="UTF-8"?>
 <ssd:SystemStructureDescription version="2.0" name="Warned"
@@ -25,21 +22,6 @@ EMPTY_ELEMENT = """<?xml version="1.0" encoding="UTF-8"?>
   </ssd:System>
 </ssd:SystemStructureDescription>
 """
-
-
-@pytest.fixture
-def ssptool(monkeypatch, capsys, tmp_path):
-    """Run the command in an empty folder; gives (exit status, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ending:
-            main()
-        printed = capsys.readouterr()
-        return int(ending.value.code or 0), printed.out, printed.err
-
-    return call
 
 
 @pytest.fixture
