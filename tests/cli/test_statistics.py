@@ -2,10 +2,6 @@
 
 import json
 
-from tests.cli.test_commands import SYSTEM, ssptool
-
-__all__ = ["ssptool"]
-
 
 def test_statistics_as_text_are_a_table_of_calls(ssptool):
     status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--statistics", "text")
