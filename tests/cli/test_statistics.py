@@ -2,6 +2,8 @@
 
 import json
 
+from tests.cli.test_commands import SYSTEM
+
 
 def test_statistics_as_text_are_a_table_of_calls(ssptool):
     status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--statistics", "text")
