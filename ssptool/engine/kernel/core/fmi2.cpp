@@ -12,9 +12,9 @@ class Fmi2Instance final : public Instance {
  public:
   Fmi2Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
                std::span<const Type> types)
-      : component_(component),
-        set_real_(functions.find<fmi::v2::SetReal>("fmi2SetReal")),
-        get_real_(functions.find<fmi::v2::GetReal>("fmi2GetReal")),
+      : Instance(RealAccess(component, functions.find<fmi::v2::SetReal>("fmi2SetReal"),
+                            functions.find<fmi::v2::GetReal>("fmi2GetReal"))),
+        component_(component),
         set_rates_(functions.find<fmi::v2::SetRealInputDerivatives>("fmi2SetRealInputDerivatives")),
         do_step_(functions.find<fmi::v2::DoStep>("fmi2DoStep")),
         directional_(functions.find<fmi::v2::GetDirectionalDerivative>("fmi2GetDirectionalDerivative")),
@@ -37,14 +37,6 @@ class Fmi2Instance final : public Instance {
   [[nodiscard]] const char* get_function() const noexcept override { return "fmi2GetReal"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
 
-  int set(References references, std::span<const double> values) noexcept override {
-    return set_real_(component_, references.data(), references.size(), values.data());
-  }
-
-  int get(References references, std::span<double> values) noexcept override {
-    return get_real_(component_, references.data(), references.size(), values.data());
-  }
-
   Failure set(Typed& typed) noexcept override { return access_.set(component_, typed); }
   Failure get(Typed& typed) noexcept override { return access_.get(component_, typed); }
   [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 2).set; }
@@ -52,7 +44,7 @@ class Fmi2Instance final : public Instance {
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty()) {
-      if (const Failure failure = checked(set_function(), set(inputs_, motion.value))) return failure;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
       if (const Failure failure = set_rates(motion)) return failure;
     }
     return checked("fmi2DoStep", do_step_(component_, t, h, state_ ? 0 : 1));
@@ -98,8 +90,6 @@ class Fmi2Instance final : public Instance {
   }
 
   fmi::Component component_;
-  fmi::v2::SetReal* set_real_;
-  fmi::v2::GetReal* get_real_;
   fmi::v2::SetRealInputDerivatives* set_rates_;
   fmi::v2::DoStep* do_step_;
   fmi::v2::GetDirectionalDerivative* directional_;

@@ -18,9 +18,9 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
  public:
   Fmi3Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
                std::span<const Type> types, Environment* environment)
-      : component_(component),
-        set_float64_(functions.find<fmi::v3::SetFloat64>("fmi3SetFloat64")),
-        get_float64_(functions.find<fmi::v3::GetFloat64>("fmi3GetFloat64")),
+      : Instance(RealAccess(component, functions.find<fmi::v3::SetFloat64>("fmi3SetFloat64"),
+                            functions.find<fmi::v3::GetFloat64>("fmi3GetFloat64"))),
+        component_(component),
         do_step_(functions.find<fmi::v3::DoStep>("fmi3DoStep")),
         directional_(functions.find<fmi::v3::GetDirectionalDerivative>("fmi3GetDirectionalDerivative")),
         state_(component, functions.find<fmi::v3::GetState>("fmi3GetFMUState"),
@@ -37,14 +37,6 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   [[nodiscard]] const char* get_function() const noexcept override { return "fmi3GetFloat64"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
 
-  int set(References references, std::span<const double> values) noexcept override {
-    return set_float64_(component_, references.data(), references.size(), values.data(), values.size());
-  }
-
-  int get(References references, std::span<double> values) noexcept override {
-    return get_float64_(component_, references.data(), references.size(), values.data(), values.size());
-  }
-
   Failure set(Typed& typed) noexcept override { return access_.set(component_, typed, typed.slots.size()); }
   Failure get(Typed& typed) noexcept override { return access_.get(component_, typed, typed.slots.size()); }
   [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 3).set; }
@@ -52,7 +44,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty())
-      if (const Failure failure = checked(set_function(), set(inputs_, motion.value))) return failure;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
     const bool varies = motion.order() > 0;
     if (varies && !has_environment_) return {"fmi3DoStep:intermediateUpdate", fmi::error};
     start_ = t;
@@ -91,13 +83,11 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void intermediate_update(double time) noexcept override {
     if (motion_ == nullptr) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
-    const Failure failure = checked(set_function(), set(inputs_, intermediate_));
+    const Failure failure = checked(set_function(), reals.set(inputs_, intermediate_));
     if (!intermediate_failure_) intermediate_failure_ = failure;
   }
 
   fmi::Component component_;
-  fmi::v3::SetFloat64* set_float64_;
-  fmi::v3::GetFloat64* get_float64_;
   fmi::v3::DoStep* do_step_;
   fmi::v3::GetDirectionalDerivative* directional_;
   SavedState state_;

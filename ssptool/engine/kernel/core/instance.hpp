@@ -48,16 +48,41 @@ struct Motion {
   }
 };
 
+// Sets and gets variables of type Float64. Every macro step does so many times, so nothing stands between it and the
+// function of the FMU but the choice of the version, and the status comes back bare.
+class RealAccess {
+ public:
+  RealAccess(fmi::Component component, fmi::v2::SetReal* set, fmi::v2::GetReal* get) noexcept
+      : component_(component), set2_(set), get2_(get) {}
+  RealAccess(fmi::Component component, fmi::v3::SetFloat64* set, fmi::v3::GetFloat64* get) noexcept
+      : component_(component), set3_(set), get3_(get) {}
+
+  [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
+    return set2_ != nullptr ? set2_(component_, references.data(), references.size(), values.data())
+                            : set3_(component_, references.data(), references.size(), values.data(), values.size());
+  }
+  [[nodiscard]] int get(References references, std::span<double> values) const noexcept {
+    return get2_ != nullptr ? get2_(component_, references.data(), references.size(), values.data())
+                            : get3_(component_, references.data(), references.size(), values.data(), values.size());
+  }
+
+ private:
+  fmi::Component component_;
+  fmi::v2::SetReal* set2_ = nullptr;
+  fmi::v2::GetReal* get2_ = nullptr;
+  fmi::v3::SetFloat64* set3_ = nullptr;
+  fmi::v3::GetFloat64* get3_ = nullptr;
+};
+
 class Instance {
  public:
-  Instance() = default;
+  explicit Instance(const RealAccess& access) noexcept : reals(access) {}
   Instance(const Instance&) = delete;
   Instance& operator=(const Instance&) = delete;
   virtual ~Instance() = default;
 
-  // The two that are called most return the bare status, which costs nothing; these are their names in a failure.
-  virtual int set(References, std::span<const double> values) noexcept = 0;
-  virtual int get(References, std::span<double> values) noexcept = 0;
+  const RealAccess reals;
+  // The names of its functions in a failure.
   [[nodiscard]] virtual const char* set_function() const noexcept = 0;
   [[nodiscard]] virtual const char* get_function() const noexcept = 0;
 

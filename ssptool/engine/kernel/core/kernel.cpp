@@ -133,8 +133,8 @@ Index Kernel::add(Member member) {
 }
 
 Kernel::Transfer Kernel::transfer(Index instance, const Variables& floats) {
-  return {members_[instance].instance.get(), instance, floats.slots, floats.references,
-          Window(values_.data(), floats.slots)};
+  Instance* const own = members_[instance].instance.get();
+  return {own, instance, own->reals, floats.slots, floats.references, Window(values_.data(), floats.slots)};
 }
 
 void Kernel::check_wire(const Wire& wire) const {
@@ -363,7 +363,7 @@ void Kernel::interpolate(const Group& group, int order, double h) noexcept {
 // These two are in every step several times: inlined, they cost half as much.
 inline bool Kernel::set(Transfer& inputs) noexcept {
   if (inputs.references.empty()) return true;
-  const int status = inputs.instance->set(inputs.references, inputs.values.read());
+  const int status = inputs.reals.set(inputs.references, inputs.values.read());
   if (status > fmi::warning) [[unlikely]]
     return failed(inputs.index, {inputs.instance->set_function(), status});
   return true;
@@ -372,7 +372,7 @@ inline bool Kernel::set(Transfer& inputs) noexcept {
 inline bool Kernel::get(Transfer& outputs) noexcept {
   if (outputs.references.empty()) return true;
   const std::span<double> values = outputs.values.room();
-  const int status = outputs.instance->get(outputs.references, values);
+  const int status = outputs.reals.get(outputs.references, values);
   if (status > fmi::warning) [[unlikely]]
     return failed(outputs.index, {outputs.instance->get_function(), status});
   outputs.values.written();

@@ -152,6 +152,7 @@ class Kernel {
   struct Transfer {
     Instance* instance;
     Index index;  // of the instance
+    RealAccess reals;
     std::vector<Slot> slots;
     std::vector<fmi::Reference> references;
     Window values;
