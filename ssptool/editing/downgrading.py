@@ -273,18 +273,19 @@ def local_kinds(part: Part) -> Iterator[Noted]:
 
 @step("DIFF-08")
 def structural_parameters(part: Part) -> Iterator[Noted]:
-    for connector in part.every(ssd.Connector):
-        if connector.kind is Kind.STRUCTURAL_PARAMETER:
-            yield weakened(connector, f"{_name(connector)} of kind structuralParameter is a parameter")
-            kept.set_attribute(connector, "kind", Kind.PARAMETER)
+    yield from _of_another_kind(part, Kind.STRUCTURAL_PARAMETER, Kind.PARAMETER)
 
 
 @step("DIFF-09")
 def constants(part: Part) -> Iterator[Noted]:
+    yield from _of_another_kind(part, Kind.CONSTANT, Kind.CALCULATED_PARAMETER)
+
+
+def _of_another_kind(part: Part, old: Kind, new: Kind) -> Iterator[Noted]:
     for connector in part.every(ssd.Connector):
-        if connector.kind is Kind.CONSTANT:
-            yield weakened(connector, f"{_name(connector)} of kind constant is a calculatedParameter")
-            kept.set_attribute(connector, "kind", Kind.CALCULATED_PARAMETER)
+        if connector.kind is old:
+            yield weakened(connector, f"{_name(connector)} of kind {old} is a {new}")
+            kept.set_attribute(connector, "kind", new)
 
 
 # --- Components ---
