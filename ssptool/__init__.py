@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from ssptool.api.catalogue import catalogue_page as catalogue_page
     from ssptool.api.catalogue import rule_list as rule_list
     from ssptool.api.catalogue import rule_page as rule_page
-    from ssptool.api.editing import COMPARISON_RENDERERS as COMPARISON_RENDERERS
+    from ssptool.api.editing import DIFF_RENDERERS as DIFF_RENDERERS
     from ssptool.api.editing import Editor as Editor
-    from ssptool.api.editing import compare as compare
+    from ssptool.api.editing import diff as diff
     from ssptool.api.editing import edit as edit
     from ssptool.api.editing import new as new
     from ssptool.api.editing import unified_diff as unified_diff
@@ -58,7 +58,7 @@ __version__ = "0.1.0"
 # Which module of `ssptool.api` has it: each loads no more than its own functions need.
 _MODULES = {
     "catalogue": ("catalogue_page", "rule_list", "rule_page"),
-    "editing": ("COMPARISON_RENDERERS", "Editor", "compare", "edit", "new", "unified_diff"),
+    "editing": ("DIFF_RENDERERS", "Editor", "diff", "edit", "new", "unified_diff"),
     "fixing": ("fix",),
     "migrating": ("downgrade", "upgrade"),
     "opening": ("InvalidSystem",),

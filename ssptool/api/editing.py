@@ -9,7 +9,7 @@ from ssptool.documents.archive import Archive
 from ssptool.editing.changes import unified_diff as unified_diff
 from ssptool.editing.compare import Comparison
 from ssptool.editing.compare import compare as compare_structures
-from ssptool.editing.comparison_text import COMPARISON_RENDERERS as COMPARISON_RENDERERS
+from ssptool.editing.comparison_text import DIFF_RENDERERS as DIFF_RENDERERS
 from ssptool.editing.creating import empty_structure
 from ssptool.editing.editor import Editor as Editor
 
@@ -74,7 +74,7 @@ def new(
         _finish(editor, force, save)
 
 
-def compare(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
+def diff(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
     """What differs between two systems by meaning, whatever their formatting, order or prefixes.
 
     Not compared are descriptions, geometry, annotations and metadata.

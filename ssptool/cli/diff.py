@@ -25,6 +25,6 @@ def diff_command(
     names: tuple[str | None, ...] = tuple(variant) if variant else (None,)
     if len(names) > 2:
         raise typer.BadParameter("give it once for both systems, or twice", param_hint="--variant")
-    comparison = ssptool.compare(a, b, variant=names[0], variant_b=names[-1])
-    typer.echo(ssptool.COMPARISON_RENDERERS[format.value](comparison))
+    comparison = ssptool.diff(a, b, variant=names[0], variant_b=names[-1])
+    typer.echo(ssptool.DIFF_RENDERERS[format.value](comparison))
     raise typer.Exit(0 if comparison.equal else 1)

@@ -119,6 +119,6 @@ def _place(item: Item | None) -> dict[str, str | int] | None:
     return {"file": item.position.file, "line": item.position.line, "origin": item.origin}
 
 
-COMPARISON_RENDERERS: Mapping[str, Callable[[Comparison], str]] = MappingProxyType(
+DIFF_RENDERERS: Mapping[str, Callable[[Comparison], str]] = MappingProxyType(
     {"text": comparison_text, "json": comparison_json}
 )

@@ -37,7 +37,7 @@ def differ(tmp_path):
         for name, text, files in (("a", a, files_a), ("b", b, files_b)):
             structure = text if text.startswith("<ssd:SystemStructure") else ssd(text)
             paths.append(package(folder / name, structure, {"M": MODEL} if fmus is None else fmus, files).path)
-        return ssptool.compare(*paths)
+        return ssptool.diff(*paths)
 
     return call
 
@@ -89,7 +89,7 @@ def test_order_formatting_and_prefixes_do_not_matter(tmp_path_factory, seed):
     folder = tmp_path_factory.mktemp("order")
     a = package(folder / "a", rich(), {"M": MODEL}).path
     b = package(folder / "b", reformatted(rich(), random.Random(seed)), {"M": MODEL}).path
-    assert told(ssptool.compare(a, b)) == []
+    assert told(ssptool.diff(a, b)) == []
 
 
 def test_descriptions_geometry_and_annotations_do_not_matter(differ):
@@ -126,17 +126,17 @@ def test_a_zip_a_folder_and_a_lone_ssd_of_one_system_are_equal(tmp_path):
     folder.save(tmp_path / "a.ssp")
     for a in (folder.path, tmp_path / "a.ssp", folder.path / "SystemStructure.ssd"):
         for b in (folder.path, tmp_path / "a.ssp", folder.path / "SystemStructure.ssd"):
-            assert ssptool.compare(a, b).equal
+            assert ssptool.diff(a, b).equal
 
 
 def test_a_downgraded_and_upgraded_system_means_the_same(tmp_path):
     folder = Path(shutil.copytree(SYSTEM, tmp_path / "p"))
     ssptool.downgrade(folder / "FMI3.ssd")
-    assert [f.fact for d in ssptool.compare(SYSTEM / "FMI3.ssd", folder / "FMI3.ssd").differences for f in d.facts] == [
+    assert [f.fact for d in ssptool.diff(SYSTEM / "FMI3.ssd", folder / "FMI3.ssd").differences for f in d.facts] == [
         "SSP version"
     ]
     ssptool.upgrade(folder / "FMI3.ssd")
-    assert ssptool.compare(SYSTEM, folder).equal
+    assert ssptool.diff(SYSTEM, folder).equal
 
 
 # --- What does ---
@@ -216,7 +216,7 @@ def test_a_change_in_another_variant_is_told(differ):
 def test_another_fmu_of_the_same_name_is_told(tmp_path):
     a = package(tmp_path / "a", ssd(BASE), {"M": MODEL}).path
     b = package(tmp_path / "b", ssd(BASE), {"M": MODEL.replace('guid="g"', 'guid="h"')}).path
-    differences = ssptool.compare(a, b).differences
+    differences = ssptool.diff(a, b).differences
     assert {difference.name for difference in differences} == {"A", "B"}
     assert all({"token", "content"} == {f.fact for f in difference.facts} for difference in differences)
 

@@ -228,7 +228,7 @@ def test_a_new_variant_is_a_copy_under_its_own_name(system):
     edit = ssptool.add_variant(system, "Dark / blue", like="Blue")
     assert names(system)["Dark_blue.ssd"] == "Dark / blue"
     assert [(each.name, each.before) for each in edit.files] == [("Dark_blue.ssd", None)]
-    comparison = ssptool.compare(system, system, variant="Blue", variant_b="Dark / blue")
+    comparison = ssptool.diff(system, system, variant="Blue", variant_b="Dark / blue")
     assert [fact.fact for difference in comparison.differences for fact in difference.facts] == ["name"]
 
 
