@@ -138,7 +138,7 @@ class _Explainer:
         return self._of_port(port)
 
     def _of_variable(self, signal: Signal, component: Component, variable: Variable, port: Port | None) -> Explanation:
-        at = Position(f"{component.source}!modelDescription.xml", variable.line)
+        at = Position(component.model_description, variable.line)
         arriving, assignment = self.arriving.get(signal), self.network.assignments.get(signal)
         default = None if variable.start is None else Default(variable.start, at)
         if arriving is not None:

@@ -97,6 +97,7 @@ def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> Component:
         description=place.fmu,
         ports=ports,
         position=place.component.position,
+        model_description=place.scope.archive.inside(place.source, "modelDescription.xml"),
     )
 
 

@@ -27,7 +27,10 @@ class Port:
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One FMU in its place. `name` is the full dotted name; `source` the FMU's entry in the archive."""
+    """One FMU in its place. `name` is the full dotted name; `source` the FMU's entry in the archive.
+
+    `model_description` is the entry of its modelDescription.xml: the FMU may stand in the archive unpacked.
+    """
 
     name: str
     source: str
@@ -35,6 +38,7 @@ class Component:
     description: FmuDescription
     ports: tuple[Port, ...]
     position: Position
+    model_description: str = ""
 
     def of_kind(self, kind: str) -> tuple[Port, ...]:
         return tuple(port for port in self.ports if port.kind == kind)

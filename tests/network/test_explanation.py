@@ -98,6 +98,17 @@ def test_defaults_are_said_to_be_the_start_values_of_the_fmu(tmp_path):
     assert (w.origin, w.kind, c.origin) == (Origin.CALCULATED, "local", Origin.CALCULATED)
 
 
+def test_an_unpacked_fmu_is_named_by_the_file_that_can_be_opened(tmp_path):
+    """Its `resources/m.fmu` is a folder."""
+    path = package(tmp_path, ssd(content("", [a()], [])), {})
+    fmu = tmp_path / "resources" / "m.fmu"
+    fmu.mkdir(parents=True)
+    (fmu / "modelDescription.xml").write_text(M)
+    (k,) = explain(flat(path), "A.k")
+    assert k.default.position.file == "resources/m.fmu/modelDescription.xml"
+    assert "k" in (tmp_path / k.default.position.file).read_text().splitlines()[k.default.position.line - 1]
+
+
 def test_a_connection_wins_over_a_binding_and_the_binding_is_told(tmp_path):
     """AMB-12."""
     root = bindings(ssv("A.u Real value='3'")) + content("", [a(), a(name="B")], ["B.y -> A.u"])
