@@ -123,11 +123,31 @@ static Outcome check_step(Instance *instance, double t, double h)
     return DONE;
 }
 
+/* By the scheme of the model itself. */
+static Outcome step_of_model(Instance *instance, double t, double h)
+{
+    State *now = &instance->now;
+    double value[MAX_VARIABLES];
+    memcpy(value, now->value, sizeof value);
+    value[0] = t;
+    model.step(value, h);
+    for (size_t i = 0; i < model.variable_count; i++)
+        if (!isfinite(value[i]))
+            return discard(instance, "the step from t = %.17g to %.17g makes %s infinite or nan", t, t + h,
+                           model.variables[i].name);
+    memcpy(now->value, value, sizeof value);
+    now->value[0] = t + h;
+    now->stale = true;
+    return DONE;
+}
+
 Outcome instance_step(Instance *instance, double t, double h)
 {
     const Outcome outcome = check_step(instance, t, h);
     if (outcome != DONE)
         return outcome;
+    if (model.step)
+        return step_of_model(instance, t, h);
     Course course = {.instance = instance, .start_time = t};
     double x[MAX_STATES];
     collect_inputs(&course);
@@ -158,6 +178,8 @@ Outcome instance_set_input_derivatives(Instance *instance, const unsigned refere
         return outcome;
     if (instance->interface != CO_SIMULATION)
         return refuse(instance, "this instance was made for model exchange");
+    if (n > 0 && model.step)
+        return refuse(instance, "inputs are held over a step; their derivatives cannot be set");
     if (n > 0 && (!order || !value))
         return refuse(instance, "the orders or the values are a null pointer");
     for (size_t i = 0; i < n; i++) {

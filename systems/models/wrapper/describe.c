@@ -160,7 +160,7 @@ static void put_interfaces(void)
     const char *state = version == 2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState";
     const char *serialize = version == 2 ? "canSerializeFMUstate" : "canSerializeFMUState";
     const char *derivative = version == 2 ? "providesDirectionalDerivative" : "providesDirectionalDerivatives";
-    for (int co_simulation = 0; co_simulation <= !model.events; co_simulation++) {
+    for (int co_simulation = model.step != NULL; co_simulation <= !model.events; co_simulation++) {
         fputs(co_simulation ? "  <CoSimulation" : "  <ModelExchange", out);
         attribute("modelIdentifier", model.name);
         if (version == 2)
@@ -172,7 +172,8 @@ static void put_interfaces(void)
         attribute(derivative, "true");
         if (co_simulation) {
             attribute("canHandleVariableCommunicationStepSize", "true");
-            attribute(version == 2 ? "canInterpolateInputs" : "providesIntermediateUpdate", "true");
+            if (!model.step)
+                attribute(version == 2 ? "canInterpolateInputs" : "providesIntermediateUpdate", "true");
             attribute("maxOutputDerivativeOrder", "1");
         }
         fputs("/>\n", out);
@@ -275,7 +276,7 @@ static void put_variables(void)
         if (version == 2)
             fputs(">\n      <Real", out);
         put_real_attributes(row);
-        if (version == 3 && !model.events && (causality == INPUT || causality == OUTPUT))
+        if (version == 3 && !model.events && !model.step && (causality == INPUT || causality == OUTPUT))
             attribute("intermediateUpdate", "true");
         fputs(version == 2 ? "/>\n    </ScalarVariable>\n" : "/>\n", out);
     }
@@ -406,6 +407,8 @@ static void check_rows(const Dependency *rows, size_t count, bool initialization
 static void check_model(void)
 {
     size_t states = 0;
+    if (model.events && model.step)
+        fail("it has events and a step of its own; no interface would be left");
     if (model.variable_count > MAX_VARIABLES)
         fail("%zu variables are more than MAX_VARIABLES = %d", model.variable_count, MAX_VARIABLES);
     if (model.variables[0].causality != INDEPENDENT)

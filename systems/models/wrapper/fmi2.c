@@ -86,6 +86,10 @@ fmi2Component fmi2Instantiate(fmi2String instanceName, fmi2Type fmuType, fmi2Str
         send(functions, instanceName, fmi2Error, "fmi2Instantiate: only model exchange is offered, because of events");
         return NULL;
     }
+    if (fmuType == fmi2ModelExchange && model.step) {
+        send(functions, instanceName, fmi2Error, "fmi2Instantiate: only co-simulation is offered");
+        return NULL;
+    }
     Instance *instance = instance_new(fmuType == fmi2CoSimulation ? CO_SIMULATION : MODEL_EXCHANGE, instanceName);
     if (!instance)
         return NULL;

@@ -95,6 +95,10 @@ fmi3Instance fmi3InstantiateModelExchange(fmi3String instanceName, fmi3String in
 {
     (void)resourcePath, (void)visible, (void)loggingOn;
     const Importer importer = {instanceEnvironment, logMessage, NULL};
+    if (model.step) {
+        send(&importer, fmi3Error, "fmi3InstantiateModelExchange: only co-simulation is offered");
+        return NULL;
+    }
     return instantiate(MODEL_EXCHANGE, __func__, instanceName, instantiationToken, &importer);
 }
 

@@ -37,7 +37,7 @@ typedef struct {
     const char *unit;
     double start;
     double nominal; /* 0 is read as 1 */
-    bool discrete;  /* EXACT, and changes at events only */
+    bool discrete;  /* EXACT, and changes at events only, or in a STEP */
     bool reinit;    /* of a state: events may change it */
     const char *description;
 } Variable;
@@ -67,6 +67,8 @@ typedef struct {
     size_t indicator_count;
     /* EVENTS, or NULL. A model with events is offered for model exchange only. */
     double (*events)(double v[]);
+    /* STEP, or NULL. A model with a step of its own is offered for co-simulation only, with held inputs. */
+    void (*step)(double v[], double h);
     double stop_time; /* default experiment [s] */
     double step_size; /* default experiment [s] */
 } Model;
@@ -87,6 +89,10 @@ void model_equations_complex(double complex v[]);
  * so it must do nothing where nothing has happened. Compiled for double only, hence not restricted to analytic
  * functions. */
 #define EVENTS(v) static __attribute__((unused)) double model_events(double v[])
+
+/* STEP(v, h) advances states and discrete variables by one step of h [s] under inputs that are held, by a scheme of the
+ * model's own instead of the wrapper's error-controlled integration. Compiled for double only. */
+#define STEP(v, h) static __attribute__((unused)) void model_step(double v[], double h)
 
 #ifdef COMPLEX_NUMBERS
 typedef double complex Number;
