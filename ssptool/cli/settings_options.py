@@ -52,6 +52,14 @@ ConvergenceLimits = Annotated[
         help="When an iterated step has converged: absolute, relative or residual-relative; repeated: all of them.",
     ),
 ]
+Iterations = Annotated[
+    int | None,
+    typer.Option("--iterations", metavar="N", min=1, help="Exactly N iterations of each step, converged or not."),
+]
+PredictionOrder = Annotated[
+    int | None,
+    typer.Option("--prediction-order", min=0, max=2, help="Order of the first guess of iterated steps: 0, 1 or 2."),
+]
 Exchange = Annotated[
     ExchangeName,
     typer.Option("--exchange", help="late: outputs stay as of each FMU's own step, to compare with other tools."),
@@ -89,6 +97,8 @@ def settings_from(
     init: Init = InitName.AUTO,
     tolerance: Tolerance = None,
     convergence: ConvergenceLimits = None,
+    iterations: Iterations = None,
+    prediction_order: PredictionOrder = None,
     adaptive: Adaptive = None,
     substeps: Substeps = None,
     exchange: Exchange = ExchangeName.CONSISTENT,
@@ -113,6 +123,8 @@ def settings_from(
         adaptive=adaptive,
         substeps=_counts(substeps),
         convergence=_limits(convergence),
+        iterations=iterations,
+        prediction_order=prediction_order,
         threads=threads,
     )
 

@@ -16,9 +16,10 @@ from ssptool.engine.masters.inputs import Extrapolate, Hold, Inputs, Interpolate
 from ssptool.engine.masters.interface_newton import InterfaceNewton
 from ssptool.engine.masters.iqn_ils import IqnIls
 from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.iterated_natively import PREDICTION_ORDER
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import Master
-from ssptool.engine.masters.measures import MEASURES, AllOf, Measure, MeasureName, Relative
+from ssptool.engine.masters.measures import MEASURES, AllOf, FixedCount, Measure, MeasureName, Relative
 from ssptool.engine.settings import AccelerationName, ExchangeName, InputName, MasterName, Settings
 from ssptool.engine.unsupported import UnsupportedByFmu, UnsupportedCombination
 
@@ -129,6 +130,8 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
         return settings.master, ASKED
     if settings.exchange is ExchangeName.LATE:
         return MasterName.JACOBI, "goes with late outputs"
+    if settings.iterations is not None or settings.prediction_order is not None:
+        return MasterName.ITERATED, "goes with a number of iterations and an order of prediction"
     if settings.input is InputName.INTERPOLATE or settings.acceleration is not None:
         return MasterName.ITERATED, "goes with interpolated inputs and acceleration"
     if not situation.cycles:
@@ -185,6 +188,7 @@ def _check_combination(name: MasterName, settings: Settings) -> None:
             "only the iterated master has something to converge",
             "use master iterated",
         )
+    _check_iterations(name, settings)
     if settings.exchange is ExchangeName.LATE and (name is not MasterName.JACOBI or settings.adaptive is not None):
         raise UnsupportedCombination(
             f"exchange late with {'adaptive steps' if settings.adaptive is not None else f'master {name}'}",
@@ -193,6 +197,33 @@ def _check_combination(name: MasterName, settings: Settings) -> None:
         )
     if settings.input_order not in (None, 1, 2):
         raise ValueError(f"the order of inputs must be 1 or 2, found {settings.input_order}")
+
+
+def _check_iterations(name: MasterName, settings: Settings) -> None:
+    asked = {"iterations": settings.iterations, "prediction_order": settings.prediction_order}
+    for what, value in asked.items():
+        if value is not None and name is not MasterName.ITERATED:
+            raise UnsupportedCombination(
+                f"{what} {value} with master {name}", "only the iterated master repeats steps", "use master iterated"
+            )
+    if settings.prediction_order not in (None, 0, 1, 2):
+        raise ValueError(f"the order of prediction must be 0, 1 or 2, found {settings.prediction_order}")
+    if settings.iterations is None:
+        return
+    if settings.iterations < 1:
+        raise ValueError(f"the number of iterations must be at least 1, found {settings.iterations}")
+    for what, given in (
+        ("tolerance", settings.tolerance is not None),
+        ("convergence", bool(settings.convergence)),
+        ("max_iterations", settings.max_iterations is not None),
+        ("adaptive steps", settings.adaptive is not None),
+    ):
+        if given:
+            raise UnsupportedCombination(
+                f"iterations {settings.iterations} with {what}",
+                "steps of a fixed number of iterations do not ask whether they have converged",
+                f"leave out iterations or {what}",
+            )
 
 
 _MOVING: Mapping[InputName, type[Extrapolate] | type[Interpolate]] = {
@@ -227,18 +258,30 @@ def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple
 def _iterated(inputs: Inputs, settings: Settings) -> tuple[Iterated, list[Choice]]:
     if not isinstance(inputs, (Hold, Interpolate)):
         raise AssertionError(f"iterated with {inputs.name}")
-    # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
-    acceleration = settings.acceleration or AccelerationName.IQN_ILS
+    acceleration, acceleration_reason = _acceleration(settings)
     measure, reason = _measure(settings)
     limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
     if limit < 1:
         raise ValueError(f"the iteration limit must be at least 1, found {limit}")
+    if settings.iterations is not None:
+        measure, reason, limit = FixedCount(settings.iterations), ASKED, settings.iterations
+    order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
     asked = {True: ASKED, False: "default"}
-    return Iterated(inputs, ACCELERATIONS[acceleration], measure, limit), [
-        Choice("acceleration", acceleration, asked[settings.acceleration is not None]),
+    return Iterated(inputs, ACCELERATIONS[acceleration], measure, limit, order), [
+        Choice("acceleration", acceleration, acceleration_reason),
         Choice("convergence", measure.name, reason),
         Choice("max_iterations", str(limit), asked[settings.max_iterations is not None]),
+        Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
     ]
+
+
+def _acceleration(settings: Settings) -> tuple[AccelerationName, str]:
+    if settings.acceleration is not None:
+        return settings.acceleration, ASKED
+    if settings.iterations is not None:
+        return AccelerationName.NONE, "goes with a fixed number of iterations"
+    # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
+    return AccelerationName.IQN_ILS, "default"
 
 
 def _measure(settings: Settings) -> tuple[Measure, str]:

@@ -96,6 +96,10 @@ class Settings:
         Component → steps that it does in each macro step.
     convergence
         Measure of an iterated master (absolute, relative, residual-relative) → limit; all have to be met.
+    iterations
+        Each macro step of an iterated master is done exactly so often, whether its interface agrees or not.
+    prediction_order
+        Order of the polynomial that gives an iterated master its first guess, 0 to 2; 0: the present values.
     threads
         On which components step at the same time where the master allows it and their steps take long enough. Results
         do not depend on it.
@@ -119,6 +123,8 @@ class Settings:
     adaptive: float | None = None
     substeps: Mapping[str, int] = field(default_factory=dict)
     convergence: Mapping[str, float] = field(default_factory=dict)
+    iterations: int | None = None
+    prediction_order: int | None = None
     threads: int = 1
 
     def __post_init__(self) -> None:

@@ -2,8 +2,9 @@
  *
  *     z+ = z + h v + h^2 ((1/2 - beta) a + beta a+),    v+ = v + h ((1 - gamma) a + gamma a+),    a+ = F / m
  *
- * a is the acceleration of the step before and F the force held over this one. Whether a+ belongs to the start of the step
- * (the force comes late), to a guess of its end or to its end is up to how often the step is repeated with a newer force.
+ * a is the acceleration of the step before and F the force held over this one. Whether a+ belongs to the start of the
+ * step (the force comes late), to a guess of its end or to its end is up to how often the step is repeated with a newer
+ * force.
  *
  * Newmark 1959, "A method of computation for structural dynamics"
  */

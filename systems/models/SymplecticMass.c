@@ -1,4 +1,5 @@
-/* A mass that a force moves, integrated by the symplectic leapfrog method: velocities live between communication points.
+/* A mass that a force moves, integrated by the symplectic leapfrog method: velocities live between communication
+ * points.
  *
  *     u+ = u + h F / m,    z+ = z + h u+,    v = u + h/2 F / m
  *

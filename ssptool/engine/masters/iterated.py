@@ -20,7 +20,7 @@ from ssptool.engine.masters.iterated_natively import (
     suits,
 )
 from ssptool.engine.masters.master import Coupled, Instances, Participants, Stretch
-from ssptool.engine.masters.measures import Measure, Relative
+from ssptool.engine.masters.measures import FixedCount, Measure, Relative
 
 MISSES, MISSES_WITHIN = 5, 50
 """So many steps in which plain iteration was not good enough, within so many steps, are too many."""
@@ -31,7 +31,8 @@ class Iterated:
     """Groups of instances that feed each other repeat a step until their inputs at its end agree with their
     sources.
 
-    The first guess continues the polynomial through the accepted points. Instances outside of such groups
+    The first guess continues the polynomial of order `prediction` through the accepted points; of order 0, inputs
+    stay at their sources' present values. Instances outside of such groups
     step once, in the order of the signal flow. Interpolated inputs of order k give order k + 1, held ones (at
     their value at the end of the step) order 1 and much damping.
 
@@ -44,6 +45,7 @@ class Iterated:
     acceleration: Acceleration = field(default_factory=IqnIls)
     measure: Measure = field(default_factory=lambda: Relative(1e-8))
     max_iterations: int = 30
+    prediction: int = PREDICTION_ORDER
 
     @property
     def name(self) -> str:
@@ -71,15 +73,23 @@ class Iterated:
         for group in groups:
             if group.iterated:
                 lines += [
-                    f"save states of {group}; guess their inputs at the end of the step by extrapolation",
-                    f"repeat, at most {self.max_iterations} times, until inputs and their sources agree "
-                    f"({self.measure.name}; acceleration: {self.acceleration.name}):",
+                    f"save states of {group}; guess their inputs at the end of the step by extrapolation of order "
+                    f"{self.prediction}",
+                    self._repetition(),
                     *(f"  {line}" for line in (*group.moves(self.inputs.name), f"step {group}", "evaluate")),
                     f"  exchange; if they do not agree, restore states of {group}",
                 ]
             else:
                 lines += ["exchange", *group.moves(self.inputs.name), f"step {group}", "evaluate"]
         return tuple(lines)
+
+    def _repetition(self) -> str:
+        if isinstance(self.measure, FixedCount):
+            return f"repeat, exactly {self.measure.count} times in all (acceleration: {self.acceleration.name}):"
+        return (
+            f"repeat, at most {self.max_iterations} times, until inputs and their sources agree "
+            f"({self.measure.name}; acceleration: {self.acceleration.name}):"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +244,11 @@ class Group:
 
     def _predict(self) -> Floats:
         """Where the polynomial through the accepted points leads."""
-        h, slots = self.h, self.unknowns
-        self.kernel.extrapolate(self.group.group, PREDICTION_ORDER)
+        h, slots, order = self.h, self.unknowns, self.master.prediction
+        if order == 0:
+            self.kernel.exchange(self.group.group)
+            return np.array(self.values[slots])
+        self.kernel.extrapolate(self.group.group, order)
         first, second = self.input_rates[0][slots], self.input_rates[1][slots]
         return np.asarray(self.input_value[slots] + h * first + h * h / 2 * second)
 

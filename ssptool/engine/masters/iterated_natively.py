@@ -26,9 +26,11 @@ GROWTH_LIMIT = 1e6
 
 
 def suits(master: "Iterated", system: Coupled) -> bool:
-    """Whether the kernel can do it: nothing is watched, nothing done in parts, and the measure is a plain limit."""
+    """Whether the kernel can do it: nothing is watched, nothing done in parts, the measure is a plain limit, and the
+    first guess is extrapolated.
+    """
     watched = system.stepwise or system.coupling_log is not None
-    return not watched and isinstance(master.measure, Absolute | Relative)
+    return not watched and isinstance(master.measure, Absolute | Relative) and master.prediction > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,7 @@ def _calls(master: "Iterated", group: "Group", plain_iterations: int) -> Iterati
         unknowns=own.unknowns,
         nominal=own.nominal,
         order=master.inputs.order if isinstance(master.inputs, Interpolate) else 0,
-        prediction=PREDICTION_ORDER,
+        prediction=master.prediction,
         absolute=measure.limit if isinstance(measure, Absolute) else 0.0,
         relative=measure.limit if isinstance(measure, Relative) else 0.0,
         relaxation=1.0 if relaxation is None else relaxation,

@@ -1,5 +1,6 @@
 """When the values of an interface agree: measures of what is left to agree, each with its limit."""
 
+import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -104,6 +105,25 @@ class AllOf:
             return judges[0]
         # Each is asked, so that each sees every iterate; max() of Python would drop a nan.
         return lambda change: float(np.max([judge(change) for judge in judges]))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedCount:
+    """No measure at all: a step is over after exactly so many iterations, whatever is left to agree.
+
+    What solvers of flows and structures do that know a number of outer corrections only. Values that are not finite
+    never pass.
+    """
+
+    count: int
+
+    @property
+    def name(self) -> str:
+        return f"none, after {self.count} iterations"
+
+    def begin(self, x: Floats, nominal: Floats) -> Judge:
+        done = itertools.count(1)
+        return lambda change: self.count / next(done) if np.all(np.isfinite(change)) else np.nan
 
 
 MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
