@@ -2,7 +2,7 @@
 
 The layers, each importing only those to its left:
 
-    documents ← fmu ← network ← rules, exchange, draw, editing ← engine ← study ← api ← cli, web
+    documents ← fmu ← network ← rules, exchange, draw, editing ← engine ← results ← study ← api ← cli, web
 
 The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """
@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from ssptool.api.catalogue import catalogue_page as catalogue_page
     from ssptool.api.catalogue import rule_list as rule_list
     from ssptool.api.catalogue import rule_page as rule_page
+    from ssptool.api.comparing import TRACE_COMPARISON_RENDERERS as TRACE_COMPARISON_RENDERERS
+    from ssptool.api.comparing import NothingToCompare as NothingToCompare
+    from ssptool.api.comparing import Tolerance as Tolerance
+    from ssptool.api.comparing import ToleranceFor as ToleranceFor
+    from ssptool.api.comparing import compare as compare
     from ssptool.api.editing import DIFF_RENDERERS as DIFF_RENDERERS
     from ssptool.api.editing import Editor as Editor
     from ssptool.api.editing import diff as diff
@@ -58,6 +63,7 @@ __version__ = "0.1.0"
 # Which module of `ssptool.api` has it: each loads no more than its own functions need.
 _MODULES = {
     "catalogue": ("catalogue_page", "rule_list", "rule_page"),
+    "comparing": ("NothingToCompare", "TRACE_COMPARISON_RENDERERS", "Tolerance", "ToleranceFor", "compare"),
     "editing": ("DIFF_RENDERERS", "Editor", "diff", "edit", "new", "unified_diff"),
     "fixing": ("fix",),
     "migrating": ("downgrade", "upgrade"),

@@ -15,6 +15,7 @@ LEVELS = [
     ["network"],
     ["rules", "exchange", "draw", "editing"],
     ["engine"],
+    ["results"],
     ["study"],
     ["api"],
     ["cli", "web"],

@@ -10,6 +10,7 @@ import typer
 import ssptool
 from ssptool.cli.add import add_command
 from ssptool.cli.bind import bind_command
+from ssptool.cli.compare import compare_command
 from ssptool.cli.connect import connect_command
 from ssptool.cli.console import complain
 from ssptool.cli.diff import diff_command
@@ -47,6 +48,7 @@ app.command("explain")(explain_command)
 app.command("graph")(graph_command)
 app.command("plan")(plan_command)
 app.command("run")(run_command)
+app.command("compare")(compare_command)
 app.command("info")(info_command)
 app.command("diff")(diff_command)
 app.command("upgrade")(upgrade_command)

@@ -43,7 +43,7 @@ def plot_signals(t: NDArray[np.float64], curves: Sequence[Curve], path: Path, ti
     check_plot_name(path)
     if not curves:
         raise ValueError("there is no signal to draw")
-    figure = _figure(len(_units(curves)))
+    figure = new_figure(len(_units(curves)))
     axes = figure.subplots(len(_units(curves)), 1, sharex=True, squeeze=False)[:, 0]
     for axis, unit in zip(axes, _units(curves), strict=True):
         _draw_panel(axis, t, [curve for curve in curves if (curve.unit or "") == unit], unit)
@@ -69,7 +69,14 @@ def _units(curves: Sequence[Curve]) -> list[str]:
     return list(dict.fromkeys(curve.unit or "" for curve in curves))
 
 
-def _figure(panels: int) -> Any:
+def new_figure(panels: int) -> Any:
+    """A figure of matplotlib for so many panels, one below the other.
+
+    Raises
+    ------
+    PlotUnavailable
+        matplotlib is not installed.
+    """
     try:
         from matplotlib.figure import Figure  # heavy and optional
     except ImportError as error:

@@ -1,0 +1,86 @@
+"""`ssptool compare`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.options import TextOrJson
+from ssptool.results.tolerance import Tolerance, ToleranceFor
+
+_Widths = list[str] | None
+
+
+def compare_command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Results to judge: .csv, .parquet or .mat.")],
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Results to judge them by.")],
+    signals: Annotated[
+        list[str] | None,
+        typer.Option("--signals", metavar="PATTERN", help="Only these signals of the reference, e.g. 'System1.*'."),
+    ] = None,
+    absolute: Annotated[
+        _Widths, typer.Option(metavar="[PATTERN=]VALUE", help="How far values may be off, in the signal's unit.")
+    ] = None,
+    relative: Annotated[
+        _Widths,
+        typer.Option(
+            metavar="[PATTERN=]VALUE",
+            help="Times the largest magnitude of the reference; 0.001 if neither is given.",
+        ),
+    ] = None,
+    time: Annotated[
+        _Widths, typer.Option(metavar="[PATTERN=]SECONDS", help="How much earlier or later values may come.")
+    ] = None,
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print the comparison.")] = TextOrJson.TEXT,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the worst signals and their tubes: .png, .svg or .pdf.")
+    ] = None,
+) -> None:
+    """Compare results with a reference: is every signal inside the tube around it?
+
+    Continuous signals are lines between their samples; Booleans, integers and enumerations must be equal unless a
+    tolerance names them. Exits with 0 if all signals of the reference agree, with 1 if not.
+    """
+    if plot is not None:
+        ssptool.check_plot_name(plot)
+    tolerance, special = _tolerances({"absolute": absolute, "relative": relative, "time": time})
+    comparison = ssptool.compare(
+        trace,
+        reference,
+        patterns=signals or [],
+        tolerance=tolerance,
+        special=special,
+        plot=plot,
+    )
+    typer.echo(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison))
+    raise typer.Exit(0 if comparison.agrees else 1)
+
+
+def _tolerances(options: Mapping[str, _Widths]) -> tuple[Tolerance, list[ToleranceFor]]:
+    """The tolerance of all signals, and those of patterns, which take from it what is not said of them."""
+    stated: dict[str, dict[str, float]] = {"": {}}
+    for name, texts in options.items():
+        for text in texts or []:
+            pattern, _, value = text.rpartition("=")
+            stated.setdefault(pattern, {})[name] = _number(value, name)
+    try:
+        common = _widened(Tolerance(), stated.pop(""))
+        return common, [ToleranceFor(pattern, _widened(common, widths)) for pattern, widths in stated.items()]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _widened(tolerance: Tolerance, widths: Mapping[str, float]) -> Tolerance:
+    # Who states an absolute width does not want a relative one added to it.
+    alone = {"relative": 0.0} if "absolute" in widths else {}
+    return replace(tolerance, **{**alone, **widths})
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number", param_hint=f"--{name}") from None

@@ -1,0 +1,1 @@
+"""What is done with recorded traces: compared, judged and shown."""

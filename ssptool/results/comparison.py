@@ -1,0 +1,216 @@
+"""Whether one trace agrees with another, signal by signal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+
+import numpy as np
+
+from ssptool.engine.trace import Column, Trace
+from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, fits, tolerance_of
+from ssptool.results.tube import Curve, Floats, tube
+
+
+class Verdict(StrEnum):
+    AGREES = "agrees"
+    DIFFERS = "differs"
+    MISSING = "missing"
+    OTHER_UNIT = "other unit"
+    OTHER_TYPE = "other type"
+
+
+@dataclass(frozen=True, slots=True)
+class SignalComparison:
+    """One signal of the reference and what the trace has under its name.
+
+    Attributes
+    ----------
+    deviation
+        Largest distance from the reference at the same time, in the unit of the signal; nan if it was not compared.
+    excess
+        Largest distance from the tube; 0: it is inside everywhere. inf: a value is not a number, and the other is.
+    at [s]
+        Where it is outside the most; where it deviates the most, if it is inside.
+    first_outside [s]
+        Where it leaves the tube for the first time; None: nowhere.
+    half_width
+        Of the tube in the direction of the values, in the unit of the signal.
+    """
+
+    signal: str
+    unit: str | None
+    verdict: Verdict
+    tolerance: Tolerance
+    deviation: float = float("nan")
+    excess: float = float("nan")
+    at: float | None = None
+    first_outside: float | None = None
+    half_width: float = float("nan")
+    remark: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceComparison:
+    """A trace against its reference.
+
+    Attributes
+    ----------
+    signals
+        All that were compared, those that agree the least first.
+    extra
+        Signals of the trace that the reference does not have.
+    remarks
+        What is wrong with the trace as a whole: each keeps it from agreeing.
+    """
+
+    signals: tuple[SignalComparison, ...]
+    extra: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        return not self.remarks and all(one.verdict is Verdict.AGREES for one in self.signals)
+
+
+class NothingToCompare(ValueError):
+    """No signal of the reference was asked for, or a pattern fits none of them."""
+
+
+def compare_traces(
+    trace: Trace,
+    reference: Trace,
+    *,
+    patterns: Sequence[str] = (),
+    tolerance: Tolerance | None = None,
+    special: Sequence[ToleranceFor] = (),
+) -> TraceComparison:
+    """Compare every signal of the reference with the one of the same name in the trace.
+
+    A signal agrees if it is inside the tube around its reference at all times of both. Signals of type Float64 and
+    Float32 are lines between their samples; all others are held, and must be equal unless a special tolerance says
+    otherwise.
+
+    Parameters
+    ----------
+    patterns
+        Only signals that one of them fits; without, all.
+    tolerance
+        Of continuous signals.
+    special
+        Tolerances of single signals or patterns; the last that fits counts.
+
+    Raises
+    ------
+    NothingToCompare
+        A pattern fits no signal of the reference, or a trace has no rows.
+    """
+    _check_patterns([*patterns, *(one.pattern for one in special)], reference)
+    if not len(trace) or not len(reference):
+        raise NothingToCompare("a trace without rows cannot be compared")
+    chosen = [c for c in reference.columns if not patterns or any(fits(p, c.signal) for p in patterns)]
+    if not chosen:
+        raise NothingToCompare("the reference has no signals")
+    default = tolerance or Tolerance()
+    results = [
+        _signal(
+            trace, reference, column, tolerance_of(column.signal, special, default if _continuous(column) else EXACT)
+        )
+        for column in chosen
+    ]
+    known = set(reference.signals)
+    return TraceComparison(
+        signals=tuple(sorted(results, key=_rank)),
+        extra=tuple(name for name in trace.signals if name not in known),
+        remarks=tuple(_ends(trace, reference, default.time)),
+    )
+
+
+def _check_patterns(patterns: Sequence[str], reference: Trace) -> None:
+    for pattern in patterns:
+        if not any(fits(pattern, signal) for signal in reference.signals):
+            near = get_close_matches(pattern, reference.signals)
+            hint = f"; did you mean {', '.join(near)}?" if near else ""
+            raise NothingToCompare(f"no signal of the reference is called {pattern!r}{hint}")
+
+
+def _continuous(column: Column) -> bool:
+    return column.type in ("Float64", "Float32")
+
+
+def _ends(trace: Trace, reference: Trace, time: float) -> list[str]:
+    """Where the trace does not cover the interval of its reference."""
+    slack = time + 1e-9 * max(1.0, abs(float(reference.t[-1])))
+    remarks = []
+    if trace.t[0] > reference.t[0] + slack:
+        remarks.append(f"it begins at {trace.t[0]:g} s, its reference at {reference.t[0]:g} s")
+    if trace.t[-1] < reference.t[-1] - slack:
+        remarks.append(f"it ends at {trace.t[-1]:g} s, its reference at {reference.t[-1]:g} s")
+    return remarks
+
+
+def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance) -> SignalComparison:
+    found = next((column for column in trace.columns if column.signal == wanted.signal), None)
+
+    def verdict(verdict: Verdict, remark: str) -> SignalComparison:
+        return SignalComparison(wanted.signal, wanted.unit, verdict, tolerance, remark=remark)
+
+    if found is None:
+        near = get_close_matches(wanted.signal, trace.signals, 1)
+        return verdict(Verdict.MISSING, f"did you mean {near[0]}?" if near else "")
+    if None not in (found.unit, wanted.unit) and found.unit != wanted.unit:
+        return verdict(Verdict.OTHER_UNIT, f"it is in {found.unit}, its reference in {wanted.unit}")
+    if _continuous(found) != _continuous(wanted):
+        return verdict(Verdict.OTHER_TYPE, f"it is {found.type}, its reference {wanted.type}")
+    held = not _continuous(wanted)
+    return _inside(
+        Curve(trace.t, trace[wanted.signal], held),
+        Curve(reference.t, reference[wanted.signal], held),
+        wanted,
+        tolerance,
+    )
+
+
+def _inside(curve: Curve, reference: Curve, column: Column, tolerance: Tolerance) -> SignalComparison:
+    t, y = _points(curve, reference)
+    finite = np.abs(reference.y[np.isfinite(reference.y)])
+    half_width = tolerance.width(float(finite.max(initial=0.0)))
+    far = tube(reference, t, half_width, tolerance.time).excess(y)
+    # At an event either side may be meant: a tube of no width has both.
+    deviation = tube(reference, t, 0.0, 0.0).excess(y)
+    outside = np.flatnonzero(far > 0.0)
+    worst = int(np.argmax(far if outside.size else deviation))
+    return SignalComparison(
+        signal=column.signal,
+        unit=column.unit,
+        verdict=Verdict.DIFFERS if outside.size else Verdict.AGREES,
+        tolerance=tolerance,
+        deviation=float(deviation.max()),
+        excess=float(far.max()),
+        at=float(t[worst]),
+        first_outside=float(t[outside[0]]) if outside.size else None,
+        half_width=half_width,
+    )
+
+
+def _points(curve: Curve, reference: Curve) -> tuple[Floats, Floats]:
+    """The samples of the curve inside the reference's interval, and its values at the reference's other times.
+
+    Of two lines with kinks only at these times, the difference is largest at one of them.
+    """
+    begin, end = max(curve.t[0], reference.t[0]), min(curve.t[-1], reference.t[-1])
+    own = (curve.t >= begin) & (curve.t <= end)
+    others = reference.t[(reference.t >= begin) & (reference.t <= end)]
+    others = np.setdiff1d(others, curve.t)
+    t = np.concatenate([curve.t[own], others])
+    y = np.concatenate([curve.y[own], curve.at(others)])
+    order = np.argsort(t, kind="stable")
+    return t[order], y[order]
+
+
+def _rank(one: SignalComparison) -> tuple[bool, float, float]:
+    """Those that cannot be compared first, then by how far they are outside, then by how near to the border."""
+    if one.verdict not in (Verdict.AGREES, Verdict.DIFFERS):
+        return (False, 0.0, 0.0)
+    scale = one.half_width if one.half_width > 0.0 else 1.0
+    return (True, -one.excess / scale, -one.deviation / scale)

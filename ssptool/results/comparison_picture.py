@@ -1,0 +1,70 @@
+"""The signals of a comparison that agree the least, with their tubes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ssptool.draw.plot import check_plot_name, new_figure
+from ssptool.engine.trace import Trace
+from ssptool.results.comparison import SignalComparison, TraceComparison, Verdict
+from ssptool.results.tube import Curve, tube
+
+
+def draw_comparison(
+    comparison: TraceComparison, trace: Trace, reference: Trace, path: Path, *, most: int = 4, title: str = ""
+) -> None:
+    """Draw the `most` worst signals into a PNG, SVG or PDF file: the reference, its tube, and the trace.
+
+    Raises
+    ------
+    PlotUnavailable
+        matplotlib is not installed.
+    ValueError
+        The file name has another ending, or no signal could be compared.
+    """
+    check_plot_name(path)
+    shown = _distinct(comparison, trace, reference)[:most]
+    if not shown:
+        raise ValueError("there is no signal to draw: none could be compared")
+    figure = new_figure(len(shown))
+    rows = figure.subplots(len(shown), 2, sharex=True, squeeze=False)
+    for (values, deviation), one in zip(rows, shown, strict=True):
+        _draw_signal(values, deviation, one, trace, reference)
+    for axis in rows[-1]:
+        axis.set_xlabel("time [s]")
+    figure.suptitle(title)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path)
+
+
+def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> list[SignalComparison]:
+    """Those that were compared; of signals with the same values, such as the ends of a wire, the first."""
+    by_values: dict[bytes, SignalComparison] = {}
+    for one in comparison.signals:
+        if one.verdict in (Verdict.AGREES, Verdict.DIFFERS):
+            by_values.setdefault(trace[one.signal].tobytes() + reference[one.signal].tobytes(), one)
+    return list(by_values.values())
+
+
+def _draw_signal(values: Any, deviation: Any, one: SignalComparison, trace: Trace, reference: Trace) -> None:
+    """The curves on the left; on the right what is between them, which is mostly too small to be seen there."""
+    held = next(c for c in reference.columns if c.signal == one.signal).type not in ("Float64", "Float32")
+    found = Curve(trace.t, trace[one.signal], held)
+    expected = Curve(reference.t, reference[one.signal], held)
+    t = np.union1d(reference.t, trace.t)
+    around = tube(expected, t, one.half_width, one.tolerance.time)
+    step = {"drawstyle": "steps-post"} if held else {}
+    colour = "tab:red" if one.verdict is Verdict.DIFFERS else "tab:blue"
+    values.plot(expected.t, expected.y, color="black", linewidth=1.0, label="reference", **step)
+    values.plot(found.t, found.y, color=colour, linewidth=1.3, linestyle="--", label="trace", **step)
+    middle = expected.at(t)
+    deviation.fill_between(t, around.lower - middle, around.upper - middle, alpha=0.3, color="tab:gray", label="tube")
+    deviation.plot(t, found.at(t) - middle, color=colour, linewidth=1.0, label="trace − reference", **step)
+    values.set_title(f"{one.signal}: {one.verdict.value}", fontsize="medium", loc="left")
+    values.set_ylabel(f"[{one.unit}]" if one.unit else "[-]")
+    for axis in (values, deviation):
+        if one.first_outside is not None:
+            axis.axvline(one.first_outside, color=colour, linewidth=0.8, linestyle=":", label="leaves its tube")
+        axis.grid(visible=True, alpha=0.3)
+        axis.legend(loc="upper right", fontsize="small", framealpha=0.8)

@@ -1,0 +1,60 @@
+"""How far a signal may be from its reference, and by which pattern a signal gets its tolerance."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """The half-widths of the tube around a reference.
+
+    Attributes
+    ----------
+    absolute
+        In the unit of the signal.
+    relative
+        Times the largest magnitude of the reference.
+    time [s]
+        How much earlier or later the reference may come.
+    """
+
+    absolute: float = 0.0
+    relative: float = 1e-3
+    time: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("absolute", "relative", "time"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise ValueError(f"the {name} tolerance must be finite and not negative, found {value!r}")
+
+    def width(self, magnitude: float) -> float:
+        """Half-width in the direction of the values, for a reference whose largest magnitude this is."""
+        return self.absolute + self.relative * magnitude
+
+
+EXACT = Tolerance(relative=0.0)
+"""For what is not continuous: nothing but the same value."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToleranceFor:
+    """The tolerance of the signals that a pattern fits: full names, in which * stands for any text."""
+
+    pattern: str
+    tolerance: Tolerance
+
+    def fits(self, signal: str) -> bool:
+        return fits(self.pattern, signal)
+
+
+def fits(pattern: str, signal: str) -> bool:
+    """Whether a pattern (* any text, ? any letter) fits a name; brackets are part of the names of array elements."""
+    return pattern == signal or fnmatchcase(signal, pattern.replace("[", "[[]"))
+
+
+def tolerance_of(signal: str, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
+    """The last special tolerance that fits, else the default."""
+    return next((one.tolerance for one in reversed(special) if one.fits(signal)), default)

@@ -1,0 +1,129 @@
+"""Whether traces agree: on curves whose difference is known in closed form."""
+
+import json
+
+import numpy as np
+import pytest
+
+from ssptool.engine.trace import Column, Trace
+from ssptool.results.comparison import NothingToCompare, Verdict, compare_traces
+from ssptool.results.comparison_text import comparison_json, comparison_text
+from ssptool.results.tolerance import Tolerance, ToleranceFor
+
+
+def trace(t, *columns: tuple[Column, object]) -> Trace:
+    t = np.asarray(t, dtype=float)
+    return Trace(t, np.column_stack([np.broadcast_to(y, t.shape) for _, y in columns]), tuple(c for c, _ in columns))
+
+
+def sine(step: float, *, delay: float = 0.0, gain: float = 1.0, stop: float = 10.0) -> Trace:
+    t = np.arange(0.0, stop + step / 2, step)
+    return trace(t, (Column("A.y", "m"), gain * np.sin(np.maximum(t - delay, 0.0))))
+
+
+def test_a_trace_agrees_with_itself_without_any_tolerance():
+    comparison = compare_traces(sine(0.01), sine(0.01), tolerance=Tolerance(relative=0.0))
+    assert comparison.agrees
+    assert comparison.signals[0].deviation == 0.0
+
+
+def test_the_largest_deviation_of_an_amplified_sine_is_at_its_crest():
+    """(1.1 − 1) sin t is largest, 0.1, at π/2; the nearest sample is at most half a step (5e-4) away."""
+    one = compare_traces(sine(1e-3, gain=1.1, stop=3.0), sine(1e-3, stop=3.0)).signals[0]
+    assert one.verdict is Verdict.DIFFERS
+    assert one.deviation == pytest.approx(0.1, rel=1e-6)
+    assert one.at == pytest.approx(np.pi / 2, abs=1e-3)
+
+
+def test_a_signal_leaves_its_tube_where_the_formula_says():
+    """0.1 sin t > 0.05 from t = π/6 on."""
+    one = compare_traces(
+        sine(1e-3, gain=1.1, stop=3.0), sine(1e-3, stop=3.0), tolerance=Tolerance(absolute=0.05, relative=0.0)
+    ).signals[0]
+    assert one.first_outside == pytest.approx(np.pi / 6, abs=1.1e-3)
+    assert one.excess == pytest.approx(0.05, rel=1e-5)
+
+
+@pytest.mark.parametrize(("allowed", "agrees"), [(0.1, True), (0.09, False)])
+def test_a_late_signal_agrees_if_so_much_delay_is_allowed(allowed, agrees):
+    tolerance = Tolerance(relative=1e-5, time=allowed)  # 1e-5: lines between samples at 1e-2 are off by h²/8
+    assert compare_traces(sine(0.01, delay=0.1), sine(0.01), tolerance=tolerance).agrees is agrees
+
+
+def test_traces_on_different_grids_are_compared_at_the_points_of_both():
+    """A reference with a peak between two rows of the trace: seen only at the reference's own time."""
+    peak = trace([0, 1, 2], (Column("y"), [0, 1, 0]))
+    flat = trace([0, 2], (Column("y"), [0, 0]))
+    assert compare_traces(flat, peak).signals[0].at == 1.0
+    assert compare_traces(peak, flat).signals[0].at == 1.0
+
+
+@pytest.mark.parametrize("type", ["Boolean", "Int32", "Enumeration"])
+def test_a_discrete_signal_is_held_and_must_be_equal(type):
+    early = trace([0, 1, 2], (Column("n", type=type), [0, 1, 1]))
+    late = trace([0, 1.5, 2], (Column("n", type=type), [0, 1, 1]))
+    assert compare_traces(early, early).agrees
+    assert compare_traces(early, late).signals[0].first_outside == 1.0
+    allowed = [ToleranceFor("n", Tolerance(relative=0.0, time=0.5))]
+    assert compare_traces(early, late, special=allowed).agrees
+
+
+def test_the_last_pattern_that_fits_gives_the_tolerance():
+    reference = trace([0, 1], (Column("A.y[1]"), 1.0), (Column("A.z"), 1.0))
+    found = trace([0, 1], (Column("A.y[1]"), 1.5), (Column("A.z"), 1.5))
+    wide, tight = Tolerance(absolute=1.0), Tolerance(absolute=0.1)
+    by_name = {
+        one.signal: one.verdict
+        for one in compare_traces(
+            found, reference, special=[ToleranceFor("A.*", tight), ToleranceFor("A.y[1]", wide)]
+        ).signals
+    }
+    assert by_name == {"A.y[1]": Verdict.AGREES, "A.z": Verdict.DIFFERS}
+
+
+@pytest.mark.parametrize(
+    ("column", "verdict", "word"),
+    [
+        (Column("A.y", "mm"), Verdict.OTHER_UNIT, "mm"),
+        (Column("A.y", "m", "Boolean"), Verdict.OTHER_TYPE, "Boolean"),
+        (Column("A.yy", "m"), Verdict.MISSING, "A.yy"),
+    ],
+)
+def test_what_cannot_be_compared_does_not_agree_and_says_why(column, verdict, word):
+    comparison = compare_traces(trace([0, 10], (column, 0.0)), sine(0.1))
+    assert not comparison.agrees
+    assert comparison.signals[0].verdict is verdict
+    assert word in comparison_text(comparison)
+
+
+def test_a_trace_that_ends_early_does_not_agree():
+    comparison = compare_traces(sine(0.01, stop=8.0), sine(0.01))
+    assert comparison.signals[0].verdict is Verdict.AGREES
+    assert not comparison.agrees
+    assert "ends at 8 s" in comparison_text(comparison)
+
+
+def test_a_value_that_is_no_number_does_not_agree():
+    good, bad = trace([0, 1], (Column("y"), [0, 0])), trace([0, 1], (Column("y"), [0, np.nan]))
+    comparison = compare_traces(bad, good)
+    assert not comparison.agrees
+    assert json.loads(comparison_json(comparison))["signals"][0]["excess"] is None
+
+
+def test_the_worst_signals_come_first():
+    reference = trace([0, 1], *((Column(name), 1.0) for name in "abc"))
+    found = trace([0, 1], (Column("a"), 1.1), (Column("b"), 1.3), (Column("c"), 1.0))
+    assert [one.signal for one in compare_traces(found, reference).signals] == ["b", "a", "c"]
+
+
+def test_a_pattern_that_fits_nothing_is_refused_with_what_is_near():
+    with pytest.raises(NothingToCompare, match=r"A\.x.*did you mean A\.y"):
+        compare_traces(sine(0.1), sine(0.1), patterns=["A.x"])
+    with pytest.raises(NothingToCompare, match="without rows"):
+        compare_traces(trace([], (Column("A.y"), [])), sine(0.1))
+
+
+@pytest.mark.parametrize("wrong", [{"absolute": -1.0}, {"relative": float("nan")}, {"time": float("inf")}])
+def test_a_tolerance_is_finite_and_not_negative(wrong):
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        Tolerance(**wrong)
