@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from ssptool.network.cycles import AlgebraicLoop, ComponentCycle
+from ssptool.network.dependencies import Need
 from ssptool.network.network import Component
 from ssptool.network.signals import Wire
 from ssptool.network.system_graph import SystemGraph
@@ -64,7 +65,7 @@ def _loop(loop: AlgebraicLoop) -> dict[str, Any]:
             {
                 "source": str(e.source),
                 "destination": str(e.destination),
-                "kind": e.kind,
+                "kind": "wire" if e.need is Need.WIRE else "feedthrough",
                 "declared": e.declared,
             }
             for e in loop.closed_by

@@ -1,11 +1,12 @@
 """A system graph as a picture: components as boxes, wires, feedthrough inside the boxes, algebraic loops in red."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
-
-import networkx as nx
 
 from ssptool.draw.diagram import Box, Line, draw
 from ssptool.draw.graph_dot import loop_edges
+from ssptool.network.cycles import component_graph
+from ssptool.network.digraph import condensation, topological_order
 from ssptool.network.network import Network
 from ssptool.network.system_graph import SystemGraph
 
@@ -59,15 +60,13 @@ def _wired(network: Network, component: str) -> Iterator[str]:
 
 def _columns(network: Network, names: list[str]) -> Iterator[list[str]]:
     """Generations of the acyclic order; a cycle is laid out over as many columns as it has members."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_nodes_from(names)
-    graph.add_edges_from(
-        (wire.source.component, wire.destination.component)
-        for wire in network.wires
-        if wire.source.component and wire.destination.component
-    )
-    groups = nx.condensation(graph)
-    for generation in nx.topological_generations(groups):
-        members = [sorted(groups.nodes[group]["members"], key=names.index) for group in sorted(generation)]
+    place = {name: number for number, name in enumerate(names)}
+    groups = condensation(component_graph(network))
+    depth: dict[frozenset[str], int] = {}
+    generations: dict[int, list[list[str]]] = defaultdict(list)
+    for group in topological_order(groups, lambda group: min(map(place.__getitem__, group))):
+        depth[group] = 1 + max((depth[before] for before in groups.before[group]), default=0)
+        generations[depth[group]].append(sorted(group, key=place.__getitem__))
+    for members in generations.values():
         for column in range(max(map(len, members))):
             yield [group[column] for group in members if column < len(group)]

@@ -1,14 +1,15 @@
 """Which inputs of a group can change which of them within a macro step."""
 
 from collections.abc import Iterable, Iterator
+from itertools import product
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.masters.master import Instances
 from ssptool.engine.plan import Plan
+from ssptool.network.digraph import Digraph, reached
 
 
 def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
@@ -18,11 +19,11 @@ def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
     evaluation at the end of the step passes on counts: wires, and outputs with direct feedthrough.
     """
     inside = [one for one in plan.instances if one.name in set(group.names)]
-    passing: nx.DiGraph[int] = nx.DiGraph()
-    passing.add_edges_from((wire.source, wire.destination) for wire in plan.wires)
+    passing = Digraph((wire.source, wire.destination, None) for wire in plan.wires)
     for planned in plan.groups:
         for call in _calls(plan, planned.sweep):
-            passing.add_edges_from((source, output) for source in call.inputs for output in call.outputs)
+            for source, output in product(call.inputs, call.outputs):
+                passing.add_edge(source, output, None)
     place = {slot: number for number, slot in enumerate(group.unknowns)}
     pattern = np.zeros((len(place), len(place)), dtype=bool)
     for one in inside:
@@ -33,11 +34,11 @@ def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
     return pattern
 
 
-def _reached(passing: "nx.DiGraph[int]", sources: Iterable[int]) -> set[int]:
+def _reached(passing: Digraph[int, None], sources: Iterable[int]) -> set[int]:
     found: set[int] = set()
     for source in sources:
         if source in passing:
-            found |= nx.descendants(passing, source)
+            found |= reached(passing, source) - {source}
     return found
 
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 
-import networkx as nx
-
 from ssptool.engine.capabilities import Capabilities, capabilities
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.choices import Choice, Interval, choose_integrator, choose_interval
@@ -24,8 +22,9 @@ from ssptool.engine.trace import Column
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import FmuDescription, InterfaceType, Value
 from ssptool.network.blocks import Block, evaluation_order
-from ssptool.network.cycles import component_cycles
+from ssptool.network.cycles import component_cycles, component_graph
 from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.digraph import condensation, topological_order
 from ssptool.network.network import Network, Port
 from ssptool.network.signals import Conversion, Signal, Wire
 
@@ -199,7 +198,7 @@ def make_plan(network: Network, settings: Settings) -> Plan:
         master, master_choices = choose_master(situation, settings)
     schedules = _Schedules(table, instances)
     initialization = schedules.initialization()
-    groups = (schedules.continuous(),) if implementations.integrated else schedules.groups(cycles)
+    groups = (schedules.continuous(),) if implementations.integrated else schedules.groups()
     return Plan(
         network=network,
         settings=settings,
@@ -400,10 +399,10 @@ class _Schedules:
         blocks = [block for block in evaluation_order(graph) if self._inside(block)]
         return self._calls(sweep(graph, blocks, self.outputs), graph, Stage.INITIALIZATION)
 
-    def groups(self, cycles: Sequence[tuple[str, ...]]) -> tuple[PlannedGroup, ...]:
+    def groups(self) -> tuple[PlannedGroup, ...]:
         graph = dependency_graph(self.table.network, Stage.COMMUNICATION)
         needed = needed_again(graph, self.outputs)
-        order = self._group_order(cycles)
+        order = self._group_order()
         place = {name: number for number, names in enumerate(order) for name in names}
         blocks: dict[int, list[Block]] = defaultdict(list)
         for block in evaluation_order(graph):
@@ -431,21 +430,10 @@ class _Schedules:
         """
         return bool(block.signals[0].component) and block.signals[0] in self.table.slots
 
-    def _group_order(self, cycles: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        flow: nx.DiGraph[str] = nx.DiGraph()
-        flow.add_nodes_from(self.index)
-        flow.add_edges_from(
-            (wire.source.component, wire.destination.component)
-            for wire in self.table.network.wires
-            if wire.source.component and wire.destination.component
-        )
-        parts = nx.condensation(flow)
-        members = {
-            number: tuple(sorted(data["members"], key=self.index.__getitem__))
-            for number, data in parts.nodes(data=True)
-        }
-        first = {number: self.index[names[0]] for number, names in members.items()}
-        return [members[number] for number in nx.lexicographical_topological_sort(parts, key=first.__getitem__)]
+    def _group_order(self) -> list[tuple[str, ...]]:
+        parts = condensation(component_graph(self.table.network))
+        order = topological_order(parts, lambda names: min(self.index[name] for name in names))
+        return [tuple(sorted(names, key=self.index.__getitem__)) for names in order]
 
     def _group(self, names: tuple[str, ...], calls: tuple[Call | SolveLoop, ...], stepped: set[str]) -> PlannedGroup:
         sources, slots, inside = self.table.sources, self.table.slots, set(names)
@@ -523,7 +511,7 @@ def _visits_are_whole(loop: Loop, graph: Graph) -> bool:
     members = set(loop.signals)
     for visit in loop.body:
         for output in visit.outputs:
-            needed = {s for s in graph.predecessors(output) if s in members and s.component == visit.component}
+            needed = {s for s in graph.before[output] if s in members and s.component == visit.component}
             if not needed.issubset(visit.inputs):
                 return False
     return True

@@ -5,12 +5,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import networkx as nx
-
 from ssptool.network.blocks import Block
+from ssptool.network.dependencies import DependencyGraph
 from ssptool.network.signals import Signal
 
-Graph: TypeAlias = "nx.DiGraph[Signal]"
+Graph: TypeAlias = DependencyGraph
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,8 @@ def needed_again(graph: Graph, outputs: AbstractSet[Signal]) -> set[Signal]:
 
     After a step all outputs are known for the inputs during it; only these change with the inputs at its end.
     """
-    edges = [edge for edge in graph.edges if edge[1] in outputs and edge[0].component == edge[1].component]
-    return {signal for edge in edges for signal in edge}
+    ends = [ends for *ends, _ in graph.edges() if ends[1] in outputs and ends[0].component == ends[1].component]
+    return {signal for pair in ends for signal in pair}
 
 
 class _Sweep:
@@ -100,7 +99,7 @@ class _Sweep:
         before = {
             depth[source]
             for signal in block.signals
-            for source in self.graph.predecessors(signal)
+            for source in self.graph.before[signal]
             if source in depth and source not in members
         }
         deepest = max(before, default=-1)
@@ -128,10 +127,10 @@ class _Sweep:
 
     def _loop(self, block: Block) -> Loop:
         torn = set(block.torn)
-        inner: nx.DiGraph[Signal] = nx.DiGraph(self.graph.subgraph(block.signals))
+        inner = self.graph.part(block.signals)
         pattern = _pattern(inner, block.torn)
-        inner.remove_edges_from([edge for edge in inner.edges if edge[0] in torn])
-        body = _Sweep(inner, self.outputs)
+        guessed = DependencyGraph((edge for edge in inner.edges() if edge[0] not in torn), inner)
+        body = _Sweep(guessed, self.outputs)
         # What this loop's components still wait for is set by their first visit inside.
         for component in dict.fromkeys(signal.component for signal in block.signals):
             if component in self.waiting:
@@ -166,7 +165,7 @@ def _pattern(inner: Graph, torn: Sequence[Signal]) -> frozenset[tuple[int, int]]
         reached: set[Signal] = set()
         frontier = [signal]
         while frontier:
-            for destination in inner.successors(frontier.pop()):
+            for destination in inner.after[frontier.pop()]:
                 if destination not in reached:
                     reached.add(destination)
                     # Beyond another torn signal its guess counts, not what reaches it.

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
-import networkx as nx
-
+from ssptool.network.dependencies import DependencyGraph
+from ssptool.network.digraph import strong_components
 from ssptool.network.signals import Signal
 from ssptool.network.tearing import sequence, tear
 
@@ -30,12 +30,12 @@ class Block:
         return bool(self.torn)
 
 
-def evaluation_order(graph: "nx.DiGraph[Signal]") -> tuple[Block, ...]:
+def evaluation_order(graph: DependencyGraph) -> tuple[Block, ...]:
     """Strongly connected components in topological order: every edge leads forward or stays in its block.
 
     Of blocks that could come next the one with the first name does, so that equal graphs give equal orders.
     """
-    following = dict(graph.adjacency())
+    following = graph.after
     loops = _loops(graph, following)
     first = {signal: min(loop) for loop in loops for signal in loop}  # names a loop; any other signal names itself
     members = {first[next(iter(loop))]: loop for loop in loops}
@@ -68,7 +68,7 @@ def _arriving(following: Following, first: Mapping[Signal, Signal]) -> dict[Sign
     return number
 
 
-def _loops(graph: "nx.DiGraph[Signal]", following: Following) -> list[set[Signal]]:
+def _loops(graph: DependencyGraph, following: Following) -> list[set[Signal]]:
     """The strongly connected components with a cycle: those of more signals than one, or of one that needs itself.
 
     They are looked for where they can be: among what is left when those signals that no other leads to are taken away,
@@ -76,8 +76,8 @@ def _loops(graph: "nx.DiGraph[Signal]", following: Following) -> list[set[Signal
     """
     left = _peeled(following)
     if left:
-        left = _peeled({signal: list(graph.predecessors(signal)) for signal in left}, left)
-    components = nx.strongly_connected_components(graph.subgraph(left))
+        left = _peeled({signal: graph.before[signal] for signal in left}, left)
+    components = strong_components(graph.part(left))
     return [loop for loop in components if len(loop) > 1 or not loop.isdisjoint(following[next(iter(loop))])]
 
 
@@ -98,7 +98,7 @@ def _peeled(following: Following, among: Set[Signal] | None = None) -> set[Signa
     return set(following).difference(bare)
 
 
-def _loop(graph: "nx.DiGraph[Signal]", signals: set[Signal]) -> Block:
-    loop: nx.DiGraph[Signal] = nx.DiGraph(graph.subgraph(signals))
+def _loop(graph: DependencyGraph, signals: set[Signal]) -> Block:
+    loop = graph.part(signals)
     torn = tear(loop)
     return Block(sequence(loop, torn), torn)

@@ -7,32 +7,34 @@ not imply the second: an output that does not depend on an input lets the loop b
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-import networkx as nx
-
 from ssptool.network.blocks import Block, evaluation_order
-from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.dependencies import DependencyGraph, Need, Stage, dependency_graph
+from ssptool.network.digraph import Digraph, reached, strong_components
 from ssptool.network.network import Network
 from ssptool.network.signals import Signal
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """An edge of the dependency graph.
-
-    `declared` is False if the FMU does not say what `destination` depends on.
-    """
+    """An edge of the dependency graph."""
 
     source: Signal
     destination: Signal
-    kind: str
-    declared: bool = True
+    need: Need
+
+    @property
+    def declared(self) -> bool:
+        """False if the FMU does not say what `destination` depends on."""
+        return self.need is not Need.UNDECLARED
 
     def __str__(self) -> str:
-        if self.kind == "wire":
-            return f"{self.source} is connected to {self.destination}"
-        if self.declared:
-            return f"{self.destination} depends on {self.source}"
-        return f"{self.destination} may depend on {self.source} (its FMU declares no dependencies)"
+        match self.need:
+            case Need.WIRE:
+                return f"{self.source} is connected to {self.destination}"
+            case Need.DECLARED:
+                return f"{self.destination} depends on {self.source}"
+            case Need.UNDECLARED:
+                return f"{self.destination} may depend on {self.source} (its FMU declares no dependencies)"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -56,7 +58,7 @@ class AlgebraicLoop:
     @property
     def outputs(self) -> tuple[Signal, ...]:
         """Those of its signals that components compute, sorted: the unknowns of the loop."""
-        return tuple(sorted({edge.destination for edge in self.closed_by if edge.kind == "feedthrough"}))
+        return tuple(sorted({edge.destination for edge in self.closed_by if edge.need is not Need.WIRE}))
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -72,33 +74,36 @@ class ComponentCycle:
     broken_by: tuple[Independence, ...]
 
 
-def algebraic_loops(graph: "nx.DiGraph[Signal]", order: Iterable[Block]) -> tuple[AlgebraicLoop, ...]:
+def algebraic_loops(graph: DependencyGraph, order: Iterable[Block]) -> tuple[AlgebraicLoop, ...]:
     """The loops of a dependency graph, of which `order` is the evaluation order."""
     return tuple(AlgebraicLoop(block, tuple(_dependences(graph, block))) for block in order if block.is_loop)
 
 
-def _dependences(graph: "nx.DiGraph[Signal]", block: Block) -> Iterator[Dependence]:
+def _dependences(graph: DependencyGraph, block: Block) -> Iterator[Dependence]:
     place = {signal: number for number, signal in enumerate(block.signals)}
-    edges = graph.subgraph(block.signals).edges(data=True)
-    for source, destination, data in sorted(edges, key=lambda edge: (place[edge[1]], place[edge[0]])):
-        yield Dependence(source, destination, data["kind"], data.get("declared", True))
+    edges = graph.part(block.signals).edges()
+    for edge in sorted(edges, key=lambda edge: (place[edge[1]], place[edge[0]])):
+        yield Dependence(*edge)
+
+
+def component_graph(network: Network) -> Digraph[str, None]:
+    """The components, in their order; an edge leads from one to another that has an input from it."""
+    ends = {
+        (wire.source.component, wire.destination.component): None
+        for wire in network.wires
+        if wire.source.component and wire.destination.component
+    }
+    return Digraph(((source, destination, None) for source, destination in ends), network.components)
 
 
 def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
     """Sets of components that feed each other, directly or through others; sorted."""
-    graph: nx.DiGraph[str] = nx.DiGraph()
-    graph.add_edges_from(
-        {
-            (wire.source.component, wire.destination.component)
-            for wire in network.wires
-            if wire.source.component and wire.destination.component
-        }
-    )
+    graph = component_graph(network)
     return tuple(
         sorted(
             tuple(sorted(names))
-            for names in nx.strongly_connected_components(graph)
-            if len(names) > 1 or any(graph.has_edge(name, name) for name in names)
+            for names in strong_components(graph)
+            if len(names) > 1 or any(name in graph.after[name] for name in names)
         )
     )
 
@@ -109,7 +114,7 @@ def explain_cycles(network: Network, stage: Stage) -> tuple[ComponentCycle, ...]
     return cycles_in(network, graph, evaluation_order(graph))
 
 
-def cycles_in(network: Network, graph: "nx.DiGraph[Signal]", order: Iterable[Block]) -> tuple[ComponentCycle, ...]:
+def cycles_in(network: Network, graph: DependencyGraph, order: Iterable[Block]) -> tuple[ComponentCycle, ...]:
     """`explain_cycles` where the dependency graph and its evaluation order are at hand."""
     loops = algebraic_loops(graph, order)
     cycles = []
@@ -121,17 +126,17 @@ def cycles_in(network: Network, graph: "nx.DiGraph[Signal]", order: Iterable[Blo
     return tuple(cycles)
 
 
-def _independences(graph: "nx.DiGraph[Signal]", members: set[str]) -> Iterator[Independence]:
+def _independences(graph: DependencyGraph, members: set[str]) -> Iterator[Independence]:
     """Pairs of one component, each of which would close a loop if the output needed the input."""
     inputs: dict[str, list[Signal]] = {name: [] for name in sorted(members)}
     outputs: dict[str, list[Signal]] = {name: [] for name in sorted(members)}
     for signal in graph:
         if signal.component in members:
-            wired = any(data["kind"] == "wire" for _, _, data in graph.in_edges(signal, data=True))
+            wired = Need.WIRE in graph.before[signal].values()
             (inputs if wired else outputs)[signal.component].append(signal)
     for name, candidates in outputs.items():
         for output in candidates:
-            leads_to = nx.descendants(graph, output)
+            leads_to = reached(graph, output)
             for arriving in inputs[name]:
-                if arriving in leads_to and not graph.has_edge(arriving, output):
+                if arriving in leads_to and output not in graph.after[arriving]:
                     yield Independence(output, arriving)

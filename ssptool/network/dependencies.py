@@ -1,12 +1,12 @@
 """The dependency graph: which signal needs which other at the same instant."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
-
-import networkx as nx
+from typing import Self
 
 from ssptool.fmu.description import Variability
+from ssptool.network.digraph import Digraph
 from ssptool.network.network import Component, Network
 from ssptool.network.signals import Signal
 
@@ -21,27 +21,45 @@ class Stage(StrEnum):
     """Continuous-time mode of model exchange: the same table of the FMU, states being known."""
 
 
+class Need(StrEnum):
+    """Why one signal needs another; what stands at an edge."""
+
+    WIRE = "wire"
+    DECLARED = "declared feedthrough"
+    UNDECLARED = "undeclared feedthrough"
+    """The FMU does not state what the output depends on, so that it may depend on every input."""
+
+
+class DependencyGraph(Digraph[Signal, Need]):
+    """Vertices are signals; an edge leads from one to another that needs it. `types` are those that are not Float64."""
+
+    def __init__(self, edges: Iterable[tuple[Signal, Signal, Need]] = (), vertices: Iterable[Signal] = ()) -> None:
+        super().__init__(edges, vertices)
+        self.types: Mapping[Signal, str] = {}
+
+    def _empty(self) -> Self:
+        part = super()._empty()
+        part.types = self.types
+        return part
+
+
 RUNNING_DESTINATIONS = frozenset({"input", "output", "inout", "local"})
 """Kinds that take values while the system runs; parameters take theirs during initialization only."""
 
 
-def dependency_graph(network: Network, stage: Stage) -> "nx.DiGraph[Signal]":
-    """Vertices: the ports that are wired or are outputs. An edge leads from a signal to one that needs it.
-
-    Edges carry `kind`: "wire", or "feedthrough" inside a component. A feedthrough edge carries `declared`: False where
-    the FMU does not state what the output depends on, so that it may depend on every input. Vertices that are not of
-    type Float64 carry their `type`.
+def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
+    """Vertices: the ports that are wired or are outputs.
 
     Vertices and edges are in an order that depends on the network alone.
     """
-    graph: nx.DiGraph[Signal] = nx.DiGraph()
+    graph = DependencyGraph()
     kinds = port_kinds(network)
     arriving: dict[str, dict[str, Signal]] = defaultdict(dict)
     leaving: dict[str, set[str]] = defaultdict(set)
     for wire in network.wires:
         kind = kinds.get(wire.destination, "input")
         if stage is Stage.INITIALIZATION or kind in RUNNING_DESTINATIONS:
-            graph.add_edge(wire.source, wire.destination, kind="wire")
+            graph.add_edge(wire.source, wire.destination, Need.WIRE)
             arriving[wire.destination.component][wire.destination.variable] = wire.destination
             leaving[wire.source.component].add(wire.source.variable)
     for component in network.components.values():
@@ -49,15 +67,14 @@ def dependency_graph(network: Network, stage: Stage) -> "nx.DiGraph[Signal]":
         number = {variable: number for number, variable in enumerate(inputs)}
         for output in _outputs(component, leaving[component.name]):
             signal = Signal(component.name, output)
-            graph.add_node(signal)
+            graph.add_vertex(signal)
             declared = needs(component, output, stage)
             needed = inputs if declared is None else sorted(declared & inputs.keys(), key=number.__getitem__)
+            need = Need.UNDECLARED if declared is None else Need.DECLARED
             for variable in needed:
-                graph.add_edge(inputs[variable], signal, kind="feedthrough", declared=declared is not None)
-    for ports in (network.ports, *(component.ports for component in network.components.values())):
-        for port in ports:
-            if port.type != "Float64" and port.signal in graph:
-                graph.nodes[port.signal]["type"] = port.type
+                graph.add_edge(inputs[variable], signal, need)
+    everywhere = (network.ports, *(component.ports for component in network.components.values()))
+    graph.types = {port.signal: port.type for ports in everywhere for port in ports if port.type != "Float64"}
     return graph
 
 

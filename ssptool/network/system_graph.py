@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import ComponentCycle, Dependence, cycles_in
-from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.dependencies import Need, Stage, dependency_graph
 from ssptool.network.network import Network
 from ssptool.network.uncollected import uncollected
 
@@ -28,9 +28,9 @@ def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph
     with uncollected():
         graph = dependency_graph(network, stage)
         feedthrough = tuple(
-            Dependence(source, destination, "feedthrough", data["declared"])
-            for source, destination, data in graph.edges(data=True)
-            if data["kind"] == "feedthrough"
+            Dependence(source, destination, need)
+            for source, destination, need in graph.edges()
+            if need is not Need.WIRE
         )
         order = evaluation_order(graph)
         return SystemGraph(network, stage, cycles_in(network, graph, order), feedthrough, order)

@@ -9,8 +9,8 @@ import heapq
 from collections.abc import Iterable
 from itertools import combinations
 
-import networkx as nx
-
+from ssptool.network.dependencies import DependencyGraph, Need
+from ssptool.network.digraph import Digraph, is_acyclic, topological_order
 from ssptool.network.signals import Signal
 from ssptool.network.types import is_float
 
@@ -18,10 +18,10 @@ EXACT_LIMIT = 12
 """The largest irreducible rest that is searched exhaustively (2¹² subsets at most)."""
 
 
-def tear(loop: "nx.DiGraph[Signal]") -> tuple[Signal, ...]:
+def tear(loop: DependencyGraph) -> tuple[Signal, ...]:
     """A small set of signals, sorted, without which `loop` has no cycle; smallest if the loop is small.
 
-    Outputs (signals that a component computes: an edge of kind "feedthrough" leads to them) are preferred to
+    Outputs (signals that a component computes: an edge inside of it leads to them) are preferred to
     inputs, because they are what a guess can be compared with; and of these, real numbers to all else, because only
     with them a solver can calculate. Equal loops give equal results.
 
@@ -37,34 +37,34 @@ def tear(loop: "nx.DiGraph[Signal]") -> tuple[Signal, ...]:
     return tuple(candidates[rank] for rank in sorted(ranks))
 
 
-def sequence(loop: "nx.DiGraph[Signal]", torn: Iterable[Signal]) -> tuple[Signal, ...]:
+def sequence(loop: DependencyGraph, torn: Iterable[Signal]) -> tuple[Signal, ...]:
     """The order in which the signals follow from guesses of the torn ones, which come last; ties by name."""
     guessed = set(torn)
-    rest = loop.subgraph(signal for signal in loop if signal not in guessed)
-    return (*nx.lexicographical_topological_sort(rest), *sorted(guessed))
+    rest = loop.part(signal for signal in loop if signal not in guessed)
+    return (*topological_order(rest, lambda signal: signal), *sorted(guessed))
 
 
-def _candidates(loop: "nx.DiGraph[Signal]") -> set[Signal]:
-    outputs = {node for _, node, data in loop.edges(data=True) if data.get("kind") == "feedthrough"}
-    others = loop.subgraph(node for node in loop if node not in outputs)
+def _candidates(loop: DependencyGraph) -> set[Signal]:
+    outputs = {node for _, node, need in loop.edges() if need is not Need.WIRE}
+    others = loop.part(node for node in loop if node not in outputs)
     # In a network every cycle passes an output. In any other graph every vertex may be torn.
-    if not nx.is_directed_acyclic_graph(others):
+    if not is_acyclic(others):
         return set(loop)
-    numbers = {node for node in outputs if is_float(loop.nodes[node].get("type", "Float64"))}
-    without = loop.subgraph(node for node in loop if node not in numbers)
-    return numbers if len(numbers) < len(outputs) and nx.is_directed_acyclic_graph(without) else outputs
+    numbers = {node for node in outputs if is_float(loop.types.get(node, "Float64"))}
+    without = loop.part(node for node in loop if node not in numbers)
+    return numbers if len(numbers) < len(outputs) and is_acyclic(without) else outputs
 
 
 class _Contraction:
     """The loop with its candidates as numbers in order of their names, shrunk in place while it is cut."""
 
-    def __init__(self, candidates: list[Signal], loop: "nx.DiGraph[Signal]") -> None:
+    def __init__(self, candidates: list[Signal], loop: DependencyGraph) -> None:
         rank = {signal: number for number, signal in enumerate(candidates)}
         others = (signal for signal in loop if signal not in rank)
         rank.update({signal: len(candidates) + number for number, signal in enumerate(others)})
         self.greedy = False
-        self._after: dict[int, set[int]] = {rank[s]: {rank[t] for t in loop.successors(s)} for s in loop}
-        self._before: dict[int, set[int]] = {rank[s]: {rank[t] for t in loop.predecessors(s)} for s in loop}
+        self._after: dict[int, set[int]] = {rank[s]: {rank[t] for t in loop.after[s]} for s in loop}
+        self._before: dict[int, set[int]] = {rank[s]: {rank[t] for t in loop.before[s]} for s in loop}
         self._dirty: list[int] = []
         for vertex in range(len(candidates), len(rank)):
             self._bypass(vertex)
@@ -132,18 +132,17 @@ class _Contraction:
             heapq.heappush(self._dirty, -destination)
 
     def _smallest_cut(self) -> set[int]:
-        rest: nx.DiGraph[int] = nx.DiGraph()
-        rest.add_edges_from((source, target) for source, after in self._after.items() for target in after)
+        rest = Digraph((source, target, None) for source, after in self._after.items() for target in after)
         vertices = sorted(rest)
         for size in range(len(vertices)):
             for chosen in combinations(vertices, size):
-                left = rest.subgraph(vertex for vertex in vertices if vertex not in chosen)
-                if nx.is_directed_acyclic_graph(left):
+                left = rest.part(vertex for vertex in vertices if vertex not in chosen)
+                if is_acyclic(left):
                     return set(chosen)
         return set()
 
 
-def _irredundant(loop: "nx.DiGraph[Signal]", candidates: list[Signal], ranks: set[int]) -> set[int]:
+def _irredundant(loop: DependencyGraph, candidates: list[Signal], ranks: set[int]) -> set[int]:
     """Put back, last name first, what the others already cut."""
     kept = set(ranks)
     removed = {candidates[rank] for rank in ranks}
@@ -154,12 +153,12 @@ def _irredundant(loop: "nx.DiGraph[Signal]", candidates: list[Signal], ranks: se
     return kept
 
 
-def _closes_cycle(loop: "nx.DiGraph[Signal]", signal: Signal, removed: set[Signal]) -> bool:
+def _closes_cycle(loop: DependencyGraph, signal: Signal, removed: set[Signal]) -> bool:
     """Whether a way leads from a removed signal back to it past all others that are removed."""
     reached: set[Signal] = set()
     frontier = [signal]
     while frontier:
-        for destination in loop.successors(frontier.pop()):
+        for destination in loop.after[frontier.pop()]:
             if destination == signal:
                 return True
             if destination not in removed and destination not in reached:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.dependencies import Need, Stage, dependency_graph
 from tests.network.small import component, dual_mass, network, signal
 
 STAGES = list(Stage)
 
 
 def edges(graph):
-    return {(str(source), str(destination)) for source, destination in graph.edges}
+    return {(str(source), str(destination)) for source, destination, _ in graph.edges()}
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -25,8 +25,8 @@ def test_wires_and_declared_feedthrough_are_the_edges(stage):
         ("System2.v1", "System2.F"),
         ("System2.a1", "System2.F"),
     }
-    assert graph.edges[signal("System2.F"), signal("System1.F")] == {"kind": "wire"}
-    assert graph.edges[signal("System1.F"), signal("System1.a1")] == {"kind": "feedthrough", "declared": True}
+    assert graph.after[signal("System2.F")][signal("System1.F")] is Need.WIRE
+    assert graph.after[signal("System1.F")][signal("System1.a1")] is Need.DECLARED
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -36,7 +36,7 @@ def test_an_output_without_declaration_depends_on_every_wired_input(stage):
     graph = dependency_graph(network([a, b], ["B.p -> A.u", "B.q -> A.v"]), stage)
     assert {("A.u", "A.y"), ("A.v", "A.y")} <= edges(graph)
     assert signal("A.unwired") not in graph
-    assert graph.edges[signal("A.u"), signal("A.y")]["declared"] is False
+    assert graph.after[signal("A.u")][signal("A.y")] is Need.UNDECLARED
 
 
 def test_outputs_are_vertices_even_if_nothing_is_connected():
