@@ -1,7 +1,7 @@
 """New and edited systems, and what differs between two."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ssptool.api.saving import BrokenEdit, new_errors
@@ -15,7 +15,14 @@ from ssptool.editing.editor import Editor as Editor
 
 
 @contextmanager
-def edit(path: Path | str, *, variant: str | None = None, force: bool = False, save: bool = True) -> Iterator[Editor]:
+def edit(
+    path: Path | str,
+    *,
+    variant: str | None = None,
+    shared: str = "refuse",
+    force: bool = False,
+    save: bool = True,
+) -> Iterator[Editor]:
     """Edit a system: `with ssptool.edit("x.ssp") as system: system.connect("A.y", "B.u")`.
 
     At the end of the block the system is checked and saved, all of it or nothing. If the block raises, nothing is
@@ -23,6 +30,9 @@ def edit(path: Path | str, *, variant: str | None = None, force: bool = False, s
 
     Parameters
     ----------
+    shared
+        What to do if a nested document is to be edited of which several components are made: "refuse" that, edit it
+        for "all" of them, or give the one that is named a "copy" of its own first.
     force
         Save even if the edits bring new errors into the system.
     save
@@ -34,9 +44,9 @@ def edit(path: Path | str, *, variant: str | None = None, force: bool = False, s
         The edits bring new errors. Errors that the system had before do not keep it from being saved.
     """
     with Archive.open(path) as archive:
-        editor = Editor(archive, archive.structure(variant))
-        yield editor
-        _finish(editor, force, save)
+        with closing(Editor(archive, archive.structure(variant), shared)) as editor:
+            yield editor
+            _finish(editor, force, save)
 
 
 @contextmanager
@@ -69,9 +79,9 @@ def new(
     path = Path(path)
     structure = empty_structure(path.stem if name is None else name, version, start_time, stop_time)
     with Archive.create(path, structure) as archive:
-        editor = Editor(archive, archive.structure())
-        yield editor
-        _finish(editor, force, save)
+        with closing(Editor(archive, archive.structure())) as editor:
+            yield editor
+            _finish(editor, force, save)
 
 
 def diff(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:

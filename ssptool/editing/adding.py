@@ -3,16 +3,18 @@
 from pathlib import Path
 
 from ssptool.documents import ssc, ssd
-from ssptool.editing.definitions import use_unit
-from ssptool.editing.draft import Draft
+from ssptool.editing.definitions import Root, use_unit
+from ssptool.editing.draft import Draft, Host
 from ssptool.editing.errors import EditError, hint
 from ssptool.editing.interface import PARAMETERS, SIGNALS, connectors_of
 from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
 from ssptool.editing.units import unit_named
 from ssptool.fmu.description import read_description
+from ssptool.network.units import document_units, named
 
 RESOURCES = "resources"
+TYPES_1_0 = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
 
 
 def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
@@ -83,10 +85,28 @@ def add_connector(
     if type_name is None and unit is not None:
         type_name = "Real" if draft.version == "1.0" else "Float64"
     if type_name is not None:
-        connector.add(_plain_type(draft, type_name, unit))
+        connector.add(plain_type(draft, type_name, unit))
     system.add(connector)
     draft.note(f"added the connector {name} ({kind}) to {where}")
+    if draft.host is not None and not where.path:
+        _expose(draft, draft.host, connector)
     return connector
+
+
+def _expose(draft: Draft, host: Host, connector: ssd.Connector) -> None:
+    """Give the component that is made of a structure a connector that the root system of that has got."""
+    component = host.place.element
+    if connector.name in {each.name for each in component.connectors}:
+        return
+    outside = ssd.Connector.new(name=connector.name, kind=connector.kind)
+    if connector.type is not None:
+        type_ = type(connector.type).new()
+        if connector.unit is not None and isinstance(type_, ssc.FloatingPoint):
+            type_.unit = use_unit(host.draft.root, named(document_units(draft.root), connector.unit))
+        _require_type(host.draft, type_.type_name)
+        outside.add(type_)
+    component.add(outside)
+    host.draft.note(f"added the connector {connector.name} ({connector.kind}) to {host.place}")
 
 
 def require_free(system: ssd.System, name: str, where: str, advice: str) -> None:
@@ -97,17 +117,18 @@ def require_free(system: ssd.System, name: str, where: str, advice: str) -> None
 
 
 def stored(draft: Draft, name: str) -> str:
-    """The entry of this name, in `resources` if it says no folder.
+    """The entry of this name in the package of the structure, in `resources` if it says no folder.
 
     Raises
     ------
     FileNotFoundError
         There is neither such a file nor such an entry.
     """
-    for entry in (name, f"{RESOURCES}/{name}"):
+    for entry in (draft.base + name, f"{draft.base}{RESOURCES}/{name}"):
         if draft.archive.has(entry):
             return entry
-    raise FileNotFoundError(f"{name} does not exist, neither as a file nor in {draft.archive.path}")
+    package = draft.packages.name.rstrip("!") or draft.archive.path
+    raise FileNotFoundError(f"{name} does not exist, neither as a file nor in {package}")
 
 
 def store(draft: Draft, path: Path) -> str:
@@ -115,12 +136,12 @@ def store(draft: Draft, path: Path) -> str:
     if inside := _inside(draft, path):
         return inside
     number = 1
-    entry = f"{RESOURCES}/{path.name}"
+    entry = f"{draft.base}{RESOURCES}/{path.name}"
     while draft.archive.has(entry):
         if draft.archive.read(entry) == path.read_bytes():
             return entry
         number += 1
-        entry = f"{RESOURCES}/{path.stem}_{number}{path.suffix}"
+        entry = f"{draft.base}{RESOURCES}/{path.stem}_{number}{path.suffix}"
     draft.archive.put(entry, path)
     return entry
 
@@ -132,16 +153,23 @@ def _inside(draft: Draft, path: Path) -> str | None:
     if folder is None or not path.resolve().is_relative_to(folder.resolve()):
         return None
     entry = path.resolve().relative_to(folder.resolve()).as_posix()
-    return entry if draft.archive.has(entry) and entry.startswith(f"{RESOURCES}/") else None
+    return entry if draft.archive.has(entry) and entry.startswith(f"{draft.base}{RESOURCES}/") else None
 
 
-def _plain_type(draft: Draft, name: str, unit: str | None) -> ssc.SignalType:
+def _require_type(draft: Draft, name: str) -> None:
+    if draft.version == "1.0" and name not in TYPES_1_0:
+        raise EditError(f"SSP 1.0 has no type {name}{hint(name, TYPES_1_0)}; upgrade the system first")
+
+
+def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = None) -> ssc.SignalType:
+    """A type of a connector or dictionary entry; its unit is defined in `root`, else in the structure."""
     kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
     if name not in kinds:
         raise EditError(f"{name!r} is no type of a connector{hint(name, kinds)}")
+    _require_type(draft, name)
     made = kinds[name].new()
     if unit is not None:
         if not isinstance(made, ssc.FloatingPoint):
             raise EditError(f"a connector of type {name} has no unit")
-        made.unit = use_unit(draft.root, unit_named(draft, unit))
+        made.unit = use_unit(root if root is not None else draft.root, unit_named(draft, unit))
     return made

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 
-from ssptool.documents import ssc, ssd, ssv
+from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.fmu.units import Unit
 from ssptool.network.units import document_units
 
-Root = ssd.SystemStructureDescription | ssv.ParameterSet
+Root = ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary
 
 
 def use_unit(root: Root, unit: Unit | None) -> str | None:

@@ -1,5 +1,7 @@
 """A system structure on the drawing board: the archive, the SSD to edit, and what has been done so far."""
 
+import posixpath
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
@@ -8,19 +10,60 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
+from ssptool.editing.names import Place
+from ssptool.editing.packages import Packages
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
 
 FMU_TYPE = "application/x-fmu-sharedlibrary"
+MODEL_DESCRIPTION = "modelDescription.xml"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Host:
+    """A component that is made of another structure, and the draft of the structure in which it stands."""
+
+    draft: "Draft"
+    place: Place
 
 
 @dataclass(slots=True, eq=False)
 class Draft:
-    """What every verb works on; `notes` says in words what the verbs did."""
+    """What every verb works on; `notes` says in words what the verbs did.
+
+    Of a nested structure `host` is the component that is made of it, `archive` is the package that has it, and
+    `base` is the folder of that where the package stands unpacked.
+    """
 
     archive: Archive
     document: Document
     notes: list[str] = field(default_factory=list)
+    packages: Packages = field(default_factory=Packages, repr=False)
+    host: "Host | None" = None
+    base: str = ""
     _fmus: dict[tuple[str, int], FmuDescription] = field(default_factory=dict, repr=False)
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The names from the outermost system down to this structure; of that one itself they are none."""
+        return () if self.host is None else (*self.host.draft.path, *self.host.place.path)
+
+    @property
+    def outermost(self) -> "Draft":
+        return self if self.host is None else self.host.draft.outermost
+
+    @property
+    def where(self) -> str:
+        """The name of the document as the outermost archive has it: `resources/sub.ssp!SystemStructure.ssd`."""
+        return self.packages.name + self.document.name
+
+    def outwards(self) -> Iterator[tuple["Draft", tuple[str, ...]]]:
+        """This structure and those around it, each with the path of this one as seen from there."""
+        draft, path = self, tuple[str, ...]()
+        yield draft, path
+        while draft.host is not None:
+            path = (*draft.host.place.path, *path)
+            draft = draft.host.draft
+            yield draft, path
 
     @property
     def root(self) -> ssd.SystemStructureDescription:
@@ -35,7 +78,7 @@ class Draft:
         return self.document.version
 
     def note(self, text: str) -> None:
-        self.notes.append(text)
+        self.notes.append(text if self.host is None else f"in {self.where}: {text}")
 
     def entry(self, source: str | None) -> str | None:
         """The entry that a reference in the SSD leads to; None if it leads to none that is there."""
@@ -51,11 +94,12 @@ class Draft:
         """The model description of a component; None if it is no FMU, or cannot be read."""
         if not isinstance(element, ssd.Component) or element.type.partition(";")[0].strip().lower() != FMU_TYPE:
             return None
-        entry = self.entry(element.source)
+        entry = self.entry(element.source) or self._unpacked(element.source)
         if entry is None:
             return None
         try:
             path = self.archive.local_path(entry)
+            path = path.parent if entry.endswith(f"/{MODEL_DESCRIPTION}") else path
             key = entry, path.stat().st_mtime_ns
             if key not in self._fmus:
                 self._fmus[key] = read_description(path)
@@ -63,9 +107,14 @@ class Draft:
         except (MissingEntry, InvalidDocument, UnreadableFmu, OSError):
             return None
 
+    def _unpacked(self, source: str | None) -> str | None:
+        """The model description of an FMU that stands in the archive unpacked, as a folder."""
+        return self.entry(f"{source.rstrip('/')}/{MODEL_DESCRIPTION}") if source and not source.startswith("#") else None
+
     def reference(self, entry: str) -> str:
-        """The relative URI by which the SSD, which stands at the root of the archive, refers to an entry."""
-        return quote(entry, safe="/()!$&'*+,;=@~")
+        """The relative URI by which the SSD refers to an entry."""
+        folder = posixpath.dirname(self.document.name)
+        return quote(posixpath.relpath(entry, folder) if folder else entry, safe="/()!$&'*+,;=@~")
 
     def users(self, entry: str) -> list[str]:
         """The SSDs of the archive that refer to an entry, this one included."""

@@ -1,5 +1,7 @@
 """The verbs of editing, on one system structure of an archive."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -8,11 +10,12 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.editing.adding import add_connector, add_fmu, add_system
 from ssptool.editing.binding import add_mapping, bind
-from ssptool.editing.changes import FileEdit, unified_diff
+from ssptool.editing.changes import unified_diff
 from ssptool.editing.connecting import connect, disconnect
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
 from ssptool.editing.names import Name
+from ssptool.editing.nested import Sharing, reach
 from ssptool.editing.removing import remove
 from ssptool.editing.renaming import rename
 from ssptool.editing.replacing import Consequence, consequences, replace
@@ -22,14 +25,21 @@ from ssptool.editing.setting import set_value
 class Editor:
     """Edits a system structure in memory; each verb gives the editor back, so that verbs can be chained.
 
-    Names are full names such as `Plant.System1.x1`, or their parts as a tuple. `notes` says what was done;
-    `archive`, `document` and `system` are there for edits that no verb makes.
+    Names are full names such as `Plant.System1.x1`, or their parts as a tuple. They lead into components that are
+    made of other structures (`.ssd`, `.ssp`) as into systems: then that document is edited. If other components are
+    made of it as well, `sharing` says what to do. `notes` says what was done; `archive`, `document` and `system` are
+    there for edits that no verb makes.
 
     Every verb raises EditError if it cannot be done, which names the object and what to try.
     """
 
-    def __init__(self, archive: Archive, document: Document) -> None:
+    def __init__(self, archive: Archive, document: Document, sharing: Sharing | str = Sharing.REFUSE) -> None:
         self._draft = Draft(archive, document)
+        self._sharing = Sharing(sharing)
+
+    def close(self) -> None:
+        """Forget the nested packages that were opened."""
+        self._draft.packages.close()
 
     def __repr__(self) -> str:
         return f"<Editor of {self.document.name} in {self.archive.path}>"
@@ -57,15 +67,13 @@ class Editor:
 
     def diff(self) -> str:
         """What `save` would change, as a unified diff of every document concerned."""
-        archive = self.archive
-        return unified_diff(
-            FileEdit(
-                edit.name,
-                archive.before(edit.name) if edit.existed else None,
-                archive.content(edit.name) if edit.exists else None,
-            )
-            for edit in archive.edits()
-        )
+        return unified_diff(self._draft.packages.edits(self.archive))
+
+    @contextmanager
+    def _at(self, *names: Name, inside: bool = False) -> Iterator[tuple[Draft, tuple[Name, ...]]]:
+        """The structure in which named things stand; what is edited in a nested package is put back into this one."""
+        yield reach(self._draft, *names, sharing=self._sharing, inside=inside)
+        self._draft.packages.put_back(self.archive)
 
     def add(self, *fmus: Path | str, name: str | None = None, into: Name = "", parameters: bool = False) -> Self:
         """Make components of FMUs: copied into `resources`, with connectors as their model descriptions say.
@@ -81,30 +89,35 @@ class Editor:
         """
         if name is not None and len(fmus) > 1:
             raise EditError(f"{len(fmus)} FMUs cannot all be called {name!r}: add one at a time, or give no name")
-        for fmu in fmus:
-            add_fmu(self._draft, fmu, name, into, parameters)
+        with self._at(into, inside=True) as (draft, (where,)):
+            for fmu in fmus:
+                add_fmu(draft, fmu, name, where, parameters)
         return self
 
     def add_system(self, name: str, into: Name = "") -> Self:
         """Make an empty system inside another."""
-        add_system(self._draft, name, into)
+        with self._at(into, inside=True) as (draft, (where,)):
+            add_system(draft, name, where)
         return self
 
     def add_connector(
         self, name: str, kind: str, of: Name = "", type: str | None = None, unit: str | None = None
     ) -> Self:
         """Give a system a connector of a kind such as `input` or `output`; without a type that of its partners."""
-        add_connector(self._draft, name, kind, of, type, unit)
+        with self._at(of, inside=True) as (draft, (where,)):
+            add_connector(draft, name, kind, where, type, unit)
         return self
 
     def connect(self, a: Name, b: Name) -> Self:
         """Connect two connectors; two terminals, member by member; or two elements, by names and types."""
-        connect(self._draft, a, b)
+        with self._at(a, b) as (draft, (first, second)):
+            connect(draft, first, second)
         return self
 
     def disconnect(self, a: Name, b: Name) -> Self:
         """Remove what connects two connectors, terminals or elements."""
-        disconnect(self._draft, a, b)
+        with self._at(a, b) as (draft, (first, second)):
+            disconnect(draft, first, second)
         return self
 
     def remove(self, *names: Name, with_resource: bool = False) -> Self:
@@ -112,13 +125,15 @@ class Editor:
 
         `with_resource` takes a component's file out of the archive as well, if nothing else refers to it.
         """
-        for name in names:
-            remove(self._draft, name, with_resource)
+        for each in names:
+            with self._at(each) as (draft, (name,)):
+                remove(draft, name, with_resource)
         return self
 
     def rename(self, old: Name, new: str) -> Self:
         """Give an element or a connector another name; connections, parameters and mappings follow."""
-        rename(self._draft, old, new)
+        with self._at(old) as (draft, (name,)):
+            rename(draft, name, new)
         return self
 
     def set(self, name: Name, value: object, unit: str | None = None, into: str | None = None) -> Self:
@@ -143,7 +158,8 @@ class Editor:
         inline: bool = False,
     ) -> Self:
         """Bind a parameter set (`.ssv`) to an element, else to the root system; its values win over earlier ones."""
-        bind(self._draft, file, to, prefix, mapping, inline)
+        with self._at(to) as (draft, (element,)):
+            bind(draft, file, element, prefix, mapping, inline)
         return self
 
     def map(
@@ -159,14 +175,17 @@ class Editor:
 
         `of` is the parameter set that is meant, if the element has several.
         """
-        add_mapping(self._draft, source, target, to, of, factor, offset)
+        with self._at(to) as (draft, (element,)):
+            add_mapping(draft, source, target, element, of, factor, offset)
         return self
 
     def replace(self, component: Name, fmu: Path | str, force: bool = False) -> Self:
         """Let a component be another FMU; raises BreakingReplacement if something uses what that does not have."""
-        replace(self._draft, component, fmu, force)
+        with self._at(component) as (draft, (name,)):
+            replace(draft, name, fmu, force)
         return self
 
     def consequences(self, component: Name, fmu: Path | str) -> tuple[Consequence, ...]:
         """What `replace` would break and change; nothing is changed."""
-        return consequences(self._draft, component, fmu)
+        with self._at(component) as (draft, (name,)):
+            return consequences(draft, name, fmu)

@@ -6,6 +6,7 @@ from ssptool.editing.definitions import drop_unused, used_enumerations, used_uni
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
 from ssptool.editing.names import ConnectorPlace, Name, Place, find, shown
+from ssptool.editing.nested import SharedStructure, enter, is_host
 from ssptool.editing.parameters import uses
 from ssptool.editing.placing import shrink
 
@@ -13,7 +14,8 @@ from ssptool.editing.placing import shrink
 def remove(draft: Draft, name: Name, with_resource: bool) -> None:
     """Remove an element or a connector; connections that touch it go as well.
 
-    Units and enumerations of the document that only it used go, too.
+    Units and enumerations of the document that only it used go, too. Of a component that is made of another
+    structure a connector goes inside and outside, unless other components are made of that structure as well.
 
     Parameters
     ----------
@@ -30,6 +32,8 @@ def remove(draft: Draft, name: Name, with_resource: bool) -> None:
     found = find(draft.system, name)
     if isinstance(found, ConnectorPlace):
         _remove_connector(draft, found)
+        if is_host(found.owner.element):
+            _remove_inside(draft, found)
     elif not found.path:
         raise EditError(f"{shown(name) or 'the root system'} is the whole system, and cannot be removed from itself")
     else:
@@ -38,7 +42,12 @@ def remove(draft: Draft, name: Name, with_resource: bool) -> None:
 
 def _remove_element(draft: Draft, place: Place, with_resource: bool) -> None:
     element, system = place.element, place.system
-    addressing = [use for use in uses(draft) if f"{use.full}.".startswith(f"{place}.")]
+    addressing = [
+        use
+        for around, path in draft.outwards()
+        for use in uses(around)
+        if f"{use.full}.".startswith(".".join((*path, *place.path, "")))
+    ]
     units, enumerations = used_units(element), used_enumerations(element)
     entries = {entry for source in _sources(element) if (entry := draft.entry(source))}
     _drop_connections(draft, system, place.path[:-1], element.name)
@@ -72,6 +81,21 @@ def _remove_connector(draft: Draft, found: ConnectorPlace) -> None:
     draft.note(f"removed the connector {found}")
     for dropped in drop_unused(draft.root, units, enumerations):
         draft.note(f"removed the {dropped}, which nothing else used")
+
+
+def _remove_inside(draft: Draft, found: ConnectorPlace) -> None:
+    """Remove the connector of the structure that a component is made of; `found` was that of the component."""
+    try:
+        inner = enter(draft, found.owner)
+    except SharedStructure as shared:
+        others = ", ".join(user for user in shared.users if user != str(found.owner))
+        draft.note(f"{shared.document} keeps its connector {found.connector.name}, because {others} is made of it too")
+        return
+    except EditError:
+        return  # It cannot be read: the rules say why.
+    for connector in inner.system.connectors:
+        if connector.name == found.connector.name:
+            _remove_connector(inner, ConnectorPlace(Place((), inner.system), connector))
 
 
 def _drop_connections(

@@ -8,6 +8,7 @@ from ssptool.editing.binding import ensure_mapping
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
 from ssptool.editing.names import ConnectorPlace, Name, Place, find
+from ssptool.editing.nested import enter, host_paths, is_host
 from ssptool.editing.parameters import Addressees, Bound, Use, uses
 from ssptool.network.targets import Target, VariableTarget
 
@@ -42,7 +43,7 @@ def _rename_element(draft: Draft, place: Place, new: str) -> None:
     require_free(system, new, str(Place(place.path[:-1], system)), "choose another name")
     path = (*place.path[:-1], new)
     following = _following(draft, place.path, path, None)
-    _require_free_to_follow(draft, following)
+    _require_free_to_follow(following)
     for connection in system.connections:
         if connection.get("startElement") == old:
             connection.start_element = new
@@ -50,7 +51,7 @@ def _rename_element(draft: Draft, place: Place, new: str) -> None:
             connection.end_element = new
     element.name = new
     draft.note(f"renamed {place} to {'.'.join(path)}")
-    _follow(draft, following)
+    _follow(following)
 
 
 def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
@@ -59,13 +60,39 @@ def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
         raise EditError("a connector needs a name")
     if new in {each.name for each in owner.element.connectors}:
         raise EditError(f"{owner} already has a connector {new!r}")
+    inside = _inside(draft, found)
     fmu = draft.fmu(owner.element)
     if fmu is not None and new not in fmu.variables:
         raise EditError(f"{found} has the name of a variable of its FMU, which has none called {new!r}")
     # The parameters of an FMU's variable do not follow: they address the variable, whichever connector there is.
     addressed = fmu is None
     following = _following(draft, (*owner.path, old), (*owner.path, new), old) if addressed else []
-    _require_free_to_follow(draft, following)
+    if inside is not None:
+        following += _following(inside[0], (old,), (new,), old, inside[0])
+    _require_free_to_follow(following)
+    _rename_uses(found, old, new)
+    if inside is not None:
+        _rename_uses(inside[1], old, new)
+    draft.note(f"renamed the connector {found.owner}.{old} to {new}" if owner.path else f"renamed {old} to {new}")
+    if inside is not None:
+        inside[0].note(f"renamed {old} to {new}")
+    _follow(following)
+
+
+def _inside(draft: Draft, found: ConnectorPlace) -> tuple[Draft, ConnectorPlace] | None:
+    """The connector of the structure that a component is made of, which has the same name and keeps having it."""
+    if not is_host(found.owner.element):
+        return None
+    inner = enter(draft, found.owner)
+    for connector in inner.system.connectors:
+        if connector.name == found.connector.name:
+            return inner, ConnectorPlace(Place((), inner.system), connector)
+    return None
+
+
+def _rename_uses(found: ConnectorPlace, old: str, new: str) -> None:
+    """Rename a connector, and what refers to it in its document."""
+    owner, connector = found.owner, found.connector
     if isinstance(owner.element, ssd.System):
         _rename_ends(owner.element, "", old, new)
     if owner.around:
@@ -78,8 +105,6 @@ def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
             if dimension.size_connector == old:
                 dimension.size_connector = new
     connector.name = new
-    draft.note(f"renamed the connector {found.owner}.{old} to {new}" if owner.path else f"renamed {old} to {new}")
-    _follow(draft, following)
 
 
 def _rename_ends(system: ssd.System, element: str, old: str, new: str) -> None:
@@ -92,14 +117,40 @@ def _rename_ends(system: ssd.System, element: str, old: str, new: str) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Following:
-    """A use of a parameter, and the name that it is to have in the element of its binding."""
+    """A use of a parameter in a structure, and the name that it is to have in the element of its binding."""
 
+    draft: Draft
     use: Use
     name: str
 
 
-def _following(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[Following]:
-    """The uses that address what is renamed, found before it is."""
+def _following(
+    draft: Draft,
+    old: tuple[str, ...],
+    new: tuple[str, ...],
+    connector: str | None,
+    outermost: Draft | None = None,
+) -> list[Following]:
+    """The uses that address what is renamed, found before it is: in its structure and in those around it."""
+    found = []
+    for around, path in draft.outwards():
+        for host in _hosts_of(draft, around, path):
+            found += _following_in(around, (*host, *old), (*host, *new), connector)
+        if around is outermost:
+            break
+    return found
+
+
+def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Where a structure is in one around it; in the outermost at every place where a document is used."""
+    if around is draft or around.host is not None:
+        return [path]
+    return [path, *(host for host in host_paths(draft) if host != path)]
+
+
+def _following_in(
+    draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None
+) -> list[Following]:
     addressees = Addressees(draft)
     found = []
     before, after = ".".join(old), ".".join(new)
@@ -119,7 +170,7 @@ def _following(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connect
                 )
             continue
         shift = len(".".join(path)) + 1 if path else 0
-        found.append(Following(use, (after + rest)[shift:]))
+        found.append(Following(draft, use, (after + rest)[shift:]))
     return found
 
 
@@ -131,18 +182,18 @@ def _is_meant(target: Target, old: tuple[str, ...], connector: str | None) -> bo
     return (*target.key.path, target.key.connector) == old
 
 
-def _require_free_to_follow(draft: Draft, following: list[Following]) -> None:
+def _require_free_to_follow(following: list[Following]) -> None:
     """Raise EditError if some name cannot follow, before anything is renamed."""
-    for bound, group in _by_binding(following):
+    for draft, bound, group in _by_binding(following):
         if bound.mapping is not None:
             _require_own_mapping(draft, bound)
         elif not _is_shared(draft, bound):
             _new_prefix(bound, group)
 
 
-def _follow(draft: Draft, following: list[Following]) -> None:
+def _follow(following: list[Following]) -> None:
     """Give the uses their new names, where they are shared without touching what others see."""
-    for bound, group in _by_binding(following):
+    for draft, bound, group in _by_binding(following):
         if bound.mapping is not None:
             names = {each.use.entry.target: each.name for each in group if each.use.entry is not None}
             ensure_mapping(draft, bound, Addressees(draft), names)
@@ -156,13 +207,14 @@ def _follow(draft: Draft, following: list[Following]) -> None:
                 each.use.parameter.name = each.name[len(bound.binding.prefix) :]
     if following:
         count = len(following)
-        draft.note(f"{count} parameter names follow" if count > 1 else "one parameter name follows")
+        note = following[0].draft.outermost.note
+        note(f"{count} parameter names follow" if count > 1 else "one parameter name follows")
 
 
-def _by_binding(following: list[Following]) -> list[tuple[Bound, list[Following]]]:
-    groups: dict[ssd.ParameterBinding, tuple[Bound, list[Following]]] = {}
+def _by_binding(following: list[Following]) -> list[tuple[Draft, Bound, list[Following]]]:
+    groups: dict[ssd.ParameterBinding, tuple[Draft, Bound, list[Following]]] = {}
     for each in following:
-        groups.setdefault(each.use.bound.binding, (each.use.bound, []))[1].append(each)
+        groups.setdefault(each.use.bound.binding, (each.draft, each.use.bound, []))[2].append(each)
     return list(groups.values())
 
 

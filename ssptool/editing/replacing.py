@@ -155,11 +155,12 @@ def _of_connector(
 
 
 def _of_parameters(draft: Draft, place: Place, new: FmuDescription) -> Iterator[Consequence]:
-    addressees = Addressees(draft)
-    for use in uses(draft):
-        for target in addressees.of(use.full):
-            if isinstance(target, VariableTarget) and target.place.path == place.path:
-                yield from _of_parameter(use, target, new)
+    for around, path in draft.outwards():
+        addressees = Addressees(around)
+        for use in uses(around):
+            for target in addressees.of(use.full):
+                if isinstance(target, VariableTarget) and target.place.path == (*path, *place.path):
+                    yield from _of_parameter(use, target, new)
 
 
 def _of_parameter(use: Use, target: VariableTarget, new: FmuDescription) -> Iterator[Consequence]:

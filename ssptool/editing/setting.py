@@ -9,6 +9,7 @@ from ssptool.editing.definitions import use_unit
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
 from ssptool.editing.names import Name, Place, shown
+from ssptool.editing.nested import uses_inside
 from ssptool.editing.numbers import number_text
 from ssptool.editing.parameters import Addressees, Bound, Use, bound, uses, winner
 from ssptool.editing.wishes import Wish, wish_for
@@ -31,8 +32,8 @@ _TYPES_1: dict[str, type[ssv.ParameterType]] = {
 def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: str | None) -> None:
     """Give a parameter or start value to a variable or a connector.
 
-    Without `into` the parameter in force is edited; if there is none, one is added to the last suitable set that is
-    bound to the root system, or to a new inline set there.
+    Without `into` the parameter in force is edited, also in a nested structure that nothing else is made of; if there
+    is none, one is added to the last suitable set that is bound to the root system, or to a new inline set there.
 
     Parameters
     ----------
@@ -50,7 +51,9 @@ def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: s
     wish = wish_for(draft, addressees, shown(name), value, unit)
     entry = None if into is None else _entry(draft, into)
     before = addressees.values()
-    named_so = [use for use in uses(draft) if use.full == wish.name]
+    own = [use for use in uses(draft) if use.full == wish.name]
+    # At one level the bindings of a component win over those of the structure that it is made of.
+    named_so = [*uses_inside(draft, wish.name), *own]
     use = winner([use for use in named_so if entry in (None, use.bound.file)])
     if use is not None:
         _require_in_force(wish, use, named_so)
@@ -59,8 +62,9 @@ def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: s
         _edit_unbound(draft, wish, entry)
         return
     else:
-        where = _add(draft, wish, entry, winner(named_so))
-    others = _others(wish, before, addressees.values())
+        where = _add(draft, wish, entry, winner(own))
+    draft.packages.put_back(draft.archive)
+    others = _others(wish, before, Addressees(draft).values())
     draft.note(f"set {wish} in {where}{_shared(draft, where)}")
     for other in others:
         draft.note(f"that changes {other} as well")
