@@ -11,9 +11,10 @@ from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, Variable
 from ssptool.network.terminals import settable
-from ssptool.rules.links import Carried, by_variable, carried_by
+from ssptool.rules.instances import instance_of
+from ssptool.rules.links import Carried, by_variable, carried_by, links
 from ssptool.rules.memory import remembered
-from ssptool.rules.subjects import Structure, is_fmu
+from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import around, every
 
 
@@ -26,6 +27,8 @@ class Target:
     carried: Carried
     variable: Variable | None = None
     fmi: str = ""
+    connected: bool = False
+    """Whether a connection gives it its value."""
 
     def __str__(self) -> str:
         return f"{self.element.name}.{self.name}"
@@ -45,6 +48,8 @@ class Use:
     """The existing element that the start of the name means, where there are no targets."""
     rest: str
     """What follows that element's name."""
+    offered: tuple[str, ...]
+    """The names that the element can be given values for, where there are no targets."""
     judged: bool
     """False where the name leads into an element whose variables are not known."""
 
@@ -59,7 +64,9 @@ def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
     description = structure.fmu_of(element)
     if description is not None:
         return [name for name, variable in description.variables.items() if settable(variable)]
-    return [connector.name for connector in element.connectors]
+    instance = instance_of(element, structure)
+    inner = [] if instance is None else instance.system.connectors
+    return list(dict.fromkeys(connector.name for connector in (*element.connectors, *inner)))
 
 
 @remembered
@@ -100,52 +107,92 @@ def _use(
     structure: Structure,
 ) -> Use:
     targets = tuple(_targets(name, owner, structure))
-    addressed, rest = _addressed(name, owner, structure)
+    addressed, rest, where = _addressed(name, owner, structure)
     reached = addressed if addressed is not None else owner
-    return Use(owner, binding, parameter, entry, name, targets, addressed, rest, _known(reached, structure))
+    offered = () if targets else tuple(_offered(reached, where))
+    return Use(owner, binding, parameter, entry, name, targets, addressed, rest, offered, _known(reached, where))
 
 
 def _targets(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[Target]:
     description = structure.fmu_of(element)
     if description is not None:
-        yield from _variable(name, element, description)
+        yield from _variable(name, element, description, structure)
         return
-    for connector in element.connectors:
-        if connector.name == name:
-            yield Target(element, name, carried_by(connector, element, structure))
-            break
-    for child, rest in _inside(name, element, structure):
-        yield from _targets(rest, child, structure)
+    yield from _connector(name, element, structure)
+    for child, rest, where in _inside(name, element, structure):
+        yield from _targets(rest, child, where)
 
 
-def _variable(name: str, element: ssd.SystemElement, description: FmuDescription) -> Iterator[Target]:
+def _variable(
+    name: str, element: ssd.SystemElement, description: FmuDescription, structure: Structure
+) -> Iterator[Target]:
     variable = description.variables.get(name)
     if variable is not None:
-        yield Target(element, name, by_variable(description, variable), variable, description.fmi_version)
+        known, connected = by_variable(description, variable), (element, name) in driven(structure.root, structure)
+        yield Target(element, name, known, variable, description.fmi_version, connected)
 
 
-def _inside(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[tuple[ssd.SystemElement, str]]:
-    """The children whose names the name starts with, and the rest of it."""
-    if isinstance(element, ssd.System):
-        children = structure.interface(element).elements
+def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[Target]:
+    """The connector of an element; where that is a system of its own, one that only the system declares counts too."""
+    instance = instance_of(element, structure)
+    places = (
+        [(element, structure)] if instance is None else [(element, structure), (instance.system, instance.structure)]
+    )
+    for owner, where in places:
+        for connector in owner.connectors:
+            if connector.name == name:
+                connected = (element, name) in driven(structure.root, structure)
+                yield Target(element, name, carried_by(connector, owner, where), connected=connected)
+                return
+
+
+def _inside(
+    name: str, element: ssd.SystemElement, structure: Structure
+) -> Iterator[tuple[ssd.SystemElement, str, Structure]]:
+    """The children whose names the name starts with, the rest of it, and the structure in which they stand."""
+    for system, where in _system(element, structure):
+        children = where.interface(system).elements
         dot = name.find(".")
         while dot >= 0:
             if name[:dot] in children:
-                yield children[name[:dot]], name[dot + 1 :]
+                yield children[name[:dot]], name[dot + 1 :], where
             dot = name.find(".", dot + 1)
 
 
-def _addressed(name: str, element: ssd.SystemElement, structure: Structure) -> tuple[ssd.SystemElement | None, str]:
-    """The innermost element that the start of a name means."""
-    found: tuple[ssd.SystemElement | None, str] = (None, name)
-    for child, rest in _inside(name, element, structure):
-        deeper = _addressed(rest, child, structure)
-        found = deeper if deeper[0] is not None else (child, rest)
+def _system(element: ssd.SystemElement, structure: Structure) -> Iterator[tuple[ssd.System, Structure]]:
+    """The system that an element is, in the document that holds it or in another one."""
+    if isinstance(element, ssd.System):
+        yield element, structure
+    elif (instance := instance_of(element, structure)) is not None:
+        yield instance.system, instance.structure
+
+
+def _addressed(
+    name: str, element: ssd.SystemElement, structure: Structure
+) -> tuple[ssd.SystemElement | None, str, Structure]:
+    """The innermost element that the start of a name means, and the structure in which it stands."""
+    found: tuple[ssd.SystemElement | None, str, Structure] = (None, name, structure)
+    for child, rest, where in _inside(name, element, structure):
+        deeper = _addressed(rest, child, where)
+        found = deeper if deeper[0] is not None else (child, rest, where)
     return found
+
+
+def _offered(element: ssd.SystemElement, structure: Structure) -> Iterator[str]:
+    yield from variables_of(element, structure)
+    for system, where in _system(element, structure):
+        yield from where.interface(system).elements
+
+
+@remembered
+def driven(root: Element, structure: Structure) -> frozenset[tuple[ssd.SystemElement, str]]:
+    """The connectors that take their values from a connection, by the element that owns them."""
+    found = (link for system in structure.root.systems() for link in links(system, structure))
+    return frozenset((link.flow[1].owner, link.flow[1].end.connector) for link in found if link.flow is not None)
 
 
 def _known(element: ssd.SystemElement, structure: Structure) -> bool:
     """Whether all variables of an element are known: not of a component that is no FMU, or not a readable one."""
     if not isinstance(element, ssd.Component):
         return True
-    return is_fmu(element) and structure.fmu_of(element) is not None
+    return structure.fmu_of(element) is not None or instance_of(element, structure) is not None

@@ -10,6 +10,7 @@ from ssptool.network.connections import End, direct
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import renamed, repeats, without
+from ssptool.rules.instances import instance_of
 from ssptool.rules.links import Carried, Link, LinkEnd, both_ticking, connections, links
 from ssptool.rules.subjects import Interface, Structure, media_type
 from ssptool.rules.trees import first
@@ -277,9 +278,12 @@ def _indices(link: Link, end: LinkEnd) -> tuple[int, ...] | None:
 
 
 def _how_to_declare(interface: Interface, element: str, connector: str, structure: Structure) -> str:
-    description = structure.fmu_of(interface.elements.get(element))
+    owner = interface.elements.get(element)
+    description, instance = structure.fmu_of(owner), instance_of(owner, structure)
     if description is not None and connector in description.variables:
         return "the FMU has this variable: declare a connector for it at the component"
+    if instance is not None and any(inner.name == connector for inner in instance.system.connectors):
+        return "the system inside has this connector: declare it at the component, too"
     return near(connector, interface.connectors_of(element))
 
 
@@ -337,6 +341,10 @@ def _shape(end: LinkEnd, structure: Structure) -> Shape | None:
     dimensions = end.connector.dimensions
     if dimensions:
         return tuple(dimension.size for dimension in dimensions)
+    instance = instance_of(end.owner, structure)
+    for inner in () if instance is None else instance.system.connectors:
+        if inner.name == end.connector.name and inner.dimensions:
+            return tuple(dimension.size for dimension in inner.dimensions)
     description = structure.fmu_of(end.owner)
     variable = None if description is None else description.variables.get(end.connector.name)
     if variable is not None:

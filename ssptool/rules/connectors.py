@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.types import canonical
+from ssptool.network.types import Verdict, verdict
+from ssptool.network.units import convertible
 from ssptool.rules.catalogue import ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
-from ssptool.rules.links import attached, distinct_types, distinct_units, links
+from ssptool.rules.instances import instance_of
+from ssptool.rules.links import Carried, attached, carried_inside, distinct_types, distinct_units, links, stated_by
 from ssptool.rules.subjects import Structure, is_fmu
 from ssptool.rules.trees import first
 
@@ -127,19 +129,35 @@ def connectors_of_inner_systems(component: ssd.Component, structure: Structure) 
 def types_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connectors of a component that is a system of its own have the types that they have inside.
 
-    Where only one side states a type or dimensions, those hold.
+    So they have the same dimensions, and units of the same quantity. Where only one side states any of these, it
+    holds for both; a type or unit that the system inside does not state is that of what is connected there.
 
     Fix: state the same type on both sides.
     """
     for connector, inner, _ in _with_inner(component, structure):
-        if inner is None or connector.type is None or inner.type is None:
-            continue
-        outside, inside = canonical(connector.type.type_name), canonical(inner.type.type_name)
-        sizes = [[dimension.size for dimension in side.dimensions] for side in (connector, inner)]
-        if outside != inside:
-            yield Finding(connector, f"the connector is {outside} here and {inside} inside")
-        elif sizes[0] != sizes[1]:
-            yield Finding(connector, f"the connector has the dimensions {sizes[0]} here and {sizes[1]} inside")
+        inside = carried_inside(connector, component, structure)
+        if inner is not None and inside is not None:
+            yield from _compared(connector, stated_by(connector, structure), inner, inside)
+
+
+def _compared(connector: ssd.Connector, outside: Carried, inner: ssd.Connector, inside: Carried) -> Iterator[Finding]:
+    sizes = [[dimension.size for dimension in side.dimensions] for side in (connector, inner)]
+    if outside.type is not None and inside.type is not None and not _alike(inner, outside.type, inside.type):
+        yield Finding(connector, f"the connector is {outside.type} here and {inside.type} inside")
+    elif connector.type is not None and inner.type is not None and sizes[0] != sizes[1]:
+        yield Finding(connector, f"the connector has the dimensions {sizes[0]} here and {sizes[1]} inside")
+    elif outside.unit is not None and inside.unit is not None and not convertible(outside.unit, inside.unit):
+        message = f"the connector is in '{outside.unit.name}' here and in '{inside.unit.name}' inside"
+        place = connector if connector.type is None else connector.type
+        yield Finding(place, message, "these units cannot be converted", "unit")
+
+
+def _alike(inner: ssd.Connector, outside: str, inside: str) -> bool:
+    """Whether the two types are the same; where the system inside states none, whether values can be converted."""
+    if inner.type is not None or outside == inside:
+        return outside == inside
+    taken = inner.kind in (Kind.INPUT, Kind.PARAMETER, Kind.STRUCTURAL_PARAMETER)
+    return verdict(*((outside, inside) if taken else (inside, outside))) is not Verdict.ERROR
 
 
 @rule("SSD-CTR-006", severity=INFO, basis=TEXT, source=SECTION + ", §5.3.2.1", versions=["2.0"])
@@ -158,8 +176,8 @@ def _with_inner(
     component: ssd.Component, structure: Structure
 ) -> Iterator[tuple[ssd.Connector, ssd.Connector | None, list[str]]]:
     """The connectors of a component with those inside the system that it is, and the names of all there."""
-    system = structure.system_of(component)
-    if system is not None:
-        inside = {connector.name: connector for connector in system.connectors}
+    instance = instance_of(component, structure)
+    if instance is not None:
+        inside = {connector.name: connector for connector in instance.system.connectors}
         for connector in component.connectors:
             yield connector, inside.get(connector.name), list(inside)

@@ -7,9 +7,9 @@ from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import rewritten, without
+from ssptool.rules.instances import recursive
 from ssptool.rules.references import Reach, inside
 from ssptool.rules.subjects import FMU_TYPE, STRUCTURE_TYPES, Structure, is_fmu, is_structure, media_type
-from ssptool.rules.trees import around
 
 MODELICA_TYPE = "text/x-modelica"
 
@@ -100,8 +100,17 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
         advice = f'state type="application/x-ssp-{kind}"'
         fix = rewritten(component, "type", f"application/x-ssp-{kind}", safe=False)
         yield Finding(component, f"'{component.source}' is no FMU, but the type says so", advice, "source", fix=fix)
-    if is_structure(component) and ending == "fmu":
-        yield Finding(component, f"'{component.source}' is an FMU, the type is '{component.type}'", "", "type")
+    if is_structure(component):
+        packed = media_type(component.type) == STRUCTURE_TYPES[1]
+        if ending == "fmu":
+            yield Finding(component, f"'{component.source}' is an FMU, the type is '{component.type}'", "", "type")
+        elif (ending == "ssd" and packed) or (ending == "ssp" and not packed):
+            other = STRUCTURE_TYPES[ending == "ssp"]
+            message = (
+                f"'{component.source}' is {'no package' if packed else 'a package'}, the type is '{component.type}'"
+            )
+            fix = rewritten(component, "type", other, safe=False)
+            yield Finding(component, message, f'state type="{other}"', "type", fix=fix)
 
 
 @rule("SSD-COMP-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
@@ -138,16 +147,12 @@ def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[
 def no_recursion(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component is not an instance of a system that contains it.
 
-    The system would be infinitely deep.
+    Be it directly, or through other systems and documents: the system would be infinitely deep.
 
     Fix: refer to another system.
     """
-    enclosing = [system.id for system in around(component, ssd.System)]
-    reference = structure.reference(component, component.source or "")
-    itself = is_structure(component) and reference.entry == structure.file.name and not reference.fragment
-    source = component.source or ""
-    if itself or (source.startswith("#") and source[1:] in enclosing):
-        yield Finding(component, f"'{source}' contains this component", "", "source")
+    if recursive(component, structure):
+        yield Finding(component, f"'{component.source}' contains this component", "", "source")
 
 
 @rule("SSD-COMP-009", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")

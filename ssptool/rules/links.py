@@ -10,6 +10,7 @@ from ssptool.fmu.units import Unit
 from ssptool.network.connections import End, direct
 from ssptool.network.types import canonical, is_float
 from ssptool.network.units import named
+from ssptool.rules.instances import instance_of
 from ssptool.rules.memory import remembered
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import first
@@ -106,11 +107,14 @@ def both_ticking(link: Link) -> bool:
 
 def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> Carried:
     """What is known of the value of a connector of a component, system or dictionary reference."""
-    stated = _stated(connector, structure)
+    stated = stated_by(connector, structure)
     description = structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
     if isinstance(owner, ssd.System):
         return _completed(stated, attached(owner, structure).get(connector.name, ()), connector.unit is not None)
+    if isinstance(owner, ssd.Component) and description is None:
+        inside = carried_inside(connector, owner, structure)
+        return stated if inside is None else _completed(stated, (inside,), connector.unit is not None)
     if description is None or variable is None:
         return stated
     known = by_variable(description, variable)
@@ -123,12 +127,25 @@ def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: St
     )
 
 
+def carried_inside(connector: ssd.Connector, component: ssd.Component, structure: Structure) -> Carried | None:
+    """What is known of the connector of the same name of the system that a component is; None if there is none."""
+    instance = instance_of(component, structure)
+    if instance is None:
+        return None
+    found = (inner for inner in instance.system.connectors if inner.name == connector.name)
+    inner = next(found, None)
+    return None if inner is None else carried_by(inner, instance.system, instance.structure)
+
+
 def _completed(stated: Carried, inside: tuple[Carried, ...], has_unit: bool) -> Carried:
     """What a system's connector leaves open is that of the connectors behind it, if these agree (SSP 2.0 §4.5.1)."""
     types, units = distinct_types(inside), distinct_units(inside)
     type = stated.type or (types[0] if len(types) == 1 else None)
     unit = stated.unit or (units[0] if len(units) == 1 and not has_unit else None)
-    return Carried(type, unit, stated.items)
+    items = stated.items
+    if items is None and stated.type is None:
+        items = next((value.items for value in inside if value.items is not None), None) if len(inside) == 1 else None
+    return Carried(type, unit, items)
 
 
 def distinct_types(values: tuple[Carried, ...]) -> list[str]:
@@ -163,7 +180,8 @@ def by_variable(description: FmuDescription, variable: Variable) -> Carried:
     return Carried(variable.type, named(description.units, variable.unit), items, variable.relative_quantity)
 
 
-def _stated(connector: ssd.Connector, structure: Structure) -> Carried:
+def stated_by(connector: ssd.Connector, structure: Structure) -> Carried:
+    """What a connector says itself of its value."""
     type = first(connector, ssc.SignalType)
     if type is None:
         return NOTHING

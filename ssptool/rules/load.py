@@ -9,7 +9,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.nesting import INSIDE
 from ssptool.documents.schema import SchemaFinding, schema_findings
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-from ssptool.rules.references import Reach, inside, resolve
+from ssptool.rules.references import Reach, inside, refer, resolve
 from ssptool.rules.subjects import (
     PARAMETER_MAPPING_TYPE,
     PARAMETER_SET_TYPE,
@@ -18,6 +18,7 @@ from ssptool.rules.subjects import (
     Package,
     Structure,
     is_fmu,
+    is_packed,
     is_structure,
 )
 from ssptool.rules.trees import every
@@ -82,6 +83,7 @@ class _Reader:
         self.archive = archive
         self.files: dict[str, File] = {}
         self._fmus: dict[str, Fmu] = {}
+        self._structures: dict[str, Structure] = {}
 
     def file(self, name: str, expected: type[ssc.TopLevel]) -> File:
         if name not in self.files:
@@ -107,33 +109,38 @@ class _Reader:
         return self._fmus[name]
 
     def structure(self, name: str) -> Structure:
+        if name not in self._structures:
+            self._structures[name] = self._structure(name)
+        return self._structures[name]
+
+    def _structure(self, name: str) -> Structure:
         file = self.file(name, ssd.SystemStructureDescription)
         if not file.valid or file.document is None:
-            return Structure(self.archive, file, {}, {}, {})
+            return Structure(self.archive, file, {}, {}, {}, self.structure)
         root = file.document.structure
         files = {entry: self.file(entry, kind) for entry, kind in self._named(root, name)}
         fmus = {entry: self.fmu(entry) for entry in self._entries(_fmu_sources(root), name)}
         inner = {entry: self.file(entry, ssd.SystemStructureDescription) for entry in self._inner(root, name)}
-        return Structure(self.archive, file, files, fmus, inner)
+        return Structure(self.archive, file, files, fmus, inner, self.structure)
 
     def _named(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[tuple[str, type[ssc.TopLevel]]]:
-        for source, kind in _file_sources(root):
-            for entry in self._entries([source], base):
-                yield entry, kind
+        for element, source, kind in _file_sources(root):
+            reference = refer(element, source, base, self.archive)
+            if reference.reach is Reach.INSIDE and self.archive.has(reference.entry):
+                yield reference.entry, kind
 
     def _inner(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[str]:
         """The SSDs that components are made of, in the archive and in packages inside it."""
-        for source in dict.fromkeys(_structure_sources(root)):
-            reference = resolve(source, base)
+        for component in _structure_components(root):
+            reference = resolve(component.source or "", base, self.archive.resolve)
             if reference.reach is Reach.INSIDE:
-                packed = reference.entry.lower().endswith(".ssp")
-                entry = inside(reference) if packed else reference.entry
-                if entry.lower().endswith(".ssd") and self.archive.has(entry):
+                entry = inside(reference) if is_packed(component) else reference.entry
+                if self.archive.has(entry):
                     yield entry
 
     def _entries(self, sources: list[str], base: str) -> Iterator[str]:
         """The existing entries to which the URIs lead, each once."""
-        resolved = dict.fromkeys(resolve(source, base) for source in sources)
+        resolved = dict.fromkeys(resolve(source, base, self.archive.resolve) for source in sources)
         for reference in resolved:
             if reference.reach is Reach.INSIDE and self.archive.has(reference.entry):
                 yield reference.entry
@@ -148,28 +155,28 @@ def _fmu_sources(root: ssd.SystemStructureDescription) -> list[str]:
     return [component.source for component in components if component.source and is_fmu(component)]
 
 
-def _file_sources(root: ssd.SystemStructureDescription) -> Iterator[tuple[str, type[ssc.TopLevel]]]:
-    """The URIs of parameter sets, mappings and dictionaries that are read relative to the SSD."""
+def _file_sources(root: ssd.SystemStructureDescription) -> Iterator[tuple[Element, str, type[ssc.TopLevel]]]:
+    """The URIs of parameter sets, mappings and dictionaries, and the elements that state them."""
     for binding in every(root, ssd.ParameterBinding):
-        if binding.source and binding.type == PARAMETER_SET_TYPE and binding.source_base == "SSD":
-            yield binding.source, ssv.ParameterSet
+        if binding.source and binding.type == PARAMETER_SET_TYPE:
+            yield binding, binding.source, ssv.ParameterSet
     for mapping in every(root, ssd.ParameterMapping):
-        if mapping.source and mapping.type == PARAMETER_MAPPING_TYPE and mapping.source_base == "SSD":
-            yield mapping.source, ssm.ParameterMapping
+        if mapping.source and mapping.type == PARAMETER_MAPPING_TYPE:
+            yield mapping, mapping.source, ssm.ParameterMapping
     for dictionary in every(root, ssd.SignalDictionary):
         if dictionary.source and dictionary.type == SIGNAL_DICTIONARY_TYPE:
-            yield dictionary.source, ssb.SignalDictionary
+            yield dictionary, dictionary.source, ssb.SignalDictionary
 
 
-def _structure_sources(root: ssd.SystemStructureDescription) -> list[str]:
+def _structure_components(root: ssd.SystemStructureDescription) -> list[ssd.Component]:
     components = every(root, ssd.Component)
-    return [component.source for component in components if component.source and is_structure(component)]
+    return [component for component in components if component.source and is_structure(component)]
 
 
 def _packages(structure: Structure) -> Iterator[str]:
     """The packages inside the archive that components of a structure are made of."""
-    for source in _structure_sources(structure.root) if structure.file.valid else ():
-        reference = resolve(source, structure.file.name)
+    for component in _structure_components(structure.root) if structure.file.valid else ():
+        reference = structure.reference(component, component.source or "")
         inside = reference.reach is Reach.INSIDE and structure.archive.has(reference.entry)
-        if inside and reference.entry.lower().endswith(".ssp"):
+        if inside and is_packed(component):
             yield reference.entry

@@ -12,7 +12,7 @@ from ssptool.network.values import InvalidValue, convert
 from ssptool.rules.bindings import Target, Use, uses, variables_of
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.inline import content, wrong_content, wrong_number
-from ssptool.rules.links import enumeration_items, links
+from ssptool.rules.links import enumeration_items
 from ssptool.rules.subjects import PARAMETER_MAPPING_TYPE, PARAMETER_SET_TYPE, Structure
 from ssptool.rules.trees import around, container, every
 
@@ -185,7 +185,7 @@ def known_parameters(structure: Structure) -> Iterator[Finding]:
     """
     for use in uses(structure):
         if use.entry is None and not use.targets and use.judged:
-            yield _unmatched(use, structure)
+            yield _unmatched(use)
 
 
 @rule("SSM-004", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.2.3, §7.1.1")
@@ -198,7 +198,7 @@ def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
     """
     for use in uses(structure):
         if use.entry is not None and not use.targets and use.judged:
-            yield _unmatched(use, structure)
+            yield _unmatched(use)
 
 
 @rule("SSM-003", severity=WARNING, basis=DERIVED, source="SSP 2.0 §7.1.1")
@@ -230,10 +230,9 @@ def not_set_and_connected(structure: Structure) -> Iterator[Finding]:
 
     Fix: delete the parameter or the connection.
     """
-    driven = set(_driven(structure))
     for use in uses(structure):
         for target in use.targets:
-            if (target.element, target.name) in driven:
+            if target.connected:
                 message = f"{target} takes its value from a connection; '{use.name}' gives it another"
                 yield Finding(_place(use), message, "", _attribute(use))
 
@@ -257,22 +256,13 @@ def _of_fmi(structure: Structure, *versions: str) -> Iterator[tuple[Use, Target]
                 yield use, target
 
 
-def _driven(structure: Structure) -> Iterator[tuple[ssd.SystemElement, str]]:
-    for system in structure.root.systems():
-        for link in links(system, structure):
-            if link.flow is not None:
-                yield link.flow[1].owner, link.flow[1].end.connector
-
-
-def _unmatched(use: Use, structure: Structure) -> Finding:
+def _unmatched(use: Use) -> Finding:
     if use.addressed is None:
         message = f"'{use.name}' is no parameter of '{use.owner.name}' or of anything in it: ignored"
-        elements = structure.interface(use.owner).elements if isinstance(use.owner, ssd.System) else {}
-        known = [*variables_of(use.owner, structure), *elements]
-        return Finding(_place(use), message, near(use.name.partition(".")[0], known), _attribute(use))
+        advice = near(use.name.partition(".")[0], use.offered)
+        return Finding(_place(use), message, advice, _attribute(use))
     message = f"'{use.addressed.name}' has no parameter '{use.rest}'"
-    advice = near(use.rest, variables_of(use.addressed, structure))
-    return Finding(_place(use), message, advice, _attribute(use), ERROR)
+    return Finding(_place(use), message, near(use.rest, use.offered), _attribute(use), ERROR)
 
 
 def _suits(use: Use, target: Target, structure: Structure) -> Iterator[Finding]:

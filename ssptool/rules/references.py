@@ -1,13 +1,17 @@
 """Where the URI of a `source` attribute leads (SSP 2.0 §5.4, RFC 3986)."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import unquote
 
+from ssptool.documents import ssd
 from ssptool.documents import uri as uris
-from ssptool.documents.archive import DEFAULT_STRUCTURE
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
+from ssptool.documents.element import Element
 from ssptool.documents.nesting import INSIDE
+from ssptool.rules.trees import around
 
 _NOT_IN_URIS = re.compile(r'[\s\\<>"{}|^`]|%(?![0-9A-Fa-f]{2})')
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|/")
@@ -21,6 +25,7 @@ class Reach(StrEnum):
     OUTSIDE = "out of the package"
     ABSOLUTE = "to an absolute address"
     INVALID = "nowhere: it is not a URI"
+    UNKNOWN = "into a component that cannot be opened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +44,8 @@ def inside(reference: Reference) -> str:
     return f"{reference.entry}{INSIDE}{unquote(reference.fragment) or DEFAULT_STRUCTURE}"
 
 
-def resolve(uri: str, base: str) -> Reference:
-    """Resolve a URI against the file of the archive that contains it."""
+def resolve(uri: str, base: str, within: Callable[[str, str], str] = uris.resolve) -> Reference:
+    """Resolve a URI against the file of the archive that contains it; `within` knows packages inside the archive."""
     path, _, fragment = uri.partition("#")
     if wrong := _NOT_IN_URIS.search(uri):
         return Reference(uri, Reach.INVALID, reason=f"the character {wrong[0][:1]!r} may not stand there")
@@ -49,7 +54,19 @@ def resolve(uri: str, base: str) -> Reference:
     if not path:
         return Reference(uri, Reach.SAME_DOCUMENT, base, fragment)
     try:
-        return Reference(uri, Reach.INSIDE, uris.resolve(base, path), fragment)
+        return Reference(uri, Reach.INSIDE, within(base, path), fragment)
     except uris.UnresolvableUri as problem:
         leaves = ".." in path.split("/")
         return Reference(uri, Reach.OUTSIDE if leaves else Reach.INVALID, reason=problem.reason)
+
+
+def refer(element: Element, uri: str, base: str, archive: Archive) -> Reference:
+    """Where a URI of an element of the SSD `base` leads: `sourceBase` may say into the component around it."""
+    based = getattr(element, "source_base", None) is ssd.SourceBase.COMPONENT
+    component = next(around(element, ssd.Component), None) if based else None
+    if component is None:
+        return resolve(uri, base, archive.resolve)
+    whole = resolve(component.source or "", base, archive.resolve)
+    if whole.reach is not Reach.INSIDE or not archive.has(whole.entry):
+        return Reference(uri, Reach.UNKNOWN)
+    return resolve(uri, whole.entry, lambda package, path: archive.inside(package, path))

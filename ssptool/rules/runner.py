@@ -103,10 +103,16 @@ def examine(archive: Archive, variant: str | None, *, unguarded: bool = False, d
         tuple(file.name for file in package.files),
         tuple(_skipped(package)),
         _excerpts(package, diagnostics),
-        run.fixes,
+        _editable(run.fixes, archive),
     )
     inner = [_inside(archive, name, unguarded, depth + 1) for name in package.packages]
     return _joined([own, *inner])
+
+
+def _editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
+    """Those of documents of the archive itself, not of such in an FMU or package inside it."""
+    own = set(archive.names())
+    return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
 
 
 def _inside(archive: Archive, name: str, unguarded: bool, depth: int) -> Found:

@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from ssptool.documents import ssd
 from ssptool.documents.element import Element
+from ssptool.documents.nesting import INSIDE
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
 from ssptool.rules.fixes import renamed, rewritten
 from ssptool.rules.references import Reach
@@ -29,7 +30,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             message = f"there is no file '{reference.entry}'{_for(element)}"
             # Entries are named from the root of the package, as references are from a structure that stands there.
             alike = [quote(name) for name in names if Path(name).suffix == Path(reference.entry).suffix]
-            fix = renamed(element, "source", alike) if at_root else None
+            fix = renamed(element, "source", alike) if at_root and INSIDE not in reference.entry else None
             yield Finding(element, message, near(uri, names), "source", fix=fix)
 
 
@@ -99,12 +100,12 @@ def packaged_components(structure: Structure) -> Iterator[Finding]:
 
 
 def _sources(structure: Structure) -> Iterator[tuple[Element, str]]:
-    """All elements of a structure that refer to a file relative to it, with their URIs."""
+    """All elements of a structure that refer to a file, relative to it or inside a component, with their URIs."""
     for component in every(structure.root, ssd.Component):
         if component.source:
             yield component, component.source
     for element in structure.bindings_and_mappings():
-        if element.source and element.source_base is ssd.SourceBase.SSD:
+        if element.source:
             yield element, element.source
     for dictionary in every(structure.root, ssd.SignalDictionary):
         if dictionary.source:
@@ -117,5 +118,7 @@ def _for(element: Element) -> str:
 
 def _packaged(structure: Structure, uri: str) -> str:
     """The resource of the package that has the path at the end of a URI, if any."""
-    path = uri.replace("\\", "/")
-    return next((name for name in structure.archive.names() if "/" in name and path.endswith("/" + name)), "")
+    path, folder = uri.replace("\\", "/"), structure.file.name.rpartition("/")[0]
+    below = folder + "/" if folder else ""
+    inside = (name[len(below) :] for name in structure.archive.names() if name.startswith(below))
+    return next((name for name in inside if "/" in name and path.endswith("/" + name)), "")

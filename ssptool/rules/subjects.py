@@ -1,6 +1,6 @@
 """What rules run over, besides elements: the package, a file of it, and a system structure with all it refers to."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -14,7 +14,7 @@ from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.units import Unit
 from ssptool.network.units import document_units
 from ssptool.rules.catalogue import Finding
-from ssptool.rules.references import Reach, Reference, inside, resolve
+from ssptool.rules.references import Reach, Reference, inside, refer
 from ssptool.rules.trees import every
 
 R = TypeVar("R", bound=Element)
@@ -87,7 +87,7 @@ class Structure:
 
     `files` are the parameter sets, mappings and dictionaries it names, `fmus` the model descriptions of its
     components or why there is none, `inner` the SSDs that components are made of, those in packages inside the archive
-    included; all by their path in the archive.
+    included; all by their path in the archive. `opened` gives such an SSD with what that refers to.
     """
 
     archive: Archive
@@ -95,9 +95,11 @@ class Structure:
     files: Mapping[str, File]
     fmus: Mapping[str, FmuDescription | UnreadableFmu]
     inner: Mapping[str, File]
+    opened: "Callable[[str], Structure]"
     _interfaces: dict[Element, Interface] = field(default_factory=dict, repr=False)
     _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
     _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
+    _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
 
     @property
     def root(self) -> ssd.SystemStructureDescription:
@@ -142,31 +144,45 @@ class Structure:
         return self._interfaces[system]
 
     def reference(self, element: Element, uri: str) -> Reference:
-        """What a URI of an element of the SSD refers to."""
-        return resolve(uri, self.file.name)
+        """What the URI of an element of the SSD refers to."""
+        return refer(element, uri, self.file.name, self.archive)
 
     def fmu_of(self, element: Element | None) -> FmuDescription | None:
         """The model description of a component; None if it is not an FMU, or cannot be read."""
         if not isinstance(element, ssd.Component):
             return None
         if element not in self._components:
-            reference = resolve(element.source or "", self.file.name)
+            reference = self.reference(element, element.source or "")
             packed = is_fmu(element) and reference.reach is Reach.INSIDE
             description = self.fmus.get(reference.entry) if packed else None
             self._components[element] = description if isinstance(description, FmuDescription) else None
         return self._components[element]
 
-    def system_of(self, component: ssd.Component) -> ssd.System | None:
+    def instance(self, element: Element | None) -> "Instance | None":
         """The system that a component is an instance of; None if it is an FMU, or that system cannot be read."""
-        reference = resolve(component.source or "", self.file.name)
-        if not component.source or not is_structure(component):
+        if not isinstance(element, ssd.Component) or not element.source or not is_structure(element):
             return None
-        if reference.reach is Reach.SAME_DOCUMENT and reference.fragment:
-            return next((system for system in self.root.systems() if system.id == reference.fragment), None)
-        packed = reference.entry.lower().endswith(".ssp")
-        entry = inside(reference) if packed else reference.entry
-        file = self.inner.get(entry) if reference.reach is Reach.INSIDE else None
-        return file.document.structure.system if file and file.valid and file.document else None
+        if element not in self._instances:
+            self._instances[element] = self._instance(element)
+        return self._instances[element]
+
+    def _instance(self, component: ssd.Component) -> "Instance | None":
+        reference = self.reference(component, component.source or "")
+        if reference.reach is Reach.SAME_DOCUMENT:
+            return self._with_id(reference.fragment)
+        packed = is_packed(component)
+        file = self.inner.get(inside(reference) if packed else reference.entry)
+        if reference.reach is not Reach.INSIDE or file is None or not file.valid:
+            return None
+        structure = self.opened(file.name)
+        whole = packed or not reference.fragment
+        return Instance(structure.root.system, structure) if whole else structure._with_id(reference.fragment)
+
+    def _with_id(self, identifier: str) -> "Instance | None":
+        found = (system for system in self.root.systems() if system.id == identifier)
+        return (
+            next((Instance(system, self) for system in found), None) if identifier else Instance(self.root.system, self)
+        )
 
     def variants_of(self, package: str) -> list[str]:
         """The system structures at the root of a package inside the archive; none if it cannot be opened."""
@@ -182,13 +198,15 @@ class Structure:
             return None
         if binding.source is None:
             return binding.parameter_set
-        return self._root_of(binding.source, ssv.ParameterSet)
+        return self._root_of(binding, binding.source, ssv.ParameterSet)
 
     def mapping_of(self, mapping: ssd.ParameterMapping) -> ssm.ParameterMapping | None:
         """A mapping, inline or in a file; None if it is not there or not an SSM."""
         if mapping.type != PARAMETER_MAPPING_TYPE:
             return None
-        return mapping.inline if mapping.source is None else self._root_of(mapping.source, ssm.ParameterMapping)
+        return (
+            mapping.inline if mapping.source is None else self._root_of(mapping, mapping.source, ssm.ParameterMapping)
+        )
 
     def dictionary_of(self, dictionary: ssd.SignalDictionary) -> ssb.SignalDictionary | None:
         """A dictionary, inline or in a file; None if it is not there or not an SSB."""
@@ -196,14 +214,22 @@ class Structure:
             return None
         if dictionary.source is None:
             return dictionary.inline
-        return self._root_of(dictionary.source, ssb.SignalDictionary)
+        return self._root_of(dictionary, dictionary.source, ssb.SignalDictionary)
 
-    def _root_of(self, uri: str, kind: type[R]) -> R | None:
-        reference = resolve(uri, self.file.name)
+    def _root_of(self, element: Element, uri: str, kind: type[R]) -> R | None:
+        reference = self.reference(element, uri)
         file = self.files.get(reference.entry) if reference.reach is Reach.INSIDE else None
         if file is None or not file.valid or file.document is None:
             return None
         return file.document.root if isinstance(file.document.root, kind) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A system that a component is, in the structure where it stands."""
+
+    system: ssd.System
+    structure: Structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,6 +254,12 @@ def is_fmu(component: ssd.Component) -> bool:
 def is_structure(component: ssd.Component) -> bool:
     """Whether a component says that it is a system of its own."""
     return media_type(component.type) in STRUCTURE_TYPES
+
+
+def is_packed(component: ssd.Component) -> bool:
+    """Whether a component that is a system of its own refers to a package; where ending and type differ, the ending."""
+    ending = (component.source or "").partition("#")[0].lower().rpartition(".")[2]
+    return ending == "ssp" or (ending != "ssd" and media_type(component.type) == STRUCTURE_TYPES[1])
 
 
 def media_type(text: str) -> str:
