@@ -2,7 +2,8 @@
 
 libcosim and ecos run systems of FMI 2.0 FMUs. Of elements they read components alone, not systems, and of parameters
 the bindings of components alone. Both exchange signals late: an FMU with direct feedthrough delivers at the end of its
-step the outputs that belong to the inputs of its start (`exchange="late"` here). CoFMPy reads no SSP, and demands exact older versions of FMPy and NetworkX.
+step the outputs that belong to the inputs of its start (`exchange="late"` here). CoFMPy reads no SSP, and demands exact
+older versions of FMPy and NetworkX.
 """
 
 import ctypes
