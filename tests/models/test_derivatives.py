@@ -52,8 +52,8 @@ def test_in_initialization_mode_derivatives_reach_through_the_initial_states(mak
     instance = make("System1", version).enter(x1_start=0.3)
     derivative = instance.directional_derivative(["x1", "a1", "der(v1)"], {"x1_start": 1.0})
     np.testing.assert_allclose(derivative, [1, -10, -10], rtol=1e-15)
-    spindle = make("Spindle", version).enter(J=0.5, J_load=1.0, w_start=2.0)
-    np.testing.assert_allclose(spindle.directional_derivative(["h", "w"], {"J_load": 1.0}), [2, 0], atol=1e-15)
+    spindle = make("Spindle", version).enter(m_r=0.0, m_s=3.0, B=1.0, J_arms=1.0, Omega0=2.0)
+    np.testing.assert_allclose(spindle.directional_derivative(["h", "Omega"], {"J_arms": 1.0}), [2, 0], atol=1e-15)
 
 
 @VERSIONS

@@ -265,14 +265,14 @@ def test_a_stiff_model_stays_on_its_smooth_solution(make, version, h):
 
 @VERSIONS
 def test_an_initial_state_follows_inputs_until_the_end_of_initialization(make, version):
-    """h(0) = (J + J_load) w_start; afterwards h is constant while M = 0, so w follows J_load."""
-    instance = make("Spindle", version).enter(J=0.5, w_start=2.0, J_load=1.0)
+    """h(0) = (J_hub + J_arms) Omega0 with J_hub = m_s B²/6 = 0.5; afterwards h is constant, so Omega follows J_arms."""
+    instance = make("Spindle", version).enter(m_r=0.0, m_s=3.0, B=1.0, Omega0=2.0, J_arms=1.0)
     assert instance.value("h") == 3.0
-    instance.set(J_load=2.5)
+    instance.set(J_arms=2.5)
     assert instance.value("h") == 6.0
     instance.fmu.exitInitializationMode()
-    assert instance.value("w") == 2.0
-    instance.set(J_load=5.5)
-    np.testing.assert_allclose(instance.get("h", "w"), [6.0, 1.0], rtol=1e-15)
+    assert instance.value("Omega") == 2.0
+    instance.set(J_arms=5.5)
+    np.testing.assert_allclose(instance.get("h", "Omega"), [6.0, 1.0], rtol=1e-15)
     instance.step(0.0, 1.0)
     np.testing.assert_allclose(instance.get("h", "phi"), [6.0, 1.0], rtol=1e-14)
