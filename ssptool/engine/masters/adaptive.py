@@ -3,18 +3,31 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import Coupled, Participants, Stepper, Stretch
+from ssptool.engine.masters.inputs import Inputs
+from ssptool.engine.masters.master import Coupled, OneStepper, Participants, Stepper, Stretch
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""
+
+
+class Base(Protocol):
+    """A master of which a step of any size can be asked."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def inputs(self) -> Inputs: ...
+
+    def start(self, system: Coupled) -> OneStepper: ...
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +44,7 @@ class Adaptive:
     algorithm"; Hairer, Nørsett, Wanner 1993, "Solving ordinary differential equations I", §II.4 (the controller).
     """
 
-    base: Jacobi | GaussSeidel | Iterated
+    base: Base
     tolerance: float = 1e-4
     safety: float = 0.9
     least_factor: float = 0.2

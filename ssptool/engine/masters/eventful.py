@@ -1,0 +1,182 @@
+"""A master whose macro steps end where something acts on the system from outside."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.adaptive import Adaptive, Base
+from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.inputs import Inputs
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.masters.master import Coupled, Drive, OneStepper, Participants, Stepper, Stretch
+
+CLOSE = 1e-9
+"""Of a macro step: a communication point so close to a jump is at it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Eventful:
+    """The macro steps of another master, cut at every jump of an input: a communication point is there, with one row
+    for each side of it, and no input is extrapolated over it.
+
+    Driven inputs run over a step as they are given, where the FMU can follow; else they have the value of its middle,
+    which is exact to the second order, or where inputs are to be held that of its start.
+    """
+
+    base: Jacobi | GaussSeidel | Iterated | Adaptive
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def chooses_steps(self) -> bool:
+        return True
+
+    def start(self, system: Coupled) -> Stepper:
+        return _Stretches(self, system)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return (
+            "driven inputs run as they are given; the step ends where one of them jumps",
+            *self.base.outline(groups),
+            "at a jump: record, set both what jumps and what follows from it, record again",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Following:
+    """A master in each of whose steps driven inputs run as they are given."""
+
+    base: Base
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.base.inputs
+
+    def start(self, system: Coupled) -> OneStepper:
+        return _Follower(self.base.start(system), _drive(system), system.everything.group)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return self.base.outline(groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Follower:
+    stepper: OneStepper
+    drive: Drive
+    everything: int
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        raise AssertionError("steps are asked for one by one")
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        self.drive.begin(end, self.everything)
+        return self.stepper.step(t, h, end)
+
+
+def _drive(system: Coupled) -> Drive:
+    if system.drive is None:
+        raise ValueError("nothing acts on this system from outside")
+    return system.drive
+
+
+class _Stretches:
+    """Stretch after stretch between jumps, row by row."""
+
+    def __init__(self, master: Eventful, system: Coupled) -> None:
+        self.system = system
+        self.drive = _drive(system)
+        self.base = master.base
+        self.t = system.start
+        self.counts: list[int] = []
+        self.rejected = 0
+        self.steps = self._steps()
+
+    @property
+    def finished(self) -> bool:
+        return self.t >= self.system.stop and not self._at_jump
+
+    @property
+    def _at_jump(self) -> bool:
+        return self.t >= self.drive.end
+
+    @property
+    def _end(self) -> float:
+        """Of the present stretch, or of the run."""
+        return min(self.drive.end, self.system.stop)
+
+    def _steps(self) -> "_Equal | _Varying":
+        if isinstance(self.base, Adaptive):
+            return _Varying(replace(self.base, base=_Following(self.base.base)), self.system, self.t, self._end)
+        return _Equal(_Following(self.base).start(self.system), self.system)
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        self.counts, self.rejected = [], 0
+        filled = 0
+        failure: Failure | None = None
+        while filled < len(rows) and not self.finished and failure is None:
+            failure = self._jump(rows[filled]) if self._at_jump else self._step(rows[filled])
+            filled += failure is None
+        return Stretch(filled, failure, tuple(self.counts), self.rejected, self.finished)
+
+    def _step(self, row: Floats) -> Failure | None:
+        taken = self.steps.next(self.t, self._end, row)
+        self.counts += taken.iterations
+        self.rejected += taken.rejected
+        if taken.failure is None:
+            self.t = float(row[0])
+        return taken.failure
+
+    def _jump(self, row: Floats) -> Failure | None:
+        """The other side of the instant that has been reached."""
+        if failure := self.system.through_jump(self.t):
+            return failure
+        row[0] = self.t
+        row[1:] = self.system.kernel.values[self.system.recorded]
+        if isinstance(self.base, Adaptive):
+            self.steps = self._steps()
+        return None
+
+
+@dataclass(slots=True)
+class _Equal:
+    """Macro steps from point to point of the grid, cut at the end of a stretch."""
+
+    stepper: OneStepper
+    system: Coupled
+
+    def next(self, t: float, end: float, row: Floats) -> Stretch:
+        """From t to the next point, which is not after `end` [s]."""
+        system, number = self.system, self._next(t)
+        point = system.time(number)
+        whole = t == system.time(number - 1)
+        h = system.step
+        if point > end - CLOSE * h:
+            whole = whole and point == end
+            point = end
+        iterations = self.stepper.step(t, h if whole else point - t, point)
+        if isinstance(iterations, Failure):
+            return Stretch(0, iterations)
+        system.finish_at(point, row)
+        return Stretch(1, None, (iterations,))
+
+    def _next(self, t: float) -> int:
+        """Number of the first point of the grid that is after t [s]."""
+        return int((t - self.system.start) / self.system.step + CLOSE) + 1
+
+
+class _Varying:
+    """Adaptive steps within one stretch."""
+
+    def __init__(self, master: Adaptive, system: Coupled, start: float, end: float) -> None:
+        self.stepper = master.start(replace(system, start=start, stop=end))
+
+    def next(self, t: float, end: float, row: Floats) -> Stretch:
+        return self.stepper.run(0, row[None])

@@ -1,0 +1,158 @@
+"""The course of one input over time."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from ssptool.fmu.description import Value
+
+
+class Interpolation(StrEnum):
+    """What is between two rows of a table: `hold` the earlier one, `linear` the line from one to the other."""
+
+    HOLD = "hold"
+    LINEAR = "linear"
+
+
+class Course(Protocol):
+    """Values over time, with a limit from the left and one from the right where it jumps.
+
+    `continuous`: between jumps it is a continuous function of time; else it is constant between them, or sampled.
+    """
+
+    @property
+    def continuous(self) -> bool: ...
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """Times [s] at which the two limits differ, ascending."""
+        ...
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        """Times [s] at which its slope jumps, ascending: an integrator must not step over them."""
+        ...
+
+    @property
+    def first(self) -> float:
+        """Before this time [s] there is no value."""
+        ...
+
+    def before(self, t: float) -> Value:
+        """The limit from the left."""
+        ...
+
+    def after(self, t: float) -> Value:
+        """The value at t [s], which is the limit from the right."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """The same value all the time."""
+
+    value: Value
+    continuous: bool = False
+    jumps: tuple[float, ...] = ()
+    knots: tuple[float, ...] = ()
+    first: float = -math.inf
+
+    def before(self, t: float) -> Value:
+        return self.value
+
+    def after(self, t: float) -> Value:
+        return self.value
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of time [s] and value, times not descending. After the last row its value stays.
+
+    Of rows at one time the first is the value when the time is reached, the last the one from which it goes on.
+    """
+
+    times: tuple[float, ...]
+    values: tuple[Value, ...]
+    interpolation: Interpolation = Interpolation.LINEAR
+
+    @property
+    def continuous(self) -> bool:
+        return self.interpolation is Interpolation.LINEAR
+
+    @property
+    def first(self) -> float:
+        return self.times[0]
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        pairs = range(1, len(self.times))
+        steps = (k for k in pairs if self.values[k] != self.values[k - 1])
+        if self.continuous:
+            steps = (k for k in steps if self.times[k] == self.times[k - 1])
+        return tuple(dict.fromkeys(self.times[k] for k in steps))
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        return tuple(dict.fromkeys(self.times)) if self.continuous else ()
+
+    def before(self, t: float) -> Value:
+        row = bisect_left(self.times, t)
+        if row == 0:
+            return self.values[0]
+        if self.continuous and row < len(self.times):
+            return self._between(row - 1, t)
+        return self.values[row - 1]
+
+    def after(self, t: float) -> Value:
+        row = bisect_right(self.times, t)
+        if row == 0:
+            return self.values[0]
+        if self.continuous and row < len(self.times):
+            return self._between(row - 1, t)
+        return self.values[row - 1]
+
+    def _between(self, row: int, t: float) -> float:
+        """On the line from this row to the next; at both ends the very number that is there."""
+        first, second = float(self.values[row]), float(self.values[row + 1])
+        share = (t - self.times[row]) / (self.times[row + 1] - self.times[row])
+        return second if share == 1.0 else first + share * (second - first)
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """What a function of time [s] returns.
+
+    Parameters
+    ----------
+    steps : [s]
+        Times at which it jumps, ascending, if it does: a macro step ends at each. Its limit from the left is taken
+        to be its value at the last number before.
+    interpolation
+        `hold`: it is constant over macro steps, with its value at their start.
+    """
+
+    function: Callable[[float], Value]
+    steps: tuple[float, ...] = ()
+    interpolation: Interpolation = Interpolation.LINEAR
+    first: float = -math.inf
+
+    @property
+    def continuous(self) -> bool:
+        return self.interpolation is Interpolation.LINEAR
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        return tuple(self.steps)
+
+    @property
+    def knots(self) -> tuple[float, ...]:
+        return ()
+
+    def before(self, t: float) -> Value:
+        return self.function(math.nextafter(t, -math.inf) if t in self.steps else t)
+
+    def after(self, t: float) -> Value:
+        return self.function(t)

@@ -1,0 +1,122 @@
+"""Courses of inputs from a CSV file: `time` first, full names of inputs after it."""
+
+import csv
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssptool.engine.recording.csv import sidecar
+from ssptool.engine.stimuli.findings import DataFinding
+
+_BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
+"""`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
+
+
+@dataclass(frozen=True, slots=True)
+class CsvColumn:
+    """One column as it is written: texts, with their times [s] and lines.
+
+    `unit` is what the file beside the CSV file (which a run writes) says; `bracketed` are name and unit, if the header
+    looks like `name [unit]`.
+    """
+
+    name: str
+    unit: str | None
+    bracketed: tuple[str, str] | None
+    times: tuple[float, ...]
+    lines: tuple[int, ...]
+    texts: tuple[str, ...]
+
+
+def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
+    """What is in the file, and what is wrong with it, whatever its columns mean.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    """
+    findings: list[DataFinding] = []
+
+    def find(line: int, column: str, message: str) -> None:
+        findings.append(DataFinding(str(path), line, column, message))
+
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            rows = [(reader.line_num, row) for row in reader if row]
+    except (UnicodeDecodeError, csv.Error) as error:
+        find(1, "", f"it is no CSV file in UTF-8: {error}")
+        return [], findings
+    header = [name.strip() for name in rows[0][1]] if rows else []
+    if not _check_header(header, find):
+        return [], findings
+    body, times = _body(header, rows[1:], find)
+    units = _units_beside(path)
+    lines = tuple(line for line, _ in body)
+    columns = [
+        CsvColumn(name, units.get(name), _bracketed(name), times, lines, tuple(row[place] for _, row in body))
+        for place, name in enumerate(header)
+        if place
+    ]
+    for column in columns:
+        for line, text in zip(lines, column.texts, strict=True):
+            if not text.strip():
+                find(line, column.name, "a value is missing")
+    # Missing values are told of once.
+    missing = {finding.column for finding in findings if finding.message == "a value is missing"}
+    return [column for column in columns if column.name not in missing], findings
+
+
+def _check_header(header: list[str], find: Any) -> bool:
+    if not header or re.fullmatch(r"time(\s*\[s\])?", header[0]) is None:
+        hint = "; columns are separated by commas" if header and re.search(r"[;\t]", header[0]) else ""
+        find(1, "", f"the first column must be time [s], found {header[0]!r}{hint}" if header else "it is empty")
+        return False
+    if len(header) == 1:
+        find(1, "", "there is no column besides time")
+    for name in sorted({name for name in header if header.count(name) > 1}):
+        find(1, name, "there are several columns of this name")
+    return len(header) == len(set(header))
+
+
+def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> Any:
+    """Rows of the right length with a time that can be, and these times; what else there is, is found."""
+    body: list[tuple[int, list[str]]] = []
+    times: list[float] = []
+    if not rows:
+        find(1, "", "there are no rows below the header")
+    for line, row in rows:
+        if len(row) != len(header):
+            find(line, "", f"{len(header)} values expected, found {len(row)}")
+            continue
+        try:
+            time = float(row[0])
+        except ValueError:
+            time = math.nan
+        if not math.isfinite(time):
+            find(line, "time", f"found {row[0]!r}, expected a number of seconds")
+        elif times and time < times[-1]:
+            find(line, "time", f"found {row[0]}, expected no less than {times[-1]!r} of the row before")
+        else:
+            body.append((line, row))
+            times.append(time)
+    return body, tuple(times)
+
+
+def _bracketed(name: str) -> tuple[str, str] | None:
+    match = _BRACKETED.fullmatch(name)
+    return None if match is None else (match["name"], match["unit"])
+
+
+def _units_beside(path: Path) -> Mapping[str, str]:
+    """Column → unit, where a run has written the file."""
+    try:
+        manifest: Any = json.loads(sidecar(path).read_text(encoding="utf-8"))
+        return {column["signal"]: column["unit"] for column in manifest["columns"] if column["unit"]}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}

@@ -1,0 +1,46 @@
+"""What is wrong with data that a user gives for a run: all of it at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SHOWN = 50
+"""Findings that a message lists before it counts the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataFinding:
+    """One thing that is wrong, and where: `line` is 0 where the data are not those of a file."""
+
+    source: str
+    line: int
+    column: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{place}: {f'{self.column}: ' if self.column else ''}{self.message}"
+
+
+class BadData(ValueError):
+    """Inputs or a scenario that cannot be used."""
+
+    def __init__(self, what: str, findings: Sequence[DataFinding]) -> None:
+        shown = [str(finding) for finding in findings[:SHOWN]]
+        if len(findings) > SHOWN:
+            shown.append(f"and {len(findings) - SHOWN} more")
+        super().__init__(f"{what} cannot be used\n" + "\n".join(f"  {line}" for line in shown))
+        self.findings = tuple(findings)
+
+
+class BadInputs(BadData):
+    """Courses of inputs that cannot be used."""
+
+    def __init__(self, findings: Sequence[DataFinding]) -> None:
+        super().__init__("the inputs", findings)
+
+
+class BadScenario(BadData):
+    """A scenario that cannot be used."""
+
+    def __init__(self, findings: Sequence[DataFinding]) -> None:
+        super().__init__("the scenario", findings)

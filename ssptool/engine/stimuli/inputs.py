@@ -1,0 +1,273 @@
+"""Courses of inputs as a user gives them: files, tables, functions, constants."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
+from ssptool.engine.stimuli.csv_inputs import CsvColumn, read_columns
+from ssptool.engine.stimuli.findings import BadInputs, DataFinding
+from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
+from ssptool.fmu.description import Value
+from ssptool.fmu.units import Unit
+from ssptool.network.network import Network
+from ssptool.network.signals import Conversion, Signal
+from ssptool.network.units import IncompatibleUnits
+from ssptool.network.values import InvalidValue
+
+TIME = "time"
+LINEAR_TYPES = frozenset({"Float64", "Float32"})
+
+One: TypeAlias = Value | Callable[[float], Value] | Course
+Source: TypeAlias = Path | str | Mapping[str, One] | Any
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Courses of inputs, and how they run between the rows of a table.
+
+    Attributes
+    ----------
+    source
+        A CSV file (path), with `time` [s] as first column and full names of inputs as the others; a mapping from full
+        names to constants, functions of time or courses; a pandas frame or a numpy array with fields, with the times
+        [s] as index or as `time`.
+    interpolation
+        Of real numbers; all else is held.
+    columns
+        Full name → interpolation, where it differs.
+    """
+
+    source: Source
+    interpolation: Interpolation = Interpolation.LINEAR
+    columns: Mapping[str, Interpolation] = field(default_factory=dict)
+
+    def of(self, target: Target) -> Interpolation:
+        if target.type not in LINEAR_TYPES:
+            return Interpolation.HOLD
+        return Interpolation(self.columns.get(target.name, self.interpolation))
+
+
+Given: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """An input with its course, in the unit and type that it has, and in words where that comes from.
+
+    `file` is the file that it comes from, if it does.
+    """
+
+    signal: Signal
+    course: Course
+    origin: str
+    file: Path | None = None
+
+
+def resolve_inputs(given: Given, network: Network, units: Mapping[str, Unit]) -> tuple[Driven, ...]:
+    """Courses for the inputs of a system, in the order in which they are given.
+
+    Parameters
+    ----------
+    units
+        Those that the system's documents define.
+
+    Raises
+    ------
+    BadInputs
+        With everything that is wrong with them.
+    OSError
+        A file cannot be read.
+    """
+    resolution = _Resolution(network, units)
+    several = given if isinstance(given, list | tuple) else [given]
+    for one in several:
+        resolution.add(one if isinstance(one, Inputs) else Inputs(one))
+    if resolution.findings:
+        raise BadInputs(resolution.findings)
+    return tuple(resolution.driven.values())
+
+
+class _Resolution:
+    """Collects courses and findings."""
+
+    def __init__(self, network: Network, units: Mapping[str, Unit]) -> None:
+        self.network = network
+        self.units = known_units(network, units)
+        self.targets = targets(network)
+        self.findings: list[DataFinding] = []
+        self.driven: dict[str, Driven] = {}
+
+    def add(self, inputs: Inputs) -> None:
+        source = inputs.source
+        names: set[str] = set()
+        if isinstance(source, str | Path):
+            columns, findings = read_columns(Path(source))
+            self.findings += findings
+            names = {column.name for column in columns}
+            for column in columns:
+                self._from_file(inputs, Path(source), column)
+        elif isinstance(source, Mapping):
+            names = set(source)
+            for name, one in source.items():
+                self._single(inputs, str(name), one)
+        else:
+            table = _columns(source)
+            names = set(table) - {TIME}
+            self._table(inputs, table)
+        for name in sorted(set(inputs.columns) - names):
+            self._find("interpolation", 0, name, "there is no course of this name to interpolate")
+
+    def _find(self, source: str, line: int, column: str, message: str) -> None:
+        self.findings.append(DataFinding(source, line, column, message))
+
+    def _target(self, source: str, line: int, name: str) -> Target | None:
+        target = self.targets.get(name)
+        if target is None:
+            self._find(source, line, name, why_not(self.network, name, self.targets))
+        elif name in self.driven:
+            self._find(source, line, name, f"it is given twice, before in {self.driven[name].origin}")
+        else:
+            return target
+        return None
+
+    def _accept(self, target: Target, course: Course, origin: str, file: Path | None = None) -> None:
+        self.driven[target.name] = Driven(target.signal, course, origin, file)
+
+    # -- a file ----------------------------------------------------------------------------------------------
+
+    def _from_file(self, inputs: Inputs, path: Path, column: CsvColumn) -> None:
+        name = column.name
+        if name not in self.targets and column.bracketed is not None:
+            name = column.bracketed[0]  # `speed [km/h]`, where there is no input `speed [km/h]`
+        target = self._target(str(path), 1, name)
+        if target is None:
+            return
+        unit = column.unit if name == column.name or column.bracketed is None else column.bracketed[1]
+        change = self._conversion(str(path), target, unit)
+        values: list[Value] = []
+        for line, text in zip(column.lines, column.texts, strict=True):
+            try:
+                values.append(_converted(target, target.read(text), change))
+            except InvalidValue as error:
+                self._find(str(path), line, name, f"found {error.found!r}, expected {error.expected}")
+        if len(values) == len(column.times) and values:
+            how = inputs.of(target)
+            from_unit = f", {change.formula(unit or '')} → {target.unit}" if change != _SAME else ""
+            origin = f"{path}, column {name} ({'linear' if how is Interpolation.LINEAR else 'held'}{from_unit})"
+            self._accept(target, Table(column.times, tuple(values), how), origin, path)
+
+    def _conversion(self, source: str, target: Target, unit: str | None) -> Conversion:
+        if unit is None or target.unit is None or unit == target.unit:
+            return _SAME
+        try:
+            change = target.conversion(unit, self.units)
+        except IncompatibleUnits as error:
+            self._find(source, 1, target.name, str(error))
+            return _SAME
+        if target.type not in LINEAR_TYPES and change != _SAME:
+            self._find(source, 1, target.name, f"values of type {target.type} cannot be converted to another unit")
+        return change
+
+    # -- mappings and tables ---------------------------------------------------------------------------------
+
+    def _single(self, inputs: Inputs, name: str, one: Any) -> None:
+        target = self._target("inputs", 0, name)
+        if target is None:
+            return
+        how = inputs.of(target)
+        if isinstance(one, Table):
+            self._rows(target, one.times, one.values, one.interpolation if how is Interpolation.LINEAR else how)
+        elif isinstance(one, Function):
+            steps = tuple(sorted(one.steps))
+            self._accept(
+                target, Function(_typed(target, one.function), steps, min(one.interpolation, how)), "a function"
+            )
+        elif callable(one):
+            self._accept(target, Function(_typed(target, one), interpolation=how), "a function")
+        else:
+            try:
+                self._accept(target, Constant(target.take(one)), f"the constant {one!r}")
+            except InvalidValue as error:
+                self._find("inputs", 0, name, f"found {error.found!r}, expected {error.expected}")
+
+    def _table(self, inputs: Inputs, table: Mapping[str, Sequence[Any]]) -> None:
+        times = table.get(TIME)
+        if times is None:
+            self._find("inputs", 0, TIME, f"a table needs the times; its columns are {', '.join(table)}")
+            return
+        for name, values in table.items():
+            if name != TIME and (target := self._target("inputs", 0, name)) is not None:
+                self._rows(target, times, values, inputs.of(target))
+
+    def _rows(self, target: Target, times: Sequence[Any], values: Sequence[Any], how: Interpolation) -> None:
+        found: list[Value] = []
+        before = len(self.findings)
+        moments = [float(time) for time in times]
+        if not moments or len(moments) != len(values):
+            self._find("inputs", 0, target.name, f"{len(moments)} times for {len(values)} values")
+            return
+        for row, value in enumerate(values):
+            if not moments[row - 1 if row else 0] <= moments[row] < float("inf"):
+                self._find("inputs", 0, target.name, f"row {row}: time {moments[row]!r} after {moments[row - 1]!r}")
+            try:
+                found.append(target.take(value))
+            except InvalidValue as error:
+                self._find("inputs", 0, target.name, f"row {row}: found {error.found!r}, expected {error.expected}")
+        if len(self.findings) == before:
+            self._accept(target, Table(tuple(moments), tuple(found), how), f"a table of {len(found)} rows")
+
+
+_SAME = Conversion()
+
+
+def _converted(target: Target, value: Value, change: Conversion) -> Value:
+    return value if change == _SAME else target.within(change.carry(value))
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """A user's function, whose values become those of the input's type."""
+
+    target: Target
+    function: Callable[[float], Any]
+
+    def __call__(self, t: float) -> Value:
+        try:
+            return self.target.take(self.function(t))
+        except InvalidValue as error:
+            message = f"at t = {t!r} s the function returned {error.found!r}, expected {error.expected}"
+            raise BadInputs([DataFinding("inputs", 0, self.target.name, message)]) from None
+
+
+def _typed(target: Target, function: Callable[[float], Any]) -> Callable[[float], Value]:
+    return _Typed(target, function)
+
+
+def _columns(source: Any) -> dict[str, Sequence[Any]]:
+    """Of a pandas frame, or a numpy array with fields.
+
+    Raises
+    ------
+    BadInputs
+        It is neither.
+    """
+    fields = getattr(getattr(source, "dtype", None), "names", None)
+    if fields:
+        return {name: source[name] for name in fields}
+    if hasattr(source, "columns") and hasattr(source, "index"):
+        return dict(_frame(source))
+    message = (
+        f"{type(source).__name__} is not understood; give the path of a CSV file, a mapping from names to constants, "
+        "functions or tables, a pandas frame, or a numpy array with fields"
+    )
+    raise BadInputs([DataFinding("inputs", 0, "", message)])
+
+
+def _frame(frame: Any) -> Iterator[tuple[str, Sequence[Any]]]:
+    names = [str(name) for name in frame.columns]
+    if TIME not in names:
+        yield TIME, frame.index.to_numpy()
+    for place, name in enumerate(names):
+        yield name, frame.iloc[:, place].to_numpy()

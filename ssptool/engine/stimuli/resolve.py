@@ -1,0 +1,43 @@
+"""From what a user gives to what acts on a system."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from ssptool.engine.choices import choose_interval
+from ssptool.engine.settings import Settings
+from ssptool.engine.stimuli.actions import resolve_scenario
+from ssptool.engine.stimuli.inputs import Given, resolve_inputs
+from ssptool.engine.stimuli.scenario import Scenario, read_scenario
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
+from ssptool.fmu.units import Unit
+from ssptool.network.network import Network
+
+
+def resolve(
+    network: Network,
+    settings: Settings,
+    inputs: Given | None,
+    scenario: Scenario | Path | str | None,
+    units: Mapping[str, Unit],
+) -> Stimuli:
+    """What acts on the system: `units` are those that its documents define.
+
+    Raises
+    ------
+    BadInputs, BadScenario
+        With everything that is wrong with them.
+    OSError
+        A file cannot be read.
+    """
+    if inputs is None and scenario is None:
+        return NO_STIMULI
+    driven = () if inputs is None else resolve_inputs(inputs, network, units)
+    files = dict.fromkeys(one.file for one in driven if one.file is not None)
+    if scenario is None:
+        return Stimuli(driven, files=tuple(files))
+    if not isinstance(scenario, Scenario):
+        scenario = read_scenario(Path(scenario))
+    stimuli = resolve_scenario(scenario, network, driven, choose_interval(network, settings)[0].start)
+    more = () if scenario.file is None else (scenario.file,)
+    return replace(stimuli, files=(*files, *more))

@@ -1,0 +1,118 @@
+"""All that acts on a system from outside during a run, resolved."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ssptool.engine.stimuli.course import Constant
+from ssptool.engine.stimuli.findings import BadInputs, DataFinding
+from ssptool.engine.stimuli.inputs import Driven
+from ssptool.engine.stimuli.modification import Modification, active
+from ssptool.fmu.description import Value
+from ssptool.network.network import Assignment, Network
+from ssptool.network.signals import Conversion, Signal, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A connection that a scenario acts on: modifications of what its source gives, and of what its destination gets."""
+
+    source: Signal
+    destination: Signal
+    conversion: Conversion
+    at_source: tuple[Modification, ...]
+    at_destination: tuple[Modification, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A tunable parameter that a scenario changes; `base` is what it has otherwise."""
+
+    signal: Signal
+    base: Value
+    modifications: tuple[Modification, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stimuli:
+    """Driven inputs, gates and settings.
+
+    `events` are the lines of the scenario in words, `files` what all of it was read from.
+    """
+
+    driven: tuple[Driven, ...] = ()
+    gates: tuple[Gate, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    events: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.driven or self.gates or self.settings)
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """Times [s] at which something jumps, ascending."""
+        return tuple(sorted(set(self._jumps())))
+
+    def _jumps(self) -> Iterator[float]:
+        for driven in self.driven:
+            yield from driven.course.jumps
+        for gate in self.gates:
+            yield from (one.time for one in (*gate.at_source, *gate.at_destination))
+        for setting in self.settings:
+            yield from (one.time for one in setting.modifications)
+
+    def check_start(self, start: float) -> None:
+        """That there are values from the start time [s] on.
+
+        Raises
+        ------
+        BadInputs
+        """
+        findings = [
+            DataFinding(
+                driven.origin,
+                0,
+                str(driven.signal),
+                f"its first value is at t = {driven.course.first:g} s, and the run starts at {start:g} s; "
+                "add a row for the start time, or start later (--start-time)",
+            )
+            for driven in self.driven
+            if driven.course.first > start
+        ]
+        if findings:
+            raise BadInputs(findings)
+
+
+NO_STIMULI = Stimuli()
+
+
+def feed(signal: Signal) -> Signal:
+    """The signal from which a driven input gets its values: an input of the system, which is its own, or one of a
+    component, which gets one that no connector shows.
+    """
+    return signal if not signal.component else Signal("", f"{signal} (driven)")
+
+
+def extended(network: Network, stimuli: Stimuli, start: float) -> Network:
+    """The network with an input of the system, and a wire, for each driven input of a component; and with what
+    parameters have at the start time [s].
+    """
+    ports = {port.signal: port for component in network.components.values() for port in component.ports}
+    inside = [one.signal for one in stimuli.driven if one.signal.component]
+    more = tuple(replace(ports[signal], signal=feed(signal)) for signal in inside)
+    wires = tuple(Wire(feed(signal), signal) for signal in inside)
+    assignments = dict(network.assignments)
+    for setting in stimuli.settings:
+        if change := active(setting.modifications, start):
+            assignments[setting.signal] = Assignment(setting.signal, change(setting.base), None, ())
+    return replace(network, ports=(*network.ports, *more), wires=(*network.wires, *wires), assignments=assignments)
+
+
+def held(network: Network, signal: Signal) -> Constant | None:
+    """The value that an undriven input of a component has from the start, if the system or its FMU states one."""
+    if signal in network.assignments:
+        return Constant(network.assignments[signal].value)
+    component = network.components.get(signal.component)
+    start = component.description.variables[signal.variable].start if component else None
+    return None if start is None else Constant(start)
