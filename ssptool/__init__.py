@@ -11,6 +11,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ssptool.api.acting import BadInputs as BadInputs
+    from ssptool.api.acting import BadScenario as BadScenario
+    from ssptool.api.acting import Event as Event
+    from ssptool.api.acting import Function as Function
+    from ssptool.api.acting import Inputs as Inputs
+    from ssptool.api.acting import Scenario as Scenario
+    from ssptool.api.acting import Table as Table
+    from ssptool.api.acting import input_origins as input_origins
     from ssptool.api.catalogue import catalogue_page as catalogue_page
     from ssptool.api.catalogue import rule_list as rule_list
     from ssptool.api.catalogue import rule_page as rule_page
@@ -35,13 +43,13 @@ if TYPE_CHECKING:
     from ssptool.api.packing import remove_variant as remove_variant
     from ssptool.api.packing import set_default_variant as set_default_variant
     from ssptool.api.packing import unpack as unpack
+    from ssptool.api.plotting import check_plot_name as check_plot_name
+    from ssptool.api.plotting import plot as plot
     from ssptool.api.running import Limits as Limits
     from ssptool.api.running import Recording as Recording
     from ssptool.api.running import Settings as Settings
     from ssptool.api.running import call_sequence as call_sequence
-    from ssptool.api.running import check_plot_name as check_plot_name
     from ssptool.api.running import plan as plan
-    from ssptool.api.running import plot as plot
     from ssptool.api.running import read_manifest as read_manifest
     from ssptool.api.running import read_trace as read_trace
     from ssptool.api.running import simulate as simulate
@@ -62,6 +70,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 # Which module of `ssptool.api` has it: each loads no more than its own functions need.
 _MODULES = {
+    "acting": ("BadInputs", "BadScenario", "Event", "Function", "Inputs", "Scenario", "Table", "input_origins"),
     "catalogue": ("catalogue_page", "rule_list", "rule_page"),
     "comparing": ("NothingToCompare", "TRACE_COMPARISON_RENDERERS", "Tolerance", "ToleranceFor", "compare"),
     "editing": ("DIFF_RENDERERS", "Editor", "diff", "edit", "new", "unified_diff"),
@@ -69,14 +78,13 @@ _MODULES = {
     "migrating": ("downgrade", "upgrade"),
     "opening": ("InvalidSystem",),
     "packing": ("add_variant", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),
+    "plotting": ("check_plot_name", "plot"),
     "running": (
         "Limits",
         "Recording",
         "Settings",
         "call_sequence",
-        "check_plot_name",
         "plan",
-        "plot",
         "read_manifest",
         "read_trace",
         "simulate",

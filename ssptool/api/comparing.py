@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ssptool.draw.plot import PICTURES, check_plot_name
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.trace import Trace
 from ssptool.results.comparison import NothingToCompare as NothingToCompare
@@ -40,11 +41,15 @@ def compare(
 
     Raises
     ------
+    NothingMatches
+        A pattern fits no signal of the reference.
     NothingToCompare
-        A pattern fits no signal of the reference, or a trace has no rows.
+        A trace has no rows, or the reference no signals.
     UnreadableTrace
         A file is not a trace.
     """
+    if plot is not None:
+        check_plot_name(plot, PICTURES)
     found, expected = _trace(trace), _trace(reference)
     comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special)
     if plot is not None:

@@ -6,8 +6,6 @@ from pathlib import Path
 from ssptool.api.opening import NO_OVERRIDES, valid
 from ssptool.api.understanding import flatten
 from ssptool.documents.archive import Archive
-from ssptool.draw.plot import Curve, plot_signals
-from ssptool.draw.plot import check_plot_name as check_plot_name
 from ssptool.engine.call_sequence import call_sequence as call_sequence
 from ssptool.engine.limits import Limits as Limits
 from ssptool.engine.manifest import Input
@@ -17,7 +15,6 @@ from ssptool.engine.recording.files import read_trace as read_trace
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import Recording as Recording
 from ssptool.engine.simulate import Result, run
-from ssptool.engine.trace import Trace
 from ssptool.network.flatten import build_network
 
 
@@ -97,11 +94,3 @@ def simulate(
 def _inputs(archive: Archive, parameters: Sequence[Path]) -> tuple[Input, ...]:
     inside = (Input(name, archive.local_path(name)) for name in archive.names())
     return (*inside, *(Input(str(path), path) for path in parameters))
-
-
-def plot(trace: Trace, path: Path, title: str = "") -> None:
-    """Draw every signal of a trace, one panel per unit, into a PNG, SVG or PDF file."""
-    curves = [
-        Curve(column.signal, column.unit, trace[column.signal]) for column in trace.columns if column.type == "Float64"
-    ]
-    plot_signals(trace.t, curves, path, title)

@@ -44,8 +44,6 @@ def compare_command(
     Continuous signals are lines between their samples; Booleans, integers and enumerations must be equal unless a
     tolerance names them. Exits with 0 if all signals of the reference agree, with 1 if not.
     """
-    if plot is not None:
-        ssptool.check_plot_name(plot)
     tolerance, special = _tolerances({"absolute": absolute, "relative": relative, "time": time})
     comparison = ssptool.compare(
         trace,

@@ -13,6 +13,7 @@ from ssptool.cli.bind import bind_command
 from ssptool.cli.compare import compare_command
 from ssptool.cli.connect import connect_command
 from ssptool.cli.console import complain
+from ssptool.cli.dictionary import dictionary_app
 from ssptool.cli.diff import diff_command
 from ssptool.cli.disconnect import disconnect_command
 from ssptool.cli.downgrade import downgrade_command
@@ -23,13 +24,17 @@ from ssptool.cli.map import map_command
 from ssptool.cli.new import new_command
 from ssptool.cli.pack import pack_command
 from ssptool.cli.plan import plan_command
+from ssptool.cli.plot import plot_command
 from ssptool.cli.remove import remove_command
 from ssptool.cli.rename import rename_command
 from ssptool.cli.replace import replace_command
 from ssptool.cli.rule import rule_command
 from ssptool.cli.run import run_command
 from ssptool.cli.set import set_command
+from ssptool.cli.unbind import unbind_command
+from ssptool.cli.unmap import unmap_command
 from ssptool.cli.unpack import unpack_command
+from ssptool.cli.unset import unset_command
 from ssptool.cli.upgrade import upgrade_command
 from ssptool.cli.validate import validate_command
 from ssptool.cli.variant import variant_app
@@ -48,6 +53,7 @@ app.command("explain")(explain_command)
 app.command("graph")(graph_command)
 app.command("plan")(plan_command)
 app.command("run")(run_command)
+app.command("plot")(plot_command)
 app.command("compare")(compare_command)
 app.command("info")(info_command)
 app.command("diff")(diff_command)
@@ -63,8 +69,12 @@ app.command("disconnect")(disconnect_command)
 app.command("remove")(remove_command)
 app.command("rename")(rename_command)
 app.command("set")(set_command)
+app.command("unset")(unset_command)
 app.command("bind")(bind_command)
+app.command("unbind")(unbind_command)
 app.command("map")(map_command)
+app.command("unmap")(unmap_command)
+app.add_typer(dictionary_app, name="dictionary")
 app.command("replace")(replace_command)
 
 

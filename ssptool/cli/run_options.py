@@ -33,7 +33,9 @@ LogCoupling = Annotated[
     Path | None,
     typer.Option("--log-coupling", metavar="FILE", help="Every iterate of every macro step, as .csv or .jsonl."),
 ]
-Plot = Annotated[Path | None, typer.Option("--plot", metavar="FILE.png", help="Draw the results (PNG, SVG or PDF).")]
+Plot = Annotated[
+    Path | None, typer.Option("--plot", metavar="FILE", help="Draw the results: .png, .svg, .pdf or .html.")
+]
 InProcess = Annotated[
     bool,
     typer.Option("--in-process", help="Run the FMUs in this process, where a crash of theirs ends everything."),

@@ -7,8 +7,9 @@ from enum import StrEnum
 
 import numpy as np
 
+from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import Column, Trace
-from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, fits, tolerance_of
+from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of
 from ssptool.results.tube import Curve, Floats, tube
 
 
@@ -74,7 +75,7 @@ class TraceComparison:
 
 
 class NothingToCompare(ValueError):
-    """No signal of the reference was asked for, or a pattern fits none of them."""
+    """There are no rows or no signals."""
 
 
 def compare_traces(
@@ -102,13 +103,15 @@ def compare_traces(
 
     Raises
     ------
+    NothingMatches
+        A pattern fits no signal of the reference.
     NothingToCompare
-        A pattern fits no signal of the reference, or a trace has no rows.
+        A trace has no rows, or the reference no signals.
     """
-    _check_patterns([*patterns, *(one.pattern for one in special)], reference)
+    check_patterns([*patterns, *(one.pattern for one in special)], reference.signals, "signal of the reference")
     if not len(trace) or not len(reference):
         raise NothingToCompare("a trace without rows cannot be compared")
-    chosen = [c for c in reference.columns if not patterns or any(fits(p, c.signal) for p in patterns)]
+    chosen = [c for c in reference.columns if not patterns or fits_any(patterns, c.signal)]
     if not chosen:
         raise NothingToCompare("the reference has no signals")
     default = tolerance or Tolerance()
@@ -124,14 +127,6 @@ def compare_traces(
         extra=tuple(name for name in trace.signals if name not in known),
         remarks=tuple(_ends(trace, reference, default.time)),
     )
-
-
-def _check_patterns(patterns: Sequence[str], reference: Trace) -> None:
-    for pattern in patterns:
-        if not any(fits(pattern, signal) for signal in reference.signals):
-            near = get_close_matches(pattern, reference.signals)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise NothingToCompare(f"no signal of the reference is called {pattern!r}{hint}")
 
 
 def _continuous(column: Column) -> bool:

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.draw.plot import check_plot_name, new_figure
+from ssptool.draw.plot import PICTURES, check_plot_name
+from ssptool.draw.plot_picture import new_figure
 from ssptool.engine.trace import Trace
 from ssptool.results.comparison import SignalComparison, TraceComparison, Verdict
 from ssptool.results.tube import Curve, tube
@@ -23,7 +24,7 @@ def draw_comparison(
     ValueError
         The file name has another ending, or no signal could be compared.
     """
-    check_plot_name(path)
+    check_plot_name(path, PICTURES)
     shown = _distinct(comparison, trace, reference)[:most]
     if not shown:
         raise ValueError("there is no signal to draw: none could be compared")

@@ -3,7 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+
+from ssptool.engine.recording.patterns import fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +47,7 @@ class ToleranceFor:
     pattern: str
     tolerance: Tolerance
 
-    def fits(self, signal: str) -> bool:
-        return fits(self.pattern, signal)
-
-
-def fits(pattern: str, signal: str) -> bool:
-    """Whether a pattern (* any text, ? any letter) fits a name; brackets are part of the names of array elements."""
-    return pattern == signal or fnmatchcase(signal, pattern.replace("[", "[[]"))
-
 
 def tolerance_of(signal: str, special: Sequence[ToleranceFor], default: Tolerance) -> Tolerance:
     """The last special tolerance that fits, else the default."""
-    return next((one.tolerance for one in reversed(special) if one.fits(signal)), default)
+    return next((one.tolerance for one in reversed(special) if fits(one.pattern, signal)), default)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from ssptool.draw.plot import Curve, check_plot_name, plot_signals
+from ssptool.draw.curves import Curve
+from ssptool.draw.plot import check_plot_name, plot_signals
 
 T = np.linspace(0.0, 1.0, 11)
 
@@ -17,8 +18,8 @@ def texts(svg: Path) -> list[str]:
 
 
 def test_each_unit_has_its_panel_and_each_signal_its_label(tmp_path):
-    curves = [Curve("a.x", "m", T), Curve("a.v", "m/s", 2 * T), Curve("b.x", "m", -T)]
-    plot_signals(T, curves, tmp_path / "p.svg", "Title")
+    curves = [Curve("a.x", "m", T, T), Curve("a.v", "m/s", T, 2 * T), Curve("b.x", "m", T, -T)]
+    plot_signals(curves, tmp_path / "p.svg", "Title")
     found = texts(tmp_path / "p.svg")
     assert found.count("[m]") == 1
     assert found.count("[m/s]") == 1
@@ -26,12 +27,12 @@ def test_each_unit_has_its_panel_and_each_signal_its_label(tmp_path):
 
 
 def test_both_ends_of_a_wire_are_one_curve_with_two_names(tmp_path):
-    plot_signals(T, [Curve("a.x", "m", T), Curve("b.u", "m", T.copy())], tmp_path / "p.svg")
+    plot_signals([Curve("a.x", "m", T, T), Curve("b.u", "m", T, T.copy())], tmp_path / "p.svg")
     assert "a.x = b.u" in texts(tmp_path / "p.svg")
 
 
 def test_a_run_of_one_point_can_be_drawn(tmp_path):
-    plot_signals(T[:1], [Curve("a.x", None, T[:1])], tmp_path / "p.png")
+    plot_signals([Curve("a.x", None, T[:1], T[:1])], tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 0
 
 
@@ -43,4 +44,4 @@ def test_other_endings_are_refused(name):
 
 def test_nothing_to_draw_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no signal"):
-        plot_signals(T, [], tmp_path / "p.png")
+        plot_signals([], tmp_path / "p.png")

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.trace import Column, Trace
 from ssptool.results.comparison import NothingToCompare, Verdict, compare_traces
 from ssptool.results.comparison_text import comparison_json, comparison_text
@@ -117,7 +118,7 @@ def test_the_worst_signals_come_first():
 
 
 def test_a_pattern_that_fits_nothing_is_refused_with_what_is_near():
-    with pytest.raises(NothingToCompare, match=r"A\.x.*did you mean A\.y"):
+    with pytest.raises(NothingMatches, match=r"A\.x.*did you mean A\.y"):
         compare_traces(sine(0.1), sine(0.1), patterns=["A.x"])
     with pytest.raises(NothingToCompare, match="without rows"):
         compare_traces(trace([], (Column("A.y"), [])), sine(0.1))

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.plan import make_plan
-from ssptool.engine.recording.selection import NothingMatches, select
+from ssptool.engine.recording.patterns import NothingMatches
+from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import Recording, run

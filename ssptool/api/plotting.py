@@ -1,0 +1,51 @@
+"""Pictures of traces."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from ssptool.draw.curves import Curve
+from ssptool.draw.plot import check_plot_name as check_plot_name
+from ssptool.draw.plot import plot_signals
+from ssptool.engine.recording.files import read_trace
+from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.trace import Trace
+
+
+def plot(
+    runs: Trace | Path | str | Mapping[str, Trace | Path | str],
+    path: Path | str,
+    *,
+    patterns: Sequence[str] = (),
+    title: str = "",
+) -> None:
+    """Draw signals over time, one panel per unit, into a PNG, SVG or PDF file or an HTML page that zooms.
+
+    Parameters
+    ----------
+    runs
+        A trace or a file of results; or several, by the name that each has in the legend.
+    patterns
+        Full names, in which * stands for any text. Without them, all continuous signals.
+
+    Raises
+    ------
+    ValueError
+        The name has another ending, a pattern fits no signal, or there is nothing to draw.
+    PlotUnavailable
+        The library that draws is not installed.
+    """
+    path = Path(path)
+    check_plot_name(path)
+    named = runs if isinstance(runs, Mapping) else {"": runs}
+    traces = {name: run if isinstance(run, Trace) else read_trace(run) for name, run in named.items()}
+    signals = list(dict.fromkeys(signal for trace in traces.values() for signal in trace.signals))
+    check_patterns(patterns, signals, "recorded signal")
+    curves = [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name)]
+    plot_signals(curves, path, title)
+
+
+def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:
+    for column in trace.columns:
+        continuous = column.type in ("Float64", "Float32")
+        if fits_any(patterns, column.signal) if patterns else continuous:
+            yield Curve(column.signal, column.unit, trace.t, trace[column.signal], not continuous, run)

@@ -1,0 +1,45 @@
+"""`ssptool plot`."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ssptool
+
+
+def plot_command(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULTS...", help="Results of one or more runs: .csv, .parquet or .mat.")
+    ],
+    signals: Annotated[
+        list[str] | None,
+        typer.Option("--signals", metavar="PATTERN", help="Only these, e.g. 'System1.*'; else all continuous ones."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
+) -> None:
+    """Draw results over time: one panel per unit, the runs on top of each other."""
+    names = _names(results)
+    path = output or Path(results[0].with_suffix(".png").name)
+    runs = dict(zip(names, results, strict=True)) if len(results) > 1 else results[0]
+    ssptool.plot(runs, path, patterns=signals or [], title=title if title is not None else " and ".join(names))
+    typer.echo(f"plot: {path}")
+
+
+def _names(results: Sequence[Path]) -> list[str]:
+    """The shortest that tell the files apart: without ending, with it, or with their folders."""
+    for names in ([path.stem for path in results], [path.name for path in results]):
+        if len(set(names)) == len(results):
+            return names
+    names = [os.path.normpath(path) for path in results]
+    if len(set(names)) < len(names):
+        raise typer.BadParameter("the same results are given twice")
+    return names

@@ -1,0 +1,94 @@
+"""Signals to draw, put into panels: one per unit, curves that would hide each other as one."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One signal of one run.
+
+    Attributes
+    ----------
+    unit
+        Of the values; "" or None: no unit.
+    t, y : (n,)
+        Times [s] and values.
+    held
+        Drawn as a staircase (discrete signals); else as a line.
+    run
+        Which of several runs it is of.
+    """
+
+    label: str
+    unit: str | None
+    t: Floats
+    y: Floats
+    held: bool = False
+    run: str = ""
+
+    @property
+    def name(self) -> str:
+        """As a legend has it."""
+        return f"{self.label} ({self.run})" if self.run else self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A curve with the numbers of its colour and of its dash pattern, counted from 0."""
+
+    curve: Curve
+    colour: int
+    dash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Curves of one unit over a common axis of time."""
+
+    unit: str
+    curves: tuple[Styled, ...]
+
+    @property
+    def axis_label(self) -> str:
+        return f"[{self.unit}]" if self.unit else "[-]"
+
+
+def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
+    """In the order in which the units first occur.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to draw.
+    """
+    if not curves:
+        raise ValueError("there is no signal to draw")
+    units = dict.fromkeys(curve.unit or "" for curve in curves)
+    return tuple(
+        Panel(unit, tuple(_styled(list(_merged(curve for curve in curves if (curve.unit or "") == unit)))))
+        for unit in units
+    )
+
+
+def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
+    """Curves of a run with the same values as one with all their labels: a wire's two ends would hide each other."""
+    by_values: dict[tuple[str, bytes], list[Curve]] = {}
+    for curve in curves:
+        by_values.setdefault((curve.run, curve.y.tobytes()), []).append(curve)
+    for same in by_values.values():
+        yield replace(same[0], label=" = ".join(curve.label for curve in same))
+
+
+def _styled(curves: Sequence[Curve]) -> Iterator[Styled]:
+    """Signals differ by colour and runs by dashes; a single signal's runs by colour."""
+    labels = list(dict.fromkeys(curve.label for curve in curves))
+    runs = list(dict.fromkeys(curve.run for curve in curves))
+    for curve in curves:
+        label, run = labels.index(curve.label), runs.index(curve.run)
+        yield Styled(curve, label, run) if len(labels) > 1 else Styled(curve, run, 0)

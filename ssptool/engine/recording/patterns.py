@@ -1,0 +1,32 @@
+"""Signals by pattern: full names, in which * stands for any text and ? for any letter."""
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+
+class NothingMatches(ValueError):
+    """A pattern fits no signal."""
+
+    def __init__(self, pattern: str, near: Sequence[str], what: str) -> None:
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        super().__init__(f"no {what} is called {pattern!r}{hint}")
+        self.pattern = pattern
+        self.near = tuple(near)
+
+
+def fits(pattern: str, signal: str) -> bool:
+    """Whether a pattern fits a name; a name is a pattern that fits itself."""
+    # Brackets are part of the names of array elements.
+    return signal == pattern or fnmatchcase(signal, pattern.replace("[", "[[]"))
+
+
+def fits_any(patterns: Iterable[str], signal: str) -> bool:
+    return any(fits(pattern, signal) for pattern in patterns)
+
+
+def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -> None:
+    """Raise NothingMatches for the first pattern that fits none of the signals, which are called `what`."""
+    for pattern in patterns:
+        if not any(fits(pattern, signal) for signal in signals):
+            raise NothingMatches(pattern, get_close_matches(pattern, signals), what)

@@ -1,0 +1,45 @@
+"""Plots as pages: everything is inside, and says what it shows."""
+
+import re
+
+import numpy as np
+
+from ssptool.draw.curves import Curve, panels
+from ssptool.draw.plot import plot_signals
+
+T = np.linspace(0.0, 1.0, 11)
+
+
+def test_a_page_needs_nothing_from_elsewhere(tmp_path):
+    plot_signals([Curve("a.x", "m", T, T)], tmp_path / "p.html", "Dual <mass>")
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "<title>Dual &lt;mass&gt;</title>" in page
+    assert '<html lang="en">' in page
+    assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=", page) == []
+
+
+def test_signals_differ_by_colour_and_runs_by_dashes():
+    (panel,) = panels(
+        [
+            Curve(label, "m", T, T + n, run=run)
+            for n, run in enumerate("pq")
+            for label in ("x", "y")
+            for n in [10 * n + ord(label)]
+        ]
+    )
+    assert [(one.curve.name, one.colour, one.dash) for one in panel.curves] == [
+        ("x (p)", 0, 0),
+        ("y (p)", 1, 0),
+        ("x (q)", 0, 1),
+        ("y (q)", 1, 1),
+    ]
+
+
+def test_the_runs_of_a_single_signal_differ_by_colour():
+    (panel,) = panels([Curve("x", "m", T, T + n, run=str(n)) for n in range(3)])
+    assert [(one.colour, one.dash) for one in panel.curves] == [(0, 0), (1, 0), (2, 0)]
+
+
+def test_runs_with_the_same_values_stay_apart():
+    (panel,) = panels([Curve("x", "m", T, T, run=run) for run in "pq"])
+    assert [one.curve.name for one in panel.curves] == ["x (p)", "x (q)"]
