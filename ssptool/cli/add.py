@@ -4,15 +4,19 @@ from typing import Annotated
 
 import typer
 
-import ssptool
-from ssptool.cli.edited import Diff, Force, Into, showing
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.bundles import bundled
+from ssptool.cli.edited import Editing, Into, edited, editing_from
+from ssptool.cli.options import SystemPath
 
 
+@bundled(how=editing_from)
 def add_command(
     system: SystemPath,
+    how: Editing,
     fmus: Annotated[list[str] | None, typer.Argument(metavar="FMU", help="Files, or entries of the archive.")] = None,
-    name: Annotated[str | None, typer.Option("--name", help="Of the component; else that of the file.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Of the component; else that of the file.")
+    ] = None,
     into: Into = "",
     parameters: Annotated[
         bool, typer.Option("--parameters", help="Make connectors for the parameters of the FMU as well.")
@@ -23,20 +27,27 @@ def add_command(
     connector: Annotated[
         str | None, typer.Option("--connector", metavar="NAME", help="Add a connector to the system of --into.")
     ] = None,
-    kind: Annotated[str, typer.Option("--kind", help="Of that connector: input, output, parameter, …")] = "input",
-    type: Annotated[str | None, typer.Option("--type", help="Of that connector: Float64, Boolean, …")] = None,
-    unit: Annotated[str | None, typer.Option("--unit", help="Of that connector.")] = None,
-    variant: Variant = None,
-    diff: Diff = False,
-    force: Force = False,
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="Of that connector: input, output, parameter, …")
+    ] = "input",
+    type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Of that connector: Float64, Boolean, …")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option("--unit", metavar="UNIT", help="Of that connector: one that the system or an FMU has.")
+    ] = None,
 ) -> None:
     """Make components of FMUs, copied into the archive; or add a system or a connector.
 
     Connectors, types, units and enumerations are those of the model description.
+    The inverse is `remove`.
+
+    For example `ssptool add plant Motor.fmu Gear.fmu`, or `ssptool add plant
+    --connector speed --kind output --unit rad/s`.
     """
     if not fmus and subsystem is None and connector is None:
-        raise typer.BadParameter("name FMUs to add, or use --system or --connector")
-    with showing(ssptool.edit(system, variant=variant, force=force, save=not diff), diff) as editor:
+        raise typer.BadParameter("name FMUs to add, or use --system or --connector", param_hint="FMU")
+    with edited(system, how) as editor:
         editor.add(*fmus or (), name=name, into=into, parameters=parameters)
         if subsystem is not None:
             editor.add_system(subsystem, into=into)

@@ -4,24 +4,30 @@ from typing import Annotated
 
 import typer
 
-import ssptool
-from ssptool.cli.edited import Diff, Force, showing
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.bundles import bundled
+from ssptool.cli.edited import Editing, edited, editing_from
+from ssptool.cli.options import SystemPath
 
 
+@bundled(how=editing_from)
 def bind_command(
     system: SystemPath,
+    how: Editing,
     file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="A parameter set: a file, or an entry.")],
     to: Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Who gets the values; else the system.")] = "",
-    prefix: Annotated[str, typer.Option("--prefix", help="Put in front of every name of the set.")] = "",
+    prefix: Annotated[
+        str, typer.Option("--prefix", metavar="TEXT", help="Put in front of every name of the set, e.g. System1.")
+    ] = "",
     mapping: Annotated[
         str | None, typer.Option("--mapping", metavar="FILE.ssm", help="New names for the parameters.")
     ] = None,
     inline: Annotated[bool, typer.Option("--inline", help="Copy the values into the system structure.")] = False,
-    variant: Variant = None,
-    diff: Diff = False,
-    force: Force = False,
 ) -> None:
-    """Bind a parameter set to an element; its values win over those of earlier bindings."""
-    with showing(ssptool.edit(system, variant=variant, force=force, save=not diff), diff) as editor:
+    """Bind a parameter set to an element; its values win over those of earlier bindings.
+
+    A file is copied into the archive. The inverse is `unbind`.
+
+    For example `ssptool bind plant heavy.ssv --to Motor`.
+    """
+    with edited(system, how) as editor:
         editor.bind(file, to=to, prefix=prefix, mapping=mapping, inline=inline)

@@ -1,14 +1,17 @@
 """`ssptool disconnect`."""
 
-import ssptool
+from ssptool.cli.bundles import bundled
 from ssptool.cli.connect import First, Second
-from ssptool.cli.edited import Diff, Force, showing
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.edited import Editing, edited, editing_from
+from ssptool.cli.options import SystemPath
 
 
-def disconnect_command(
-    system: SystemPath, a: First, b: Second, variant: Variant = None, diff: Diff = False, force: Force = False
-) -> None:
-    """Remove what connects two connectors, terminals or elements."""
-    with showing(ssptool.edit(system, variant=variant, force=force, save=not diff), diff) as editor:
+@bundled(how=editing_from)
+def disconnect_command(system: SystemPath, how: Editing, a: First, b: Second) -> None:
+    """Remove what connects two connectors, terminals or elements. The inverse of `connect`.
+
+    For example `ssptool disconnect plant Motor Gear` (all connections of the
+    two), or `ssptool disconnect plant Motor.w Gear.w`.
+    """
+    with edited(system, how) as editor:
         editor.disconnect(a, b)

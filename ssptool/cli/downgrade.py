@@ -18,8 +18,9 @@ def downgrade_command(
 ) -> None:
     """Make a system, or one document, one of SSP 1.0.
 
-    What 1.0 can only hold in part is weakened and named; what it cannot hold is refused unless --drop is given.
-    Either way the original is kept in annotations, from which upgrading restores it.
+    What 1.0 can only hold in part is weakened and named; what it cannot hold is
+    refused unless --drop is given. Either way the original is kept in
+    annotations, from which upgrading restores it.
     """
     migration = ssptool.downgrade(system, drop=drop, output=output, force=force, write=not diff)
     typer.echo(

@@ -4,33 +4,36 @@ from typing import Annotated
 
 import typer
 
-import ssptool
-from ssptool.cli.edited import Diff, Force, showing
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.bundles import bundled
+from ssptool.cli.edited import Editing, edited, editing_from, parted
+from ssptool.cli.options import SystemPath
+
+To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Whose binding; else the system's.")]
+Of = Annotated[
+    str | None, typer.Option("--of", metavar="FILE.ssv", help="Which parameter set, if the element has several.")
+]
 
 
+@bundled(how=editing_from)
 def map_command(
     system: SystemPath,
+    how: Editing,
     entries: Annotated[
         list[str], typer.Argument(metavar="SOURCE=TARGET", help="Parameter of the set, and what it sets.")
     ],
-    to: Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Whose binding; else the system's.")] = "",
-    of: Annotated[
-        str | None, typer.Option("--of", metavar="FILE.ssv", help="Which set, if the element has several.")
-    ] = None,
-    factor: Annotated[float | None, typer.Option("--factor", help="Multiply the value.")] = None,
-    offset: Annotated[float | None, typer.Option("--offset", help="Then add to it.")] = None,
-    variant: Variant = None,
-    diff: Diff = False,
-    force: Force = False,
+    to: To = "",
+    of: Of = None,
+    factor: Annotated[float | None, typer.Option("--factor", metavar="X", help="Multiply the value.")] = None,
+    offset: Annotated[float | None, typer.Option("--offset", metavar="X", help="Then add to it.")] = None,
 ) -> None:
     """Add entries to the mapping of a binding: parameters of its set get other names.
 
-    A binding that had no mapping keeps the names that it used.
+    A binding that had no mapping keeps the names that it used. The inverse is
+    `unmap`.
+
+    For example `ssptool map plant mass=Motor.m`: the parameter `mass` of the set
+    that is bound to the system sets `m` of Motor.
     """
-    with showing(ssptool.edit(system, variant=variant, force=force, save=not diff), diff) as editor:
-        for entry in entries:
-            source, equals, target = entry.partition("=")
-            if not equals:
-                raise typer.BadParameter(f"{entry!r} is not of the form SOURCE=TARGET")
-            editor.map(source.strip(), target.strip(), to=to, of=of, factor=factor, offset=offset)
+    with edited(system, how) as editor:
+        for source, target in parted(entries, "SOURCE=TARGET"):
+            editor.map(source, target, to=to, of=of, factor=factor, offset=offset)

@@ -13,12 +13,16 @@ def new_command(
     system: Annotated[
         Path, typer.Argument(metavar="SYSTEM", help="What to make: NAME.ssp, NAME.ssd, or else a folder.")
     ],
-    name: Annotated[str | None, typer.Option("--name", help="Of the system; else that of the file.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Of the system; else that of the file.")
+    ] = None,
     ssp_version: Annotated[str, typer.Option("--ssp-version", metavar="1.0|2.0", help="Version of SSP.")] = "2.0",
     start_time: Annotated[
-        float | None, typer.Option("--start-time", metavar="T", help="Default experiment [s].")
+        float | None, typer.Option("--start-time", metavar="T", help="Of the default experiment, in seconds.")
     ] = None,
-    stop_time: Annotated[float | None, typer.Option("--stop-time", metavar="T", help="Default experiment [s].")] = None,
+    stop_time: Annotated[
+        float | None, typer.Option("--stop-time", metavar="T", help="Of the default experiment, in seconds.")
+    ] = None,
     diff: Diff = False,
 ) -> None:
     """Make an empty system."""

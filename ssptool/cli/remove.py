@@ -4,21 +4,24 @@ from typing import Annotated
 
 import typer
 
-import ssptool
-from ssptool.cli.edited import Diff, Force, showing
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.bundles import bundled
+from ssptool.cli.edited import Editing, edited, editing_from
+from ssptool.cli.options import SystemPath
 
 
+@bundled(how=editing_from)
 def remove_command(
     system: SystemPath,
+    how: Editing,
     names: Annotated[list[str], typer.Argument(metavar="NAME", help="Elements or connectors, by full names.")],
     with_resource: Annotated[
         bool, typer.Option("--with-resource", help="Delete a component's file as well, if nothing else uses it.")
     ] = False,
-    variant: Variant = None,
-    diff: Diff = False,
-    force: Force = False,
 ) -> None:
-    """Remove elements or connectors, and the connections that touch them."""
-    with showing(ssptool.edit(system, variant=variant, force=force, save=not diff), diff) as editor:
+    """Remove elements or connectors, and the connections that touch them. The inverse of `add`.
+
+    For example `ssptool remove plant Gear --with-resource`, or `ssptool remove
+    plant Motor.w`.
+    """
+    with edited(system, how) as editor:
         editor.remove(*names, with_resource=with_resource)

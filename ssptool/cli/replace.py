@@ -4,26 +4,29 @@ from typing import Annotated
 
 import typer
 
-import ssptool
-from ssptool.cli.edited import Diff, Force, showing
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.bundles import bundled
+from ssptool.cli.edited import Editing, edited, editing_from
+from ssptool.cli.options import SystemPath
 
 
+@bundled(how=editing_from)
 def replace_command(
     system: SystemPath,
+    how: Editing,
     component: Annotated[str, typer.Argument(metavar="COMPONENT", help="By its full name.")],
     fmu: Annotated[str, typer.Argument(metavar="FMU", help="A file, or an entry of the archive.")],
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="List what would break and change, and write nothing.")
     ] = False,
-    variant: Variant = None,
-    diff: Diff = False,
-    force: Force = False,
 ) -> None:
-    """Let a component be another FMU. Refused if connectors, connections or parameters use what that does not have."""
-    with showing(ssptool.edit(system, variant=variant, force=force, save=not (diff or dry_run)), diff) as editor:
+    """Let a component be another FMU. Refused if connectors, connections or parameters use what that does not have.
+
+    For example `ssptool replace plant Motor Motor_v2.fmu --dry-run`. Exit status
+    of a dry run: 1 if something breaks.
+    """
+    with edited(system, how, save=not dry_run) as editor:
         if not dry_run:
-            editor.replace(component, fmu, force=force)
+            editor.replace(component, fmu, force=how.force)
             return
         found = editor.consequences(component, fmu)
     for each in found:

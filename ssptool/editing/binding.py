@@ -87,7 +87,7 @@ def add_mapping(
     UnknownName
         The set has no such parameter, or the element no such variable.
     """
-    chosen = _chosen(draft, to, of)
+    chosen = chosen_binding(draft, to, of)
     sources = [chosen.binding.prefix + parameter.name for parameter in chosen.values.parameters]
     if source not in sources:
         raise UnknownName(f"parameter in {chosen} called", source, sources)
@@ -135,7 +135,14 @@ def ensure_mapping(
     return renaming
 
 
-def _chosen(draft: Draft, to: Name, of: str | None) -> Bound:
+def chosen_binding(draft: Draft, to: Name, of: str | None) -> Bound:
+    """The binding of an element that can be mapped; `of` is its set, if there are several.
+
+    Raises
+    ------
+    EditError
+        There is none, or there are several.
+    """
     place = find_element(draft.system, to)
     found = [each for each in bound(draft) if each.place.element is place.element]
     if of is not None:

@@ -1,12 +1,14 @@
 """Connect and disconnect: connectors, whole elements by matching names, terminals member by member."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ssptool.documents import ssd
+from ssptool.editing.dictionaries import add_access, signal_of
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
-from ssptool.editing.matching import End, Pair, Side, by_name, fits, flow, terminal_pairs
+from ssptool.editing.matching import End, Pair, Side, between, by_name, end_type, fits, flow, terminal_pairs
 from ssptool.editing.names import (
     ConnectorPlace,
     Name,
@@ -16,6 +18,7 @@ from ssptool.editing.names import (
     shown,
     unknown_connector,
 )
+from ssptool.editing.transforming import AS_IT_IS, Treatment, treat
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 
 
@@ -33,10 +36,16 @@ class TerminalPlace:
 Target = Place | ConnectorPlace | TerminalPlace
 
 
-def connect(draft: Draft, a: Name, b: Name) -> list[ssd.Connection]:
+def connect(draft: Draft, a: Name, b: Name, treatment: Treatment = AS_IT_IS) -> list[ssd.Connection]:
     """Connect two connectors, two terminals member by member, or two elements by equal names of their connectors.
 
     The kinds of the connectors decide which one is the source; only if both ways are legal the first one is.
+
+    Parameters
+    ----------
+    treatment
+        What happens to the value on its way from one connector to another; connectors that are connected already
+        get it on their connection.
 
     Raises
     ------
@@ -46,10 +55,13 @@ def connect(draft: Draft, a: Name, b: Name) -> list[ssd.Connection]:
         The table of the standard has no such pair, the destination has a source already, or the types or units do
         not go together.
     """
+    _reach_signals(draft, a, b)
     first, second = _target(draft, a), _target(draft, b)
+    if treatment.asked_for and not (isinstance(first, ConnectorPlace) and isinstance(second, ConnectorPlace)):
+        raise EditError(f"{treatment}: that is for one connection, so name two connectors, not {_kind(first)}")
     match first, second:
         case ConnectorPlace(), ConnectorPlace():
-            pairs = [_pair(draft, first, second)]
+            return [_connect_two(draft, first, second, treatment)]
         case TerminalPlace(), TerminalPlace():
             pairs = _terminals(draft, first, second)
         case Place(), Place():
@@ -106,6 +118,21 @@ def _systems(draft: Draft) -> Iterator[_SystemPlace]:
             yield _SystemPlace(place.path, place.element)
 
 
+def _reach_signals(draft: Draft, a: Name, b: Name) -> None:
+    """Give references to signal dictionaries the connectors for signals that are named and that they lack."""
+    for name, other in ((a, b), (b, a)):
+        with suppress(UnknownName, AmbiguousName):
+            find(draft.system, name)
+            continue
+        for place in places(draft.system):
+            signal = signal_of(draft, place, shown(name).removeprefix(f"{place}."))
+            if signal is not None and shown(name) == f"{place}.{signal.name}":
+                partner = find(draft.system, other)
+                if isinstance(partner, ConnectorPlace):
+                    inside = partner.owner.element is place.system
+                    add_access(draft, place, signal, partner.connector.kind, inside)
+
+
 def _target(draft: Draft, name: Name) -> Target:
     """What a name means: an element or a connector, else a terminal."""
     try:
@@ -145,6 +172,22 @@ def _pair(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> Pair:
     if problem := fits(draft, pair):
         raise EditError(f"{first} and {second} cannot be connected: {problem}")
     return pair
+
+
+def _connect_two(draft: Draft, first: ConnectorPlace, second: ConnectorPlace, treatment: Treatment) -> ssd.Connection:
+    pair = flow(draft, Side(first.owner, first.connector), Side(second.owner, second.connector))
+    ends = end_type(draft, pair.source), end_type(draft, pair.destination)
+    connection = between(pair)
+    if connection is None or not treatment.asked_for:
+        if problem := fits(draft, pair, treatment):
+            raise EditError(f"{first} and {second} cannot be connected: {problem}")
+        treatment.transformation(ends)  # raises before anything is made
+        connection = _make(draft, pair)
+    if not treatment.asked_for:
+        return connection
+    treat(connection, treatment, ends)
+    draft.note(f"{pair.source} → {pair.destination}: {treatment}")
+    return connection
 
 
 def _elements(draft: Draft, first: Place, second: Place) -> list[Pair]:

@@ -109,7 +109,9 @@ class Draft:
 
     def _unpacked(self, source: str | None) -> str | None:
         """The model description of an FMU that stands in the archive unpacked, as a folder."""
-        return self.entry(f"{source.rstrip('/')}/{MODEL_DESCRIPTION}") if source and not source.startswith("#") else None
+        return (
+            self.entry(f"{source.rstrip('/')}/{MODEL_DESCRIPTION}") if source and not source.startswith("#") else None
+        )
 
     def reference(self, entry: str) -> str:
         """The relative URI by which the SSD refers to an entry."""

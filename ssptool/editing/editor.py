@@ -1,6 +1,6 @@
 """The verbs of editing, on one system structure of an archive."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
@@ -12,14 +12,19 @@ from ssptool.editing.adding import add_connector, add_fmu, add_system
 from ssptool.editing.binding import add_mapping, bind
 from ssptool.editing.changes import unified_diff
 from ssptool.editing.connecting import connect, disconnect
+from ssptool.editing.dictionaries import add_dictionary, add_entry, add_reference, remove_dictionary
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
+from ssptool.editing.experiment import set_experiment, unset_experiment
 from ssptool.editing.names import Name
 from ssptool.editing.nested import Sharing, reach
 from ssptool.editing.removing import remove
 from ssptool.editing.renaming import rename
 from ssptool.editing.replacing import Consequence, consequences, replace
 from ssptool.editing.setting import set_value
+from ssptool.editing.transforming import Treatment
+from ssptool.editing.unbinding import unbind, unmap, unmap_all
+from ssptool.editing.unsetting import unset_value
 
 
 class Editor:
@@ -108,10 +113,62 @@ class Editor:
             add_connector(draft, name, kind, where, type, unit)
         return self
 
-    def connect(self, a: Name, b: Name) -> Self:
-        """Connect two connectors; two terminals, member by member; or two elements, by names and types."""
+    def add_dictionary(self, name: str, into: Name = "", file: Path | str | None = None) -> Self:
+        """Give a system a signal dictionary: an empty one, or that of a file (`.ssb`)."""
+        with self._at(into, inside=True) as (draft, (where,)):
+            add_dictionary(draft, name, where, file)
+        return self
+
+    def add_signal(
+        self, dictionary: str, name: str, of: Name = "", type: str | None = None, unit: str | None = None
+    ) -> Self:
+        """Give a dictionary a signal; `of` is the system that has the dictionary, or one inside that."""
+        with self._at(of, inside=True) as (draft, (where,)):
+            add_entry(draft, dictionary, name, where, type, unit)
+        return self
+
+    def add_reference(self, name: str, dictionary: str, into: Name = "") -> Self:
+        """Put a reference to a signal dictionary into a system: `connect` reaches its signals as `NAME.signal`."""
+        with self._at(into, inside=True) as (draft, (where,)):
+            add_reference(draft, name, dictionary, where)
+        return self
+
+    def remove_dictionary(self, name: str, of: Name = "", signal: str | None = None) -> Self:
+        """Take a signal dictionary away from a system, or one signal out of it; nothing may use it."""
+        with self._at(of, inside=True) as (draft, (where,)):
+            remove_dictionary(draft, name, where, signal)
+        return self
+
+    def connect(
+        self,
+        a: Name,
+        b: Name,
+        *,
+        factor: float | None = None,
+        offset: float | None = None,
+        table: Mapping[str, str] | None = None,
+        plain: bool = False,
+        suppress_unit_conversion: bool | None = None,
+    ) -> Self:
+        """Connect two connectors; two terminals, member by member; or two elements, by names and types.
+
+        Between two connectors the value can be treated on its way; if they are connected already, that changes the
+        connection.
+
+        Parameters
+        ----------
+        factor, offset
+            The destination gets `factor · value + offset`, after the conversion of units.
+        table
+            From values of the source to values of the destination: of Booleans, integers, or items of enumerations.
+        plain
+            Take the transformation away.
+        suppress_unit_conversion
+            Pass on the bare number (True), or convert units again (False).
+        """
+        treatment = Treatment(factor, offset, table, plain, suppress_unit_conversion)
         with self._at(a, b) as (draft, (first, second)):
-            connect(draft, first, second)
+            connect(draft, first, second, treatment)
         return self
 
     def disconnect(self, a: Name, b: Name) -> Self:
@@ -146,7 +203,23 @@ class Editor:
         into
             A parameter set, `NAME.ssv`, made in `resources` and bound to the root system if it is not there.
         """
-        set_value(self._draft, name, value, unit, into)
+        set_value(self._draft, name, value, unit, into, self._sharing)
+        return self
+
+    def unset(self, name: Name, of: str | None = None) -> Self:
+        """Remove the parameter from which a variable has its value, or with `of` that of another set."""
+        unset_value(self._draft, name, of, self._sharing)
+        self._draft.packages.put_back(self.archive)
+        return self
+
+    def set_experiment(self, start: float | None = None, stop: float | None = None) -> Self:
+        """Set the times of the default experiment [s]."""
+        set_experiment(self._draft, start, stop)
+        return self
+
+    def unset_experiment(self, *, start: bool = False, stop: bool = False) -> Self:
+        """Take times of the default experiment away."""
+        unset_experiment(self._draft, start=start, stop=stop)
         return self
 
     def bind(
@@ -177,6 +250,24 @@ class Editor:
         """
         with self._at(to) as (draft, (element,)):
             add_mapping(draft, source, target, element, of, factor, offset)
+        return self
+
+    def unbind(self, file: str, of: Name = "", number: int | None = None, with_resource: bool = False) -> Self:
+        """Take a binding away from an element: that of a set (`.ssv`), or the "inline" one; `number` if of several."""
+        with self._at(of) as (draft, (element,)):
+            unbind(draft, file, element, number, with_resource)
+        return self
+
+    def unmap(self, source: str, target: str, to: Name = "", of: str | None = None) -> Self:
+        """Take an entry out of the mapping of a binding; see `map`."""
+        with self._at(to) as (draft, (element,)):
+            unmap(draft, source, target, element, of)
+        return self
+
+    def unmap_all(self, to: Name = "", of: str | None = None) -> Self:
+        """Take the mapping of a binding away: its parameters have their own names again."""
+        with self._at(to) as (draft, (element,)):
+            unmap_all(draft, element, of)
         return self
 
     def replace(self, component: Name, fmu: Path | str, force: bool = False) -> Self:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from ssptool.documents import ssc, ssd
+from ssptool.documents import ssb, ssc, ssd
+from ssptool.editing.dictionaries import signal_of
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
 from ssptool.editing.names import Place
+from ssptool.editing.transforming import AS_IT_IS, EndType, Treatment
 from ssptool.fmu.terminals import MatchingRule, Terminal
 from ssptool.fmu.units import Unit
 from ssptool.network import connections
@@ -95,8 +97,19 @@ def flow(draft: Draft, first: Side, second: Side) -> Pair:
     return next((pair for pair in found if pair.source.connector is first.connector), found[0])
 
 
-def fits(draft: Draft, pair: Pair) -> str | None:
-    """Why a pair cannot be connected although its kinds go together; None if it can."""
+def between(pair: Pair) -> ssd.Connection | None:
+    """The connection that there is of a pair; its ends may stand in any order."""
+    wanted = {End(side.element, side.connector.name) for side in (pair.source, pair.destination)}
+    return next((each for each in pair.system.connections if set(_ends(each)) == wanted), None)
+
+
+def end_type(draft: Draft, side: Side) -> EndType:
+    """What is known of the type of a connector; what it does not state is that of its variable."""
+    return EndType(str(side), _type(draft, side), _items(draft, side))
+
+
+def fits(draft: Draft, pair: Pair, treatment: Treatment = AS_IT_IS) -> str | None:
+    """Why a pair cannot be connected although its kinds go together; None if it can, treated like that."""
     wanted = End(pair.destination.element, pair.destination.connector.name)
     for connection in pair.system.connections:
         if wanted not in _ends(connection):
@@ -104,10 +117,11 @@ def fits(draft: Draft, pair: Pair) -> str | None:
         source, destination = _directed(pair.system, connection, draft.version)
         if destination == wanted:
             if source == End(pair.source.element, pair.source.connector.name):
-                return "they are connected already"
+                return "they are connected already (--factor, --offset, --map and their like change a connection)"
             driver = source.connector if not source.element else f"{source.element}.{source.connector}"
             return f"{pair.destination} already has a source, {driver}; disconnect that first"
-    return _types(draft, pair) or _units(draft, pair) or _shapes(pair)
+    units = None if treatment.suppress_unit_conversion else _units(draft, pair)
+    return _types(draft, pair, bool(treatment.table)) or units or _shapes(pair)
 
 
 def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[Pair], list[str]]:
@@ -213,22 +227,25 @@ def _kind(system: ssd.System, end: End) -> connections.End | None:
     return None
 
 
-def _types(draft: Draft, pair: Pair) -> str | None:
+def _types(draft: Draft, pair: Pair, mapped: bool) -> str | None:
     source, destination = _type(draft, pair.source), _type(draft, pair.destination)
     if source is None or destination is None:
         return None
     if verdict(source, destination) is Verdict.ERROR:
         return f"{pair.source} is {source}, {pair.destination} {destination}: {relation(source, destination)}"
-    if source == "Enumeration" and relation(source, destination) is Relation.IDENTICAL:
+    if source == "Enumeration" and not mapped and relation(source, destination) is Relation.IDENTICAL:
         ours, theirs = _items(draft, pair.source), _items(draft, pair.destination)
         if ours and theirs and dict(ours) != dict(theirs):
-            return "their enumerations have different items; a mapping transformation is needed"
+            return f"{pair.source} has the items {', '.join(ours)}, {pair.destination} {', '.join(theirs)}: map them"
     return None
 
 
 def _type(draft: Draft, side: Side) -> str | None:
     if side.connector.type_name is not None:
         return canonical(side.connector.type_name)
+    signal = signal_of(draft, side.owner, side.connector.name)
+    if signal is not None and signal.type_name is not None:
+        return canonical(signal.type_name)
     fmu = draft.fmu(side.owner.element)
     variable = None if fmu is None else fmu.variables.get(side.connector.name)
     return None if variable is None else variable.type
@@ -254,6 +271,10 @@ def _units(draft: Draft, pair: Pair) -> str | None:
 def _unit(draft: Draft, side: Side) -> Unit | None:
     if side.connector.unit is not None:
         return named(document_units(draft.root), side.connector.unit)
+    signal = signal_of(draft, side.owner, side.connector.name)
+    dictionary = None if signal is None else signal.getparent()
+    if signal is not None and isinstance(dictionary, ssb.SignalDictionary):
+        return named(document_units(dictionary), signal.unit)
     fmu = draft.fmu(side.owner.element)
     variable = None if fmu is None else fmu.variables.get(side.connector.name)
     return None if fmu is None or variable is None else named(fmu.units, variable.unit)

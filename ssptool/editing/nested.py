@@ -109,24 +109,32 @@ def host_paths(inner: Draft) -> list[tuple[str, ...]]:
     return _hosts(root, root.document.name, inner.where)
 
 
-def uses_inside(draft: Draft, name: str) -> Iterator[Use]:
-    """The parameters called `name` that nested structures give, of those that nothing else is made of.
+def uses_inside(draft: Draft, name: str, sharing: Sharing = Sharing.REFUSE, strict: bool = False) -> Iterator[Use]:
+    """The parameters called `name` that nested structures give, outer structures last.
 
-    Outer structures come last, and all have the names that they have in the given one.
+    They have the names that they have in the given structure. Those of documents of which other components are made
+    as well are left out, or if `strict` a reason to raise SharedStructure, or treated as `sharing` says.
     """
     place = max((each for each in hosts(draft) if _below(name, each.path)), key=_length, default=None)
-    try:
-        inner = None if place is None else enter(draft, place)
-    except EditError:
-        return
-    if inner is None or place is None:
+    if place is None:
         return
     rest = shown(_below(name, place.path) or "")
-    found = [*uses_inside(inner, rest), *(use for use in uses(inner) if use.full == rest)]
-    for use in found:
+    try:
+        inner = enter(draft, place, Sharing.ALL)
+        if _uses_of(inner, rest, sharing, strict) and sharing is not Sharing.ALL:
+            inner = enter(draft, place, sharing)
+    except EditError:
+        if strict:
+            raise
+        return
+    for use in _uses_of(inner, rest, sharing, strict):
         where = Place((*place.path, *use.bound.place.path), use.bound.place.element, use.bound.place.around)
         file = use.bound.file if inner.archive is draft.archive else f"{inner.packages.name}{use.bound.file}"
         yield replace(use, bound=replace(use.bound, place=where, file=file))
+
+
+def _uses_of(inner: Draft, name: str, sharing: Sharing, strict: bool) -> list[Use]:
+    return [*uses_inside(inner, name, sharing, strict), *(use for use in uses(inner) if use.full == name)]
 
 
 def hosts(draft: Draft) -> Iterator[Place]:

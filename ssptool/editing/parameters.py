@@ -37,6 +37,12 @@ class Bound:
     def __str__(self) -> str:
         return self.file if self.binding.source is not None else f"the inline set of {self.place}"
 
+    @property
+    def maps_inline(self) -> bool:
+        """Whether its mapping stands in the binding itself, and so belongs to nobody else."""
+        holder = self.binding.parameter_mapping
+        return holder is not None and holder.source is None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Use:

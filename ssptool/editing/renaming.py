@@ -55,7 +55,7 @@ def _rename_element(draft: Draft, place: Place, new: str) -> None:
 
 
 def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
-    owner, connector, old = found.owner, found.connector, found.connector.name
+    owner, old = found.owner, found.connector.name
     if not new:
         raise EditError("a connector needs a name")
     if new in {each.name for each in owner.element.connectors}:
@@ -148,9 +148,7 @@ def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[
     return [path, *(host for host in host_paths(draft) if host != path)]
 
 
-def _following_in(
-    draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None
-) -> list[Following]:
+def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[Following]:
     addressees = Addressees(draft)
     found = []
     before, after = ".".join(old), ".".join(new)

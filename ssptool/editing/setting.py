@@ -9,7 +9,7 @@ from ssptool.editing.definitions import use_unit
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
 from ssptool.editing.names import Name, Place, shown
-from ssptool.editing.nested import uses_inside
+from ssptool.editing.nested import Sharing, uses_inside
 from ssptool.editing.numbers import number_text
 from ssptool.editing.parameters import Addressees, Bound, Use, bound, uses, winner
 from ssptool.editing.wishes import Wish, wish_for
@@ -29,11 +29,19 @@ _TYPES_1: dict[str, type[ssv.ParameterType]] = {
 }
 
 
-def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: str | None) -> None:
+def set_value(
+    draft: Draft,
+    name: Name,
+    value: object,
+    unit: str | None,
+    into: str | None,
+    sharing: Sharing = Sharing.REFUSE,
+) -> None:
     """Give a parameter or start value to a variable or a connector.
 
-    Without `into` the parameter in force is edited, also in a nested structure that nothing else is made of; if there
-    is none, one is added to the last suitable set that is bound to the root system, or to a new inline set there.
+    Without `into` the parameter in force is edited, also in a nested structure if nothing else is made of that, or
+    if `sharing` allows it; if there is none, one is added to the last suitable set that is bound to the root system,
+    or to a new inline set there.
 
     Parameters
     ----------
@@ -53,7 +61,7 @@ def set_value(draft: Draft, name: Name, value: object, unit: str | None, into: s
     before = addressees.values()
     own = [use for use in uses(draft) if use.full == wish.name]
     # At one level the bindings of a component win over those of the structure that it is made of.
-    named_so = [*uses_inside(draft, wish.name), *own]
+    named_so = [*uses_inside(draft, wish.name, sharing), *own]
     use = winner([use for use in named_so if entry in (None, use.bound.file)])
     if use is not None:
         _require_in_force(wish, use, named_so)

@@ -1,0 +1,203 @@
+"""Signal dictionaries: made, filled, referred to, and taken away."""
+
+from pathlib import Path
+
+from ssptool.documents import ssb, ssd
+from ssptool.documents.document import Document
+from ssptool.editing.adding import plain_type, require_free, store, stored
+from ssptool.editing.definitions import drop_unused, used_enumerations, used_units
+from ssptool.editing.draft import Draft
+from ssptool.editing.errors import EditError, UnknownName
+from ssptool.editing.names import Name, Place, find_system, places
+from ssptool.editing.placing import place as place_in_canvas
+from ssptool.network.connections import Owner, leads_forward
+
+_KINDS = (
+    ssd.ConnectorKind.INOUT,
+    ssd.ConnectorKind.OUTPUT,
+    ssd.ConnectorKind.INPUT,
+    ssd.ConnectorKind.CALCULATED_PARAMETER,
+    ssd.ConnectorKind.PARAMETER,
+)
+
+
+def add_dictionary(draft: Draft, name: str, into: Name, file: Path | str | None) -> ssd.SignalDictionary:
+    """Give a system a signal dictionary: an empty one in the structure itself, or that of a file (`.ssb`).
+
+    Raises
+    ------
+    EditError
+        The system has a dictionary of that name, or the name is empty.
+    FileNotFoundError, InvalidDocument
+        There is no such file or entry, or it is no signal dictionary.
+    """
+    where, system = find_system(draft.system, into)
+    if not name:
+        raise EditError("a signal dictionary needs a name")
+    if name in {each.name for each in system.signal_dictionaries}:
+        raise EditError(f"{where} already has a signal dictionary {name!r}: choose another name")
+    if file is None:
+        dictionary = ssd.SignalDictionary.new(name=name)
+        system.add(dictionary)
+        dictionary.append(ssb.SignalDictionary.new(version=draft.version))
+    else:
+        content = Document(str(file), Path(file).read_bytes()) if Path(file).is_file() else None
+        (content or draft.archive.document(stored(draft, str(file)))).root_as(ssb.SignalDictionary)
+        entry = store(draft, Path(file)) if content is not None else stored(draft, str(file))
+        dictionary = ssd.SignalDictionary.new(source=draft.reference(entry), name=name)
+        system.add(dictionary)
+    draft.note(f"added the signal dictionary {name} to {where}")
+    return dictionary
+
+
+def add_entry(
+    draft: Draft, dictionary: str, name: str, into: Name, type_name: str | None, unit: str | None
+) -> ssb.DictionaryEntry:
+    """Give a dictionary a signal of a type; without one a floating-point number.
+
+    Raises
+    ------
+    UnknownName
+        Neither the system nor one around it has such a dictionary, or the unit is not known.
+    EditError
+        There is a signal of that name, or this version of SSP has no such type.
+    """
+    where, _ = find_system(draft.system, into)
+    found = seen_from(draft, where, dictionary)
+    content = _content(draft, found)
+    if not name.strip():
+        raise EditError("a signal needs a name")
+    if name in {each.name for each in content.entries}:
+        raise EditError(f"the dictionary {dictionary} already has a signal {name!r}")
+    kind = type_name or ("Real" if content.get("version") == "1.0" else "Float64")
+    entry = ssb.DictionaryEntry.new(name=name)
+    entry.add(plain_type(draft, kind, unit, content))
+    content.add(entry)
+    draft.note(f"added the signal {name} ({kind}{f' in {unit}' if unit else ''}) to the dictionary {dictionary}")
+    return entry
+
+
+def add_reference(draft: Draft, name: str, dictionary: str, into: Name) -> ssd.SignalDictionaryReference:
+    """Put a reference to a dictionary into a system, through which connections reach the signals.
+
+    Raises
+    ------
+    UnknownName
+        Neither the system nor one around it has such a dictionary.
+    EditError
+        The name is taken.
+    """
+    where, system = find_system(draft.system, into)
+    seen_from(draft, where, dictionary)
+    require_free(system, name, str(where), "choose another name")
+    reference = ssd.SignalDictionaryReference.new(name=name, dictionary=dictionary)
+    system.add(reference)
+    place_in_canvas(reference, system)
+    draft.note(f"added {name}, a reference to the signal dictionary {dictionary}, to {where}")
+    return reference
+
+
+def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -> None:
+    """Take a dictionary away from a system, or one signal out of it.
+
+    Raises
+    ------
+    UnknownName
+        There is no such dictionary or signal.
+    EditError
+        References use it; they are named.
+    """
+    where, system = find_system(draft.system, into)
+    own = {each.name: each for each in system.signal_dictionaries}
+    if name not in own:
+        raise UnknownName(f"signal dictionary of {where} called", name, own)
+    using = [(each, reference) for each, reference in _references(draft) if _declared(draft, each) is own[name]]
+    if signal is None:
+        if using:
+            named = ", ".join(str(each) for each, _ in using)
+            raise EditError(f"the dictionary {name} is used by {named}: remove that first")
+        entry = draft.entry(own[name].source)
+        own[name].delete()
+        draft.note(f"removed the signal dictionary {name} from {where}")
+        if entry is not None and not draft.users(entry):
+            draft.note(f"nothing refers to {entry} any more")
+        return
+    content = _content(draft, own[name])
+    found = [each for each in content.entries if each.name == signal]
+    if not found:
+        raise UnknownName(f"signal of the dictionary {name} called", signal, [e.name for e in content.entries])
+    if users := [f"{each}.{signal}" for each, reference in using if _has(reference, signal)]:
+        raise EditError(f"the signal {signal} is used by the connector {', '.join(users)}: remove that first")
+    units, enumerations = used_units(found[0]), used_enumerations(found[0])
+    found[0].delete()
+    drop_unused(content, units, enumerations)
+    draft.note(f"removed the signal {signal} from the dictionary {name}")
+
+
+def seen_from(draft: Draft, place: Place, name: str) -> ssd.SignalDictionary:
+    """The dictionary of this name of a system, or of the nearest one around it (SSP 2.0 §5.3.3)."""
+    systems = [*([place.element] if isinstance(place.element, ssd.System) else []), *reversed(place.around)]
+    for system in systems:
+        for dictionary in system.signal_dictionaries:
+            if dictionary.name == name:
+                return dictionary
+    known = [dictionary.name for system in systems for dictionary in system.signal_dictionaries]
+    raise UnknownName(f"signal dictionary in {place} or around it called", name, known)
+
+
+def signal_of(draft: Draft, place: Place, name: str) -> ssb.DictionaryEntry | None:
+    """The signal that a connector of this name of a reference stands for; None if there is none."""
+    if not isinstance(place.element, ssd.SignalDictionaryReference):
+        return None
+    try:
+        content = _content(draft, seen_from(draft, place, place.element.dictionary))
+    except EditError:
+        return None
+    return next((entry for entry in content.entries if entry.name == name), None)
+
+
+def add_access(
+    draft: Draft, place: Place, signal: ssb.DictionaryEntry, partner: ssd.ConnectorKind, inside: bool
+) -> ssd.Connector:
+    """Give a reference the connector for a signal, of a kind that goes with that of its partner.
+
+    `inside` tells that the partner is a connector of the system around the reference. If it can be, the kind is
+    `inout`: then the direction follows from what is connected. The connector states no type: it is that of the signal.
+    """
+    owner = Owner.SYSTEM if inside else Owner.ELEMENT
+    legal = (kind for kind in _KINDS if leads_forward(Owner.ELEMENT, kind, owner, partner, draft.version) is not None)
+    kind = next(legal, None)
+    if kind is None:
+        raise EditError(f"{place} cannot be connected to a connector of kind {partner}")
+    connector = ssd.Connector.new(name=signal.name, kind=kind)
+    place.element.add(connector)
+    draft.note(f"added the connector {signal.name} ({kind}) to {place}")
+    return connector
+
+
+def _content(draft: Draft, dictionary: ssd.SignalDictionary) -> ssb.SignalDictionary:
+    if dictionary.source is None:
+        content = dictionary.inline
+    else:
+        entry = draft.entry(dictionary.source)
+        content = None if entry is None else draft.archive.document(entry).root_as(ssb.SignalDictionary)
+    if content is None:
+        raise EditError(f"the signal dictionary {dictionary.name} cannot be read: see `ssptool validate`")
+    return content
+
+
+def _references(draft: Draft) -> list[tuple[Place, ssd.SignalDictionaryReference]]:
+    found = ((place, place.element) for place in places(draft.system))
+    return [(place, each) for place, each in found if isinstance(each, ssd.SignalDictionaryReference)]
+
+
+def _declared(draft: Draft, place: Place) -> ssd.SignalDictionary | None:
+    assert isinstance(place.element, ssd.SignalDictionaryReference)
+    try:
+        return seen_from(draft, place, place.element.dictionary)
+    except UnknownName:
+        return None
+
+
+def _has(reference: ssd.SignalDictionaryReference, signal: str) -> bool:
+    return signal in {connector.name for connector in reference.connectors}
