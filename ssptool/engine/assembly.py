@@ -14,10 +14,13 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
-from ssptool.engine.plan import Plan, PlannedInstance
+from ssptool.engine.ode.as_instance import AsInstance, idle_steps
+from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
+from ssptool.engine.stimuli.driver import Driver, gated
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
 from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.exchange import functions_of_exchange
 
 _STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 _LAST_MESSAGES = 5
@@ -35,8 +38,20 @@ class Sources(Protocol):
 class Assembly:
     """Running FMUs and the kernel that they are registered with. Indices and slots are those of the plan.
 
-    `loop_log` and `coupling_log` take the iterates of algebraic loops and of macro steps, if somebody asked for them;
-    `tables` are those of the kernel, in the order of `instances`.
+    Attributes
+    ----------
+    instances
+        In the order of the plan.
+    tables
+        Those of the kernel: of the instances, and last that of `ode`, if there is one.
+    loop_log, coupling_log
+        Take the iterates of algebraic loops and of macro steps, if somebody asked for them.
+    driver
+        What acts on them from outside, if anything does.
+    ode
+        What the kernel steps in place of all components of model exchange, where there are others too.
+    ode_kernel
+        A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
     """
 
     plan: Plan
@@ -46,6 +61,14 @@ class Assembly:
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
     checkpoint: Checkpoint | None = None
+    driver: Driver | None = None
+    ode: AsInstance | None = None
+    ode_kernel: Kernel | None = None
+
+    @property
+    def of_ode(self) -> "Assembly":
+        """The same with the kernel of the components of model exchange."""
+        return self if self.ode_kernel is None else replace(self, kernel=self.ode_kernel)
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """What a kernel operation that failed means."""
@@ -55,6 +78,8 @@ class Assembly:
             return self._out_of_range(outcome, time)
         if outcome.code is not Code.FMI:
             raise AssertionError(f"{outcome} is not for a component to answer for")
+        if outcome.instance == len(self.instances) and self.ode is not None:
+            return self.ode.explain()
         instance = self.instances[outcome.instance]
         status = _STATUS[outcome.fmi_status]
         answer = "did not do what was asked" if ":" in outcome.function else f"returned {status}"
@@ -147,8 +172,9 @@ def assemble(
         `native` is True and there is no native kernel.
     """
     with ExitStack() as stack:
-        kernel = create(len(plan.signals), integers=plan.integers, native=native)
-        kernel.use_threads(plan.settings.threads)
+        kernel = gated(plan, create(len(plan.signals), integers=plan.integers, native=native))
+        # Components of model exchange may not be called while all of them are integrated.
+        kernel.use_threads(1 if plan.coupled_ode else plan.settings.threads)
         binaries: dict[tuple[str, InterfaceType], Binary] = {}
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
@@ -157,18 +183,35 @@ def assemble(
             if key not in binaries:
                 path = archive.local_path(planned.source)
                 binaries[key] = stack.enter_context(load(path, planned.description, planned.interface))
-            instance, table = _add(kernel, planned, binaries[key], watch, len(instances))
+            coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
+            instance, table = _add(kernel, planned, binaries[key], watch, len(instances), coupled)
             instances.append(instance)
             tables.append(table)
             stack.callback(instances[-1].free)
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
-        _connect(kernel, plan)
-        yield _watched(Assembly(plan, kernel, tuple(instances), tuple(tables)), stack)
+        assembly = Assembly(plan, kernel, tuple(instances), tuple(tables))
+        if plan.coupled_ode is not None:
+            assembly = _with_ode(assembly, plan.coupled_ode)
+        _connect(kernel, plan, plan.wires)
+        yield _watched(assembly, stack)
+
+
+def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
+    """Of model exchange beside co-simulation: all together are one more instance of the kernel."""
+    plan, instance = assembly.plan, AsInstance()
+    assembly.kernel.add(instance.table())
+    kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
+    for table in assembly.tables:
+        kernel.add(replace(table, environment=0))
+    slots = {slot for index in ode.instances for slot in plan.instances[index].output_slots}
+    _connect(kernel, plan, [wire for wire in plan.wires if wire.source in slots])
+    tables = (*assembly.tables, instance.table())
+    return replace(assembly, tables=tables, ode=instance, ode_kernel=kernel)
 
 
 def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
-    """With the logs and the second set of states that the settings ask for."""
+    """With the logs, the second set of states and the driver that settings and stimuli ask for."""
     settings = assembly.plan.settings
     loops, coupling, checkpoint = None, None, None
     if settings.log_loops is not None:
@@ -177,21 +220,23 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
         coupling = stack.enter_context(open_log(settings.log_coupling, COUPLING_FACTS))
     if settings.adaptive is not None:
         checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
-    return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint)
+    driver = Driver(assembly.plan, assembly.kernel, assembly.instances) if assembly.plan.stimuli else None
+    return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)
 
 
 def _add(
-    kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch | None, index: int
+    kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch | None, index: int, coupled: bool
 ) -> tuple[FmuInstance, InstanceTable]:
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
-    environment = kernel.environment() if _asks_for_inputs(planned) else 0
+    asks = _asks_for_inputs(planned)
+    environment = kernel.environment() if asks or coupled else 0
     major = planned.description.fmi_major
     with watch.during(index, f"fmi{major}Instantiate") if watch else contextlib.nullcontext():
         instance = binary.instantiate(
             planned.name,
-            environment=environment,
-            intermediate_update=kernel.intermediate_update_address() if environment else 0,
-            required_inputs=[name for name, _ in planned.moving] if environment else (),
+            environment=environment if asks else 0,
+            intermediate_update=kernel.intermediate_update_address() if asks else 0,
+            required_inputs=[name for name, _ in planned.moving] if asks else (),
         )
     table = InstanceTable(
         fmi_major=major,
@@ -208,17 +253,22 @@ def _add(
     if watch:
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
+    if coupled:
+        table = idle_steps(table)
     kernel.add(table)
     return instance, table
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
-    """Those that a kernel wants. What model exchange does not have is never called; should it be, it refuses."""
+    """Those that a kernel and an integrator want. What model exchange does not have is never called; should it be, it
+    refuses.
+    """
     wanted = functions_for(planned.description.fmi_major, (*planned.input_types, *planned.output_types))
     present = instance.functions
     if planned.interface is InterfaceType.CO_SIMULATION:
         return {name: present[name] for name in wanted}
-    return {name: present.get(name, _REFUSAL) for name in wanted}
+    exchange = functions_of_exchange(planned.description.fmi_major)
+    return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange)}
 
 
 _refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: _STATUS.index("error"))
@@ -230,12 +280,14 @@ def _asks_for_inputs(planned: PlannedInstance) -> bool:
     return simulated and planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
 
 
-def _connect(kernel: Kernel, plan: Plan) -> None:
+def _connect(kernel: Kernel, plan: Plan, every: Sequence[PlannedWire]) -> None:
+    gated = {gate.destination for gate in plan.stimuli.gates}
+    wires = [wire for wire in every if plan.signals[wire.destination] not in gated]
     kernel.connect(
-        [wire.source for wire in plan.wires],
-        [wire.destination for wire in plan.wires],
-        [wire.conversion.factor for wire in plan.wires],
-        [wire.conversion.offset for wire in plan.wires],
-        {number: dict(wire.conversion.table) for number, wire in enumerate(plan.wires) if wire.conversion.table},
+        [wire.source for wire in wires],
+        [wire.destination for wire in wires],
+        [wire.conversion.factor for wire in wires],
+        [wire.conversion.offset for wire in wires],
+        {number: dict(wire.conversion.table) for number, wire in enumerate(wires) if wire.conversion.table},
     )
     kernel.record_slots(plan.recorded)

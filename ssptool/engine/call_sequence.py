@@ -38,7 +38,8 @@ def call_sequence(plan: Plan) -> Iterator[str]:
 def _steps(plan: Plan) -> str:
     if plan.settings.adaptive is not None:
         return f"macro steps of varying size, at first {plan.interval.step:g} s"
-    return f"{plan.interval.steps} macro steps of {plan.interval.step:g} s"
+    cut = ", cut where inputs jump" if plan.stimuli.jumps else ""
+    return f"{plan.interval.steps} macro steps of {plan.interval.step:g} s{cut}"
 
 
 def _start_values(plan: Plan) -> Iterator[str]:
@@ -72,12 +73,19 @@ def _visit(plan: Plan, call: Call) -> str:
 
 
 def _participants(plan: Plan, group: PlannedGroup) -> Participants:
-    members = [plan.instances[index] for index in group.instances]
-    wired = [one for one in members if one.wired]
+    members = {_together(plan, member): [plan.instances[index] for index in member] for member in group.members}
+    fed = {name: [one for one in member if one.wired] for name, member in members.items()}
+    follows = {name: all(one.capabilities.follows for one in member) for name, member in fed.items() if member}
     return Participants(
-        names=tuple(one.name for one in members),
-        following=tuple(one.name for one in wired if one.capabilities.follows),
-        held=tuple(one.name for one in wired if not one.capabilities.follows),
+        names=tuple(members),
+        following=tuple(name for name, able in follows.items() if able),
+        held=tuple(name for name, able in follows.items() if not able),
         iterated=bool(group.unknowns),
         interpolates=group.interpolates,
     )
+
+
+def _together(plan: Plan, member: tuple[int, ...]) -> str:
+    names = ", ".join(plan.instances[index].name for index in member)
+    coupled = plan.coupled_ode is not None and member == plan.coupled_ode.instances
+    return f"the ODE of {names}" if coupled else names

@@ -34,7 +34,8 @@ def capabilities(
     if interface is None:
         return Capabilities(False, False, (f"it does not offer {kind}",))
     if kind is InterfaceType.MODEL_EXCHANGE:
-        return Capabilities(interface.saves_state, interface.directional_derivatives, ())
+        # Without events, time and continuous states are all that there is to save.
+        return Capabilities(interface.saves_state or not fmu.event_indicators, interface.directional_derivatives, ())
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
     return Capabilities(interface.saves_state, interface.directional_derivatives, obstacles, interface.variable_step)
 

@@ -136,15 +136,38 @@ def choose_integrator(
             "one integrator solves all components together, so no steps are coupled",
             "leave them out, or use --implementation cs",
         )
+    master, choices = integrator_of(capabilities, settings)
+    return master, (Choice("master", master.name, "components of model exchange are one ODE"), *choices)
+
+
+def integrator_of(
+    capabilities: Mapping[str, Capabilities], settings: Settings
+) -> tuple[Integrated, tuple[Choice, ...]]:
+    """The integrator of components of model exchange.
+
+    Raises
+    ------
+    ValueError
+        The tolerance is not a positive number below 1.
+    """
     tolerance = settings.tolerance if settings.tolerance is not None else INTEGRATION_TOLERANCE
     if not 0 < tolerance < 1:
         raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
-    master = Integrated(Method[settings.integrator.upper()], tolerance, not lacking)
-    return master, (
-        Choice("master", master.name, "components of model exchange are one ODE"),
+    return Integrated(Method[settings.integrator.upper()], tolerance, not lacking), (
         Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
         Choice("tolerance", f"{tolerance:g}", ASKED if settings.tolerance is not None else "default"),
         Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),
     )
+
+
+def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings) -> None:
+    """Raise `UnsupportedCombination` where substeps are asked for of a component of model exchange."""
+    for name in capabilities:
+        if name in settings.substeps:
+            raise UnsupportedCombination(
+                f"substeps of {name}, which is run as model exchange",
+                "the integrator takes the steps that its tolerance allows",
+                f"leave them out, or run {name} as co-simulation",
+            )

@@ -11,8 +11,8 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.interface_pattern import interface_pattern
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
-from ssptool.engine.masters.master import Coupled, Instances, Part
-from ssptool.engine.ode.begin import begin
+from ssptool.engine.masters.master import Component, Coupled, Instances, Part
+from ssptool.engine.ode.begin import begin_alone, begin_beside
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
 
@@ -45,11 +45,16 @@ class Evaluation:
         kernel = self.assembly.kernel
         sweep = kernel.sweep(steps)
         if self.assembly.loop_log is not None:
-            by_index = {loop.index: loop for loop in self.loops}
+            by_index = self._by_index
             self.watched[sweep] = tuple(
                 by_index[step.loop] if isinstance(step, SolveLoop) else kernel.sweep((step,)) for step in steps
             )
         return sweep
+
+    @property
+    def _by_index(self) -> dict[int, RunningLoop]:
+        """The loops that the kernel knows, which need not be all."""
+        return {loop.index: loop for loop in self.loops if loop.kernel is self.assembly.kernel}
 
     def _evaluate(self, sweep: int, time: float) -> Outcome:
         kernel = self.assembly.kernel
@@ -62,7 +67,7 @@ class Evaluation:
         return OK
 
     def _rescue(self, sweep: int, time: float, outcome: Outcome) -> Failure | None:
-        by_index = {loop.index: loop for loop in self.loops}
+        by_index = self._by_index
         # Each loop of the sweep may need help once; one that needs it twice at one point is not solvable.
         for _ in self.loops:
             if outcome.code is not Code.LOOP:
@@ -100,9 +105,10 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
     """Register groups and sweeps with the kernel, and accept the start time as the first point."""
     plan, kernel = assembly.plan, assembly.kernel
     groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
-    everyone = tuple(range(len(plan.instances)))
+    everyone = _stepped(plan, tuple(range(len(plan.instances))))
     steps = tuple(step for group in plan.groups for step in group.sweep)
     everything = _set(assembly, everyone, evaluation.register(_registered(steps, loops)))
+    ode = _begin_beside(assembly, evaluation, loops, everything) if plan.coupled_ode else None
     kernel.exchange(everything.group)
     kernel.accept(plan.interval.start)
     return Coupled(
@@ -114,25 +120,50 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
         groups=groups,
         evaluate=evaluation,
         explain=assembly.explain,
-        integration=begin(assembly, everything, evaluation),
-        stepwise=assembly.loop_log is not None or bool(everything.parts),
+        integration=begin_alone(assembly, everything, evaluation) if plan.ode is not None and plan.ode.alone else None,
+        ode=ode,
+        stepwise=assembly.loop_log is not None or bool(everything.parts) or assembly.driver is not None,
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         interface_pattern=partial(interface_pattern, plan),
         checkpoint=assembly.checkpoint,
         coupling_log=assembly.coupling_log,
+        drive=assembly.driver,
+        refused=assembly.refused,
     )
+
+
+def _begin_beside(
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances
+) -> Component:
+    ode = assembly.plan.coupled_ode
+    assert ode is not None
+    own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
+    component = begin_beside(assembly, own.register(_registered(ode.sweep, loops)), own)
+    # What fails here fails again in the first step, and is told then.
+    evaluation(everything.sweep, assembly.plan.interval.start)
+    return component
 
 
 def _group(assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Instances:
     sweep = evaluation.register(_registered(group.sweep, loops))
     members = tuple(
-        _set(assembly, (instance,), sweep, interpolates=able)
-        for instance, able in zip(group.instances, group.interpolates, strict=True)
+        _set(assembly, _stepped(assembly.plan, member), sweep, interpolates=able)
+        for member, able in zip(group.members, group.interpolates, strict=True)
     )
     if len(members) == 1 and not group.unknowns:
         return members[0]
-    return _set(assembly, group.instances, sweep, members=members, unknowns=group.unknowns)
+    instances = _stepped(assembly.plan, group.instances)
+    return _set(assembly, instances, sweep, members=members, unknowns=group.unknowns)
+
+
+def _stepped(plan: Plan, instances: tuple[int, ...]) -> tuple[int, ...]:
+    """With the components of model exchange their ODE, which is one more instance, and before them: its step is that of
+    them all.
+    """
+    if plan.coupled_ode is None or plan.coupled_ode.instances[0] not in instances:
+        return instances
+    return (len(plan.instances), *instances)
 
 
 def _set(
@@ -145,24 +176,27 @@ def _set(
     interpolates: bool = False,
 ) -> Instances:
     plan, kernel = assembly.plan, assembly.kernel
-    following = [i for i in instances if _follows(plan, i)]
-    divided = any(_substeps(plan, i) > 1 for i in instances)
+    components = [i for i in instances if i < len(plan.instances)]
+    following = [i for i in components if _follows(plan, i)]
+    divided = any(_substeps(plan, i) > 1 for i in components)
     return Instances(
         group=kernel.group(instances),
         following=kernel.group(following),
-        held=kernel.group([i for i in instances if not _follows(plan, i)]),
+        held=kernel.group([i for i in components if not _follows(plan, i)]),
         sweep=sweep,
         members=members,
         unknowns=unknowns,
         nominal=tuple(plan.nominal[slot] for slot in unknowns),
         interpolates=interpolates,
-        names=tuple(plan.instances[i].name for i in instances),
+        names=tuple(plan.instances[i].name for i in components),
         signals=tuple(str(plan.signals[slot]) for slot in unknowns),
         parts=tuple(_part(assembly, i) for i in instances) if divided else (),
     )
 
 
 def _part(assembly: Assembly, instance: int) -> Part:
+    if instance == len(assembly.plan.instances):
+        return Part(assembly.kernel.group((instance,)), np.empty(0, dtype=np.intp), 1, follows=True)
     planned = assembly.plan.instances[instance]
     return Part(
         group=assembly.kernel.group((instance,)),

@@ -16,15 +16,15 @@ _WORDS = {EXCHANGE: "model exchange", SIMULATION: "co-simulation"}
 
 @dataclass(frozen=True, slots=True)
 class Implementations:
-    """By component; `integrated`: all of them are model exchange, to be integrated as one ODE."""
+    """By component; `exchange` are those of model exchange, to be integrated as one ODE."""
 
     of: Mapping[str, InterfaceType]
     choice: Choice
     notes: tuple[str, ...]
 
     @property
-    def integrated(self) -> bool:
-        return EXCHANGE in self.of.values()
+    def exchange(self) -> tuple[str, ...]:
+        return tuple(name for name, kind in self.of.items() if kind is EXCHANGE)
 
 
 def choose_implementations(network: Network, settings: Settings) -> Implementations:
@@ -35,14 +35,13 @@ def choose_implementations(network: Network, settings: Settings) -> Implementati
     UnsupportedByFmu
         An FMU does not offer what was asked for.
     Unsupported
-        Components of both kinds are side by side.
+        A component is to be run as scheduled execution.
     """
     components = network.components.values()
     asked = settings.implementation is not ImplementationName.AUTO
     of = {
         one.name: _demanded(one, _ASKED_FOR[settings.implementation]) if asked else _stated(one) for one in components
     }
-    _must_be_alike(of)
     choice = Choice("implementation", _value(of), ASKED if asked else _reason(components))
     return Implementations(of, choice, tuple(_notes(network, of)))
 
@@ -66,23 +65,16 @@ def _stated(component: Component) -> InterfaceType:
     return SIMULATION
 
 
-def _must_be_alike(of: Mapping[str, InterfaceType]) -> None:
-    exchange = [name for name, kind in of.items() if kind is EXCHANGE]
-    simulation = [name for name, kind in of.items() if kind is SIMULATION]
-    if exchange and simulation:
-        raise Unsupported(
-            f"components {_listed(exchange)} and {_listed(simulation)}",
-            "the first run as model exchange, the others as co-simulation, and both side by side is not supported yet",
-            "use one kind for all (--implementation me or cs), if the FMUs offer it",
-        )
-
-
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
 
 
 def _value(of: Mapping[str, InterfaceType]) -> str:
-    return _WORDS[EXCHANGE if EXCHANGE in of.values() else SIMULATION]
+    by_kind = {kind: [name for name, own in of.items() if own is kind] for kind in (SIMULATION, EXCHANGE)}
+    present = {kind: names for kind, names in by_kind.items() if names}
+    if len(present) == 1:
+        return _WORDS[next(iter(present))]
+    return " and ".join(f"{_WORDS[kind]} of {_listed(names)}" for kind, names in present.items())
 
 
 def _reason(components: Iterable[Component]) -> str:

@@ -128,20 +128,23 @@ class _Initialization:
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
             write_cell(self.kernel, slot, self.plan.types[slot], value)
 
-    def _walk(self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None]) -> None:
+    def _walk(
+        self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None], assembly: Assembly | None = None
+    ) -> None:
+        assembly = assembly or self.assembly
         for step in _runs(steps):
             if isinstance(step, SolveLoop):
                 solve(step.loop)
                 continue
-            outcome = self.assembly.perform(step)
+            outcome = assembly.perform(step)
             if not outcome.ok:
-                raise _Stopped(self.assembly.explain(outcome, self.plan.interval.start))
+                raise _Stopped(assembly.explain(outcome, self.plan.interval.start))
 
     def _solve_at_start(self, number: int) -> None:
         self._solve(RunningLoop(self.assembly, self.plan.loops[number], number), self.plan.init)
 
-    def _solve_for_sweeps(self, number: int) -> None:
-        loop = RunningLoop(self.assembly, self.plan.loops[number], number)
+    def _solve_for_sweeps(self, number: int, assembly: Assembly | None = None) -> None:
+        loop = RunningLoop(assembly or self.assembly, self.plan.loops[number], number)
         solution = self._solve(loop, InitName.AUTO)
         self.sweep_loops[number] = loop.for_sweeps(solution.x)
 
@@ -164,6 +167,10 @@ class _Initialization:
         self._walk(outputs, self._solve_for_sweeps)
         for group in self.plan.groups:
             self._walk(group.sweep, self._solve_for_sweeps)
+        if self.plan.coupled_ode is not None:
+            own = self.assembly.of_ode
+            own.kernel.values[:] = self.kernel.values
+            self._walk(self.plan.coupled_ode.sweep, lambda number: self._solve_for_sweeps(number, own), own)
 
 
 def _runs(steps: Sequence[Call | SolveLoop]) -> Iterator[tuple[Call, ...] | SolveLoop]:

@@ -8,17 +8,21 @@ from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.masters.master import Instances
-from ssptool.engine.plan import Plan
+from ssptool.engine.plan import Plan, PlannedInstance
 from ssptool.network.digraph import Digraph, reached
 
 
 def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
     """(m, m) for the unknowns of a group: element (i, j) is true if unknown j may act on unknown i.
 
-    Over a step every input may act on every output of its own instance, through states. From there on only what the
+    Over a step every input may act on every output of its own instance, or of all that are integrated together, through
+    states. From there on only what the
     evaluation at the end of the step passes on counts: wires, and outputs with direct feedthrough.
     """
-    inside = [one for one in plan.instances if one.name in set(group.names)]
+    names = set(group.names)
+    ode = {one.name for one in plan.integrated}
+    inside: list[tuple[PlannedInstance, ...]] = [(one,) for one in plan.instances if one.name in names - ode]
+    inside += [plan.integrated] if ode & names else []
     passing = Digraph((wire.source, wire.destination, None) for wire in plan.wires)
     for planned in plan.groups:
         for call in _calls(plan, planned.sweep):
@@ -26,9 +30,9 @@ def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
                 passing.add_edge(source, output, None)
     place = {slot: number for number, slot in enumerate(group.unknowns)}
     pattern = np.zeros((len(place), len(place)), dtype=bool)
-    for one in inside:
-        columns = [place[slot] for slot in one.input_slots if slot in place]
-        reached = _reached(passing, one.output_slots)
+    for member in inside:
+        columns = [place[slot] for one in member for slot in one.input_slots if slot in place]
+        reached = _reached(passing, [slot for one in member for slot in one.output_slots])
         rows = [place[slot] for slot in reached if slot in place]
         pattern[np.ix_(rows, columns)] = True
     return pattern

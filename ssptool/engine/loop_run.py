@@ -83,7 +83,7 @@ class LoopReport:
 
 
 class RunningLoop:
-    """A planned loop, registered with the kernel. Calling it is g: guesses of the torn signals → their
+    """A planned loop, registered with the `kernel` of an assembly. Calling it is g: guesses of the torn signals → their
     values.
     """
 
@@ -92,20 +92,20 @@ class RunningLoop:
         self.number = number
         self.chord = -np.eye(len(planned.torn))
         self._assembly = assembly
-        self._kernel = assembly.kernel
+        self.kernel = assembly.kernel
         self._torn = list(planned.calls.torn)
         self._domain = Domain(np.array(planned.calls.nominal), np.array(planned.minimum), np.array(planned.maximum))
         self._convergence = Convergence(planned.calls.rtol, planned.calls.atol)
-        self.index = self._kernel.loop(planned.calls)
+        self.index = self.kernel.loop(planned.calls)
         self._rejected: Outcome | None = None  # what a component said last of a point that it cannot be at
         self._matrix: Floats | None = None  # the Jacobian at the last solution
 
     def __call__(self, x: Floats) -> Floats:
-        outcome, value = self._kernel.residual(self.index, x)
+        outcome, value = self.kernel.residual(self.index, x)
         return value if self._usable(outcome) else np.full_like(x, np.nan)
 
     def product(self, seed: Floats) -> Floats:
-        outcome, value = self._kernel.jacobian_product(self.index, seed)
+        outcome, value = self.kernel.jacobian_product(self.index, seed)
         return value if self._usable(outcome) else np.full_like(seed, np.nan)
 
     def _usable(self, outcome: Outcome) -> bool:
@@ -139,7 +139,7 @@ class RunningLoop:
         return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
 
     def _start(self, second: Mapping[int, float]) -> Floats:
-        first = np.array(self._kernel.values[self._torn])
+        first = np.array(self.kernel.values[self._torn])
         other = np.array([second.get(slot, value) for slot, value in zip(self._torn, first, strict=True)])
         if np.array_equal(first, other) or np.all(np.isfinite(self(first))):
             return first
@@ -248,7 +248,7 @@ class RunningLoop:
         system = jacobian - np.eye(len(jacobian))
         if np.all(np.isfinite(system)) and np.linalg.matrix_rank(system) == len(system):
             self.chord = np.ascontiguousarray(np.linalg.inv(system))
-            self._kernel.set_chord(self.index, self.chord)
+            self.kernel.set_chord(self.index, self.chord)
 
     def _at(self, x: Floats) -> Floats:
         """The Jacobian at the solution x, which `solve` has judged with it."""
@@ -269,9 +269,9 @@ class RunningLoop:
     def sweep(self, time: float) -> Outcome:
         """What the kernel does with this loop in a sweep, iterate by iterate, so that each can be logged."""
         calls, nominal = self.planned.calls, self._domain.nominal
-        x = np.array(self._kernel.values[self._torn])
+        x = np.array(self.kernel.values[self._torn])
         for iteration in range(1, calls.max_iterations + 1):
-            outcome, value = self._kernel.residual(self.index, x)
+            outcome, value = self.kernel.residual(self.index, x)
             residual = value - x
             self.write(time, "chord", iteration, x, residual)
             if outcome.code is Code.NONFINITE and iteration > 1:

@@ -3,28 +3,31 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from types import MappingProxyType
 
 from ssptool.engine.capabilities import Capabilities, capabilities
 from ssptool.engine.cells import holds_integer
-from ssptool.engine.choices import Choice, Interval, choose_integrator, choose_interval
+from ssptool.engine.choices import Choice, Interval, choose_integrator, choose_interval, integrator_of, refuse_substeps
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
+from ssptool.engine.ode.beside import Beside
 from ssptool.engine.refusals import refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.settings import InitName, Settings
+from ssptool.engine.stimuli.acting import acted_on
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended, feed
 from ssptool.engine.trace import Column
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import FmuDescription, InterfaceType, Value
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles, component_graph
 from ssptool.network.dependencies import Stage, dependency_graph
-from ssptool.network.digraph import condensation, topological_order
+from ssptool.network.digraph import Digraph, condensation, strong_components, topological_order
 from ssptool.network.network import Network, Port
 from ssptool.network.signals import Conversion, Signal, Wire
 
@@ -87,17 +90,43 @@ class PlannedWire:
 
 @dataclass(frozen=True, slots=True)
 class PlannedGroup:
-    """Instances that feed each other, or a single one, by index; `sweep` evaluates them at a communication
-    point.
+    """What feeds each other, or a single one; `sweep` evaluates it at a communication point.
 
-    `unknowns` are the input slots that are fed from inside the group. `interpolates` says of each instance
-    that all its wired inputs come from instances that are stepped before it.
+    `members` step one after the other: single instances, by index, or all that are integrated as one ODE.
+    `unknowns` are the input slots that are fed from inside the group, from one member to another. `interpolates` says
+    of each member that all its wired inputs come from members that are stepped before it.
+    """
+
+    members: tuple[tuple[int, ...], ...]
+    sweep: tuple[Call | SolveLoop, ...]
+    unknowns: tuple[int, ...]
+    interpolates: tuple[bool, ...]
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(self.members))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedOde:
+    """The components of model exchange, which are integrated together.
+
+    Attributes
+    ----------
+    instances
+        By index.
+    sweep
+        Computes their wired inputs and all outputs, states being given.
+    inputs
+        Slots of their inputs that something else feeds.
+    alone
+        There are no components of co-simulation, and `sweep` is that of communication points too.
     """
 
     instances: tuple[int, ...]
     sweep: tuple[Call | SolveLoop, ...]
-    unknowns: tuple[int, ...]
-    interpolates: tuple[bool, ...]
+    inputs: tuple[int, ...]
+    alone: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +157,8 @@ class Plan:
         What is recorded, in the order of `recorded` (slots).
     groups
         In an order in which signals flow from each to later ones only.
+    ode
+        The components of model exchange; None where there are none.
     initialization
         The sweep of initialization mode.
     loops
@@ -138,6 +169,8 @@ class Plan:
         What was chosen and why.
     notes
         What a reader should know besides, e.g. ports that are not exchanged.
+    stimuli
+        What acts on the system from outside: driven inputs, a scenario.
     """
 
     network: Network
@@ -153,16 +186,28 @@ class Plan:
     instances: tuple[PlannedInstance, ...]
     wires: tuple[PlannedWire, ...]
     groups: tuple[PlannedGroup, ...]
+    ode: PlannedOde | None
     initialization: tuple[Call | SolveLoop, ...]
     loops: tuple[PlannedLoop, ...]
     constants: Mapping[int, Value]
     guesses: Mapping[int, float]
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
+    stimuli: Stimuli = NO_STIMULI
 
     @property
     def name(self) -> str:
         return self.network.name
+
+    @property
+    def integrated(self) -> tuple[PlannedInstance, ...]:
+        """The components of model exchange."""
+        return () if self.ode is None else tuple(self.instances[index] for index in self.ode.instances)
+
+    @property
+    def coupled_ode(self) -> PlannedOde | None:
+        """Where it is stepped beside components of co-simulation."""
+        return None if self.ode is None or self.ode.alone else self.ode
 
     @property
     def integers(self) -> tuple[int, ...]:
@@ -170,7 +215,7 @@ class Plan:
         return tuple(slot for slot, kind in enumerate(self.types) if holds_integer(kind))
 
 
-def make_plan(network: Network, settings: Settings) -> Plan:
+def make_plan(network: Network, settings: Settings, stimuli: Stimuli = NO_STIMULI) -> Plan:
     """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
 
     Raises
@@ -179,26 +224,24 @@ def make_plan(network: Network, settings: Settings) -> Plan:
         The system or the settings need what cannot be simulated.
     ValueError
         A time or a number does not fit.
+    BadInputs
+        A driven input has no value at the start time.
     """
     refuse(network)
     for log in (settings.log_loops, settings.log_coupling):
         if log is not None:
             check_log_name(log)
     interval, time_choices = choose_interval(network, settings)
+    stimuli.check_start(interval.start)
+    network = extended(network, stimuli, interval.start)
     implementations = choose_implementations(network, settings)
-    table = _Table(network, implementations.of)
+    table = _Table(network, implementations.of, stimuli)
     instances = tuple(table.instance(name) for name in network.components)
-    cycles = component_cycles(network)
-    everyone = {one.name: one.capabilities for one in instances}
-    if implementations.integrated:
-        master, master_choices = choose_integrator(everyone, settings)
-    else:
-        fed = {one.name: one.capabilities for one in instances if table.feeds(one)}
-        situation = Situation(fed, cycles, everyone)
-        master, master_choices = choose_master(situation, settings)
-    schedules = _Schedules(table, instances)
+    schedules = _Schedules(table, instances, implementations.exchange)
     initialization = schedules.initialization()
-    groups = (schedules.continuous(),) if implementations.integrated else schedules.groups()
+    ode = schedules.ode()
+    groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
+    master, master_choices = _choose_master(schedules, settings, ode, interval)
     return Plan(
         network=network,
         settings=settings,
@@ -213,13 +256,32 @@ def make_plan(network: Network, settings: Settings) -> Plan:
         instances=instances,
         wires=table.wires(),
         groups=groups,
+        ode=ode,
         initialization=initialization,
         loops=tuple(schedules.loops),
-        constants=MappingProxyType(table.constants()),
+        constants=MappingProxyType(table.constants() | table.driven(interval.start)),
         guesses=MappingProxyType(table.guesses()),
         choices=(*time_choices, implementations.choice, *master_choices, _init_choice(settings, schedules.loops)),
         notes=(*table.notes(), *implementations.notes),
+        stimuli=stimuli,
     )
+
+
+def _choose_master(
+    schedules: "_Schedules", settings: Settings, ode: PlannedOde | None, interval: Interval
+) -> tuple[Master, tuple[Choice, ...]]:
+    everyone = {one.name: one.capabilities for one in schedules.instances}
+    exchange = {name: everyone[name] for name in schedules.exchange}
+    if ode is not None and ode.alone:
+        return choose_integrator(exchange, settings)
+    fed = {one.name: one.capabilities for one in schedules.instances if schedules.table.feeds(one)}
+    base, choices = choose_master(Situation(fed, schedules.cycles(), everyone), settings)
+    base = acted_on(base, schedules.table.stimuli, everyone, interval)
+    if ode is None:
+        return base, choices
+    refuse_substeps(exchange, settings)
+    integrator, more = integrator_of(exchange, settings)
+    return Beside(base, integrator), (*choices, *more)
 
 
 def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:
@@ -237,14 +299,22 @@ class _Table:
     order.
     """
 
-    def __init__(self, network: Network, implementations: Mapping[str, InterfaceType]) -> None:
+    def __init__(self, network: Network, implementations: Mapping[str, InterfaceType], stimuli: Stimuli) -> None:
         self.network = network
         self.implementations = implementations
+        self.stimuli = stimuli
+        self.fed = {feed(driven.signal): driven for driven in stimuli.driven}
         every = chain(network.ports, *(component.ports for component in network.components.values()))
         self.ports = tuple(port for port in every if port.kind in ("input", "output") and self._carries(port))
         self.signals = tuple(port.signal for port in self.ports)
         self.types = tuple(port.type for port in self.ports)
-        self.recorded = tuple(slot for slot, kind in enumerate(self.types) if kind != "String")
+        # An input of a component that is driven is recorded there, not where its values come from.
+        hidden = {signal for signal, driven in self.fed.items() if signal != driven.signal}
+        self.recorded = tuple(
+            slot
+            for slot, (signal, kind) in enumerate(zip(self.signals, self.types, strict=True))
+            if kind != "String" and signal not in hidden
+        )
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.sources = {wire.destination: wire for wire in network.wires}
         self.nominal = tuple(self._nominal(signal) for signal in self.signals)
@@ -321,6 +391,10 @@ class _Table:
                 found[slot] = self._there(wire)
         return {slot: self._nothing(slot) if value is None else value for slot, value in found.items()}
 
+    def driven(self, start: float) -> dict[int, Value]:
+        """Driven inputs at the start time [s]."""
+        return {self.slots[signal]: driven.course.after(start) for signal, driven in self.fed.items()}
+
     def _there(self, wire: Wire) -> Value | None:
         """What the source of a wire has if its destination has the value that it is given, or else states."""
         if holds_integer(self.kind(wire.source)):
@@ -340,7 +414,7 @@ class _Table:
         """What a start value of a connected input says of its source. The last one given wins."""
         found: dict[int, float] = {}
         for wire in self.network.wires:
-            if holds_integer(self.kind(wire.source)):
+            if wire.source in self.fed or holds_integer(self.kind(wire.source)):
                 continue
             value = self._back(wire, self._given(wire.destination))
             if value is not None:
@@ -387,9 +461,10 @@ class _Table:
 class _Schedules:
     """Sweeps as kernel calls; collects the loops that they refer to."""
 
-    def __init__(self, table: _Table, instances: Sequence[PlannedInstance]) -> None:
+    def __init__(self, table: _Table, instances: Sequence[PlannedInstance], exchange: Sequence[str]) -> None:
         self.table = table
         self.instances = instances
+        self.exchange = tuple(exchange)
         self.index = {one.name: number for number, one in enumerate(instances)}
         self.outputs = frozenset(chain.from_iterable(one.outputs for one in instances))
         self.loops: list[PlannedLoop] = []
@@ -401,7 +476,8 @@ class _Schedules:
 
     def groups(self) -> tuple[PlannedGroup, ...]:
         graph = dependency_graph(self.table.network, Stage.COMMUNICATION)
-        needed = needed_again(graph, self.outputs)
+        # What an ODE computes is not delivered by a step of its components, so all of it is asked for.
+        needed = needed_again(graph, self.outputs) | {signal for signal in graph if signal.component in self.exchange}
         order = self._group_order()
         place = {name: number for number, names in enumerate(order) for name in names}
         blocks: dict[int, list[Block]] = defaultdict(list)
@@ -416,13 +492,33 @@ class _Schedules:
             groups.append(self._group(names, calls, stepped))
         return tuple(groups)
 
-    def continuous(self) -> PlannedGroup:
-        """All instances together: with the states given, every output and every wired input."""
-        graph = dependency_graph(self.table.network, Stage.CONTINUOUS)
+    def cycles(self) -> tuple[tuple[str, ...], ...]:
+        """Components that feed each other, those of an ODE being as one."""
+        if not self.exchange:
+            return component_cycles(self.table.network)
+        flow, inside = self._flow(), set(self.exchange)
+        parts = (part for part in strong_components(flow) if not inside.issuperset(part))
+        found = (part for part in parts if len(part) > 1 or any(name in flow.after[name] for name in part))
+        return tuple(sorted(tuple(sorted(part)) for part in found))
+
+    def ode(self) -> PlannedOde | None:
+        """With the states given, every output and every wired input of the components of model exchange."""
+        if not self.exchange:
+            return None
+        inside = set(self.exchange)
+        whole = dependency_graph(self.table.network, Stage.CONTINUOUS)
+        graph = whole.part(signal for signal in whole if signal.component in inside)
         blocks = [block for block in evaluation_order(graph) if self._inside(block)]
         calls = self._calls(sweep(graph, blocks, self.outputs), graph, Stage.CONTINUOUS)
-        everyone = tuple(range(len(self.instances)))
-        return PlannedGroup(everyone, calls, (), tuple(False for _ in everyone))
+        sources, slots = self.table.sources, self.table.slots
+        fed = [s for name in self.exchange for s in self.instances[self.index[name]].inputs if s in sources]
+        inputs = tuple(slots[signal] for signal in fed if sources[signal].source.component not in inside)
+        indices = tuple(self.index[name] for name in self.exchange)
+        return PlannedOde(indices, calls, inputs, alone=len(indices) == len(self.instances))
+
+    def whole(self, ode: PlannedOde) -> PlannedGroup:
+        """The group of a system that is nothing but an ODE."""
+        return PlannedGroup((ode.instances,), ode.sweep, (), (False,))
 
     def _inside(self, block: Block) -> bool:
         """Signals of components that have slots; the system's own inputs and outputs are neither set nor
@@ -431,25 +527,40 @@ class _Schedules:
         return bool(block.signals[0].component) and block.signals[0] in self.table.slots
 
     def _group_order(self) -> list[tuple[str, ...]]:
-        parts = condensation(component_graph(self.table.network))
+        parts = condensation(self._flow())
         order = topological_order(parts, lambda names: min(self.index[name] for name in names))
         return [tuple(sorted(names, key=self.index.__getitem__)) for names in order]
+
+    def _flow(self) -> Digraph[str, None]:
+        """Which component has inputs from which; those of an ODE lead to each other, so that they stay together."""
+        flow = component_graph(self.table.network)
+        for one, other in pairwise((*self.exchange, *self.exchange[:1])):
+            flow.add_edge(one, other, None)
+        return flow
 
     def _group(self, names: tuple[str, ...], calls: tuple[Call | SolveLoop, ...], stepped: set[str]) -> PlannedGroup:
         sources, slots, inside = self.table.sources, self.table.slots, set(names)
         unknowns: list[int] = []
         interpolates: list[bool] = []
-        for name in names:
-            one = self.instances[self.index[name]]
-            feeding = {signal: sources[signal].source.component for signal in one.inputs if signal in sources}
+        members = self._members(names)
+        for member in members:
+            own = set(member) & set(self.exchange)
+            inputs = [signal for name in member for signal in self.instances[self.index[name]].inputs]
+            feeding = {signal: sources[signal].source.component for signal in inputs if signal in sources}
             unknowns += [
                 slots[signal]
                 for signal, source in feeding.items()
-                if source in inside and not holds_integer(self.table.kind(signal))
+                if source in inside - own and not holds_integer(self.table.kind(signal))
             ]
-            interpolates.append(all(source == "" or source in stepped for source in feeding.values()))
-            stepped.add(name)
-        return PlannedGroup(tuple(map(self.index.__getitem__, names)), calls, tuple(unknowns), tuple(interpolates))
+            interpolates.append(all(source == "" or source in stepped | own for source in feeding.values()))
+            stepped |= set(member)
+        indices = tuple(tuple(map(self.index.__getitem__, member)) for member in members)
+        return PlannedGroup(indices, calls, tuple(unknowns), tuple(interpolates))
+
+    def _members(self, names: tuple[str, ...]) -> list[tuple[str, ...]]:
+        """Single components, and last an ODE: it can make the most of inputs that are known over the whole step."""
+        singles = [(name,) for name in names if name not in self.exchange]
+        return singles + ([self.exchange] if self.exchange and self.exchange[0] in names else [])
 
     def _calls(self, steps: Iterable[Step], graph: Graph, stage: Stage) -> tuple[Call | SolveLoop, ...]:
         calls: list[Call | SolveLoop] = []

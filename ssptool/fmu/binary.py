@@ -136,6 +136,21 @@ class FmuInstance(ABC):
     def forget_rates(self, names: Sequence[str], order: int) -> None:
         """Derivatives of these inputs are zero from now on, up to this order ≥ 1."""
 
+    def keep_state(self) -> Any:
+        """The complete state as it is, for `go_back`, until it is given to `drop_state`. Raises `FmiError`."""
+        with self._checked():
+            return self._slave.getFMUState()
+
+    def go_back(self, state: Any) -> None:
+        """Be in a state that was kept, which stays kept. Raises `FmiError`."""
+        with self._checked():
+            self._slave.setFMUState(state)
+
+    def drop_state(self, state: Any) -> None:
+        """Give up a state that was kept. Raises `FmiError`."""
+        with self._checked():
+            self._slave.freeFMUState(state)
+
     def serialize(self) -> bytes:
         """The complete state, in bytes that any instance of the same FMU understands, in another process too.
 

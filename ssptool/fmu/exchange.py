@@ -60,10 +60,25 @@ _OWN_ARGUMENTS: Mapping[int, Mapping[str, tuple[Any, ...]]] = {
 }
 
 
+def functions_of_exchange(major: int) -> tuple[str, ...]:
+    """What a `ContinuousModel` calls, by major version of FMI."""
+    return tuple(f"fmi{major}{name}" for name in _arguments(major))
+
+
+def _arguments(major: int) -> Mapping[str, tuple[Any, ...]]:
+    return {**_ARGUMENTS, **_OWN_ARGUMENTS[major]}
+
+
 class ContinuousModel:
     """The model-exchange functions of a running instance, from the end of its initialization on.
 
     Every method raises `FmiError` for a status worse than a warning.
+
+    Parameters
+    ----------
+    functions, component
+        Addresses of the functions by name, and the instance that they take: those of stand-ins that watch every call,
+        if there are any.
 
     Attributes
     ----------
@@ -73,16 +88,17 @@ class ContinuousModel:
         It wants to know of every step that the integrator completes.
     """
 
-    def __init__(self, instance: FmuInstance, description: FmuDescription) -> None:
+    def __init__(
+        self, instance: FmuInstance, description: FmuDescription, functions: Mapping[str, int], component: int
+    ) -> None:
         self.name = instance.name
         self._instance = instance
-        self._component = instance.component
+        self._component = component
         self._major = description.fmi_major
         prefix = f"fmi{self._major}"
-        functions = instance.functions
         self._call = {
             name: ctypes.CFUNCTYPE(c_int, *arguments)(functions[prefix + name])
-            for name, arguments in {**_ARGUMENTS, **_OWN_ARGUMENTS[self._major]}.items()
+            for name, arguments in _arguments(self._major).items()
         }
         self._set_time = self._call["SetTime"]
         self._set_states = self._call["SetContinuousStates"]

@@ -67,9 +67,23 @@ def test_an_fmu_that_does_not_offer_it_is_named(test_models, settings):
         make_plan(net, Settings(**settings))
 
 
-def test_both_kinds_side_by_side_are_refused_by_name():
-    with pytest.raises(Unsupported, match=r"System2 and System1.*--implementation"):
-        make_plan(stated(oscillator(), System2="ModelExchange"), Settings())
+def test_both_kinds_may_be_side_by_side():
+    plan = make_plan(stated(oscillator(), System2="ModelExchange"), Settings())
+    assert kinds(plan) == [SIMULATION, EXCHANGE]
+    assert choices(plan)["implementation"] == (
+        "co-simulation of System1 and model exchange of System2",
+        "stated in the system",
+    )
+    assert choices(plan)["master"][0] == "iterated"
+    assert choices(plan)["integrator"][0] == "bdf"
+    text = "\n".join(call_sequence(plan))
+    for words in ("step System1, the ODE of System2", "CVODE (BDF", "starts anew with each macro step"):
+        assert words in text
+
+
+def test_an_integrator_has_no_substeps():
+    with pytest.raises(UnsupportedCombination, match="substeps of System2, which is run as model exchange"):
+        make_plan(stated(oscillator(), System2="ModelExchange"), Settings(substeps={"System2": 2}))
 
 
 def test_scheduled_execution_is_refused_by_name():

@@ -1,8 +1,8 @@
 """What a master algorithm is given, and what it returns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 from ssptool.engine.ending import Failure
 from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
+from ssptool.fmu.binary import FmiError
+
+Memory = Mapping[str, NDArray[Any]]
+"""What somebody has to remember, as arrays by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,61 @@ class Checkpoint(Protocol):
     def restore(self, time: float) -> Failure | None: ...
 
 
+class Component(Protocol):
+    """An ODE that is stepped as if it were a component of co-simulation."""
+
+    def events_between(self, before: Floats, after: Floats) -> Sequence[Floats]:
+        """Rows (1 + recorded,) of the events between two communication points, whose rows these are, in their order."""
+        ...
+
+    def news(self) -> tuple[int, int]:
+        """Events, and evaluations of derivatives, since this was asked last."""
+        ...
+
+    def memory(self) -> Memory:
+        """What is needed to go on from where it is, which it does from now on."""
+        ...
+
+    def recall(self, memory: Memory) -> None:
+        """Go on from there."""
+        ...
+
+
+class Drive(Protocol):
+    """What acts on the system from outside."""
+
+    end: float
+    """Until which time [s] nothing jumps."""
+
+    def begin(self, end: float, everything: int) -> None:
+        """Before a macro step to `end` [s] of a group."""
+        ...
+
+    def over(self, h: float) -> None:
+        """Before instances step over h [s], once it has been said how their inputs run."""
+        ...
+
+    def jump(self) -> Outcome:
+        """To the other side of `end`. May raise FmiError."""
+        ...
+
+    def write(self, t: float) -> None:
+        """What acts is as it is at t [s], which is not after `end`."""
+        ...
+
+    def limit(self, t: float) -> float:
+        """The next time after t [s] that an integrator must not step over."""
+        ...
+
+    def due(self, t: float) -> bool:
+        """Whether `end` is reached at t [s]."""
+        ...
+
+
+LONG_AGO = -1e300
+"""A time [s] so early that what was then does not bend a polynomial now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Coupled:
     """A loaded and initialized system, as a master algorithm sees it.
@@ -85,7 +144,9 @@ class Coupled:
     explain
         A failed kernel operation, at a time, in words.
     integration
-        Of components that only give derivatives, all together; None where every one does its own steps.
+        Of components that only give derivatives, if there are no others.
+    ode
+        The same where there are others. It is one of them: stepping the instances steps it too.
     stepwise
         Every operation is to be asked for one by one, since something in them is watched or done in parts.
     stop : [s]
@@ -98,6 +159,10 @@ class Coupled:
         Of all instances, where the master asks for one.
     coupling_log
         Takes the iterates of macro steps, if somebody asked for them.
+    drive
+        What acts on the system from outside, if anything does.
+    refused
+        What an FMU refused outside of the kernel, at a time, in words.
     """
 
     kernel: Kernel
@@ -109,12 +174,15 @@ class Coupled:
     evaluate: Callable[[int, float], Failure | None]
     explain: Callable[[Outcome, float], Failure]
     integration: "Stepper | None" = None
+    ode: Component | None = None
     stepwise: bool = False
     stop: float = 0.0
     nominal: Floats = field(default_factory=lambda: np.ones(0))
     interface_pattern: Callable[[Instances], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
     checkpoint: Checkpoint | None = None
     coupling_log: IterationLog | None = None
+    drive: Drive | None = None
+    refused: Callable[[FmiError, float], Failure] | None = None
 
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
@@ -122,6 +190,8 @@ class Coupled:
 
     def advance(self, instances: Instances, t: float, h: float) -> Outcome:
         """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""
+        if self.drive is not None:
+            self.drive.over(h)
         if not instances.parts:
             return self.kernel.advance(instances.group, t, h)
         for part in instances.parts:
@@ -149,6 +219,26 @@ class Coupled:
     def finish(self, point: int, row: Floats) -> None:
         """The step that leads to this point is final: exchange, remember, record."""
         self.finish_at(self.time(point), row)
+
+    def through_jump(self, time: float) -> Failure | None:
+        """Let what acts from outside jump at this time [s], and what follows from it follow."""
+        assert self.drive is not None and self.refused is not None
+        try:
+            outcome = self.drive.jump()
+        except FmiError as error:
+            return self.refused(error, time)
+        return self.explain(outcome, time) if not outcome.ok else self.settle(time)
+
+    def settle(self, time: float) -> Failure | None:
+        """After values were set at this time [s]: outputs follow, and the past is forgotten."""
+        kernel, everything = self.kernel, self.everything
+        kernel.exchange(everything.group)
+        if failure := self.evaluate(everything.sweep, time):
+            return failure
+        kernel.exchange(everything.group)
+        kernel.accept(LONG_AGO)
+        kernel.accept(time)
+        return None
 
     def finish_at(self, time: float, row: Floats) -> None:
         """The step that leads to this time is final: exchange, remember, record."""

@@ -1,12 +1,22 @@
-"""From a coupled system to its integration."""
+"""From an initialized system to the integration of its components of model exchange."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
-from ssptool.engine.masters.master import Instances, Stepper
+from ssptool.engine.masters.master import Instances
+from ssptool.engine.ode.beside import Beside
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.system import OdeSystem
+
+if TYPE_CHECKING:
+    # Not where there is no CVODE.
+    from ssptool.engine.ode.alone import Alone
+    from ssptool.engine.ode.component import OdeComponent
+    from ssptool.engine.ode.integration import Integration
+
+Evaluate = Callable[[int, float], Failure | None]
 
 
 class MissingIntegrator(Exception):
@@ -20,26 +30,55 @@ class MissingIntegrator(Exception):
         self.reason = reason
 
 
-def begin(
-    assembly: Assembly, everything: Instances, evaluate: Callable[[int, float], Failure | None]
-) -> Stepper | None:
-    """The components of model exchange at the first instant of continuous time; None where there are none.
+def begin_alone(assembly: Assembly, everything: Instances, evaluate: Evaluate) -> "Alone":
+    """A system that is nothing but an ODE, at the first instant of continuous time.
 
     Raises
     ------
     MissingIntegrator
         There is no CVODE here.
     """
+    integration = _integration(assembly, everything.sweep, evaluate)
+    integration.system.drive = assembly.driver
+    from ssptool.engine.ode.alone import Alone
+
+    alone = Alone(integration, assembly.plan.interval)
+    alone.begin()
+    return alone
+
+
+def begin_beside(assembly: Assembly, sweep: int, evaluate: Evaluate) -> "OdeComponent":
+    """An ODE beside components of co-simulation, at the first instant of continuous time; `sweep` and `evaluate` are
+    those of the kernel of its own.
+
+    Raises
+    ------
+    MissingIntegrator
+        There is no CVODE here.
+    """
+    plan, own = assembly.plan, assembly.of_ode.kernel
+    own.values[:] = assembly.kernel.values
+    integration = _integration(assembly.of_ode, sweep, evaluate)
+    from ssptool.engine.ode.component import OdeComponent
+
+    component = OdeComponent(integration, assembly)
+    component.begin()
+    for one in plan.integrated:
+        slots = [*one.input_slots, *one.output_slots]
+        assembly.kernel.values[slots] = own.values[slots]
+    assert assembly.ode is not None
+    assembly.ode.stepped = component
+    return component
+
+
+def _integration(assembly: Assembly, sweep: int, evaluate: Evaluate) -> "Integration":
     plan, master = assembly.plan, assembly.plan.master
-    if not isinstance(master, Integrated):
-        return None
+    integrator = master.integrator if isinstance(master, Beside) else master
+    assert plan.ode is not None and isinstance(integrator, Integrated)
     try:
         # Only here: other platforms can co-simulate all the same.
         from ssptool.engine.ode.integration import Integration
     except (ImportError, OSError) as error:
         raise MissingIntegrator(str(error)) from error
-
-    system = OdeSystem(assembly, everything.sweep, everything.group, evaluate)
-    integration = Integration(system, plan, master)
-    integration.begin()
-    return integration
+    everyone = assembly.kernel.group(range(len(plan.instances)))
+    return Integration(OdeSystem(assembly, plan.ode, sweep, everyone, evaluate), plan, integrator)

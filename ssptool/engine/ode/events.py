@@ -1,7 +1,8 @@
 """Events: what happens between one side of an instant and the other, and how often it may."""
 
 import math
-from collections import defaultdict, deque
+from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -109,7 +110,16 @@ class Chatter:
 
     def __init__(self, step: float) -> None:
         self._window = CHATTER_TIME * step
-        self._times: dict[Cause, deque[float]] = defaultdict(lambda: deque(maxlen=CHATTER_EVENTS))
+        self._times: dict[Cause, deque[float]] = {}
+
+    @property
+    def seen(self) -> Mapping[Cause, tuple[float, ...]]:
+        """When events of each cause have been [s], the latest ones."""
+        return {cause: tuple(times) for cause, times in self._times.items()}
+
+    @seen.setter
+    def seen(self, times: Mapping[Cause, tuple[float, ...]]) -> None:
+        self._times = {cause: deque(found, maxlen=CHATTER_EVENTS) for cause, found in times.items()}
 
     def note(self, t: float, causes: tuple[Cause, ...]) -> float:
         """One more event: how long ago one of its causes was last seen [s], or inf.
@@ -121,7 +131,7 @@ class Chatter:
         """
         recurrence = math.inf
         for cause in causes:
-            times = self._times[cause]
+            times = self._times.setdefault(cause, deque(maxlen=CHATTER_EVENTS))
             if times:
                 recurrence = min(recurrence, t - times[-1])
             times.append(t)

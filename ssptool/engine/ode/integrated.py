@@ -37,11 +37,22 @@ class Integrated:
         return system.integration
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
-        names = ", ".join(map(str, groups))
         return (
-            f"CVODE ({self.method.name}, relative tolerance {self.rtol:g}) integrates the states of {names}; for x':",
+            *self._integration(f"the states of {', '.join(map(str, groups))}"),
+            "at the communication point: interpolate the states; evaluate",
+        )
+
+    def as_component(self) -> tuple[str, ...]:
+        """To step it beside others, in words."""
+        return (
+            *self._integration("the states of components of model exchange, all together"),
+            "it starts anew with each macro step, whose inputs run as said above",
+        )
+
+    def _integration(self, what: str) -> tuple[str, ...]:
+        return (
+            f"CVODE ({self.method.name}, relative tolerance {self.rtol:g}) integrates {what}; for x':",
             "  set time and states; evaluate; get derivatives",
             "after each of its steps: tell the components; at a root, a time event, or where one asks for it:",
             "  event mode; new discrete states and evaluate until all stay; continuous-time mode; restart",
-            "at the communication point: interpolate the states; evaluate",
         )

@@ -1,28 +1,30 @@
-"""The run of an ODE from communication point to communication point, through its events."""
+"""The way of an ODE from one time to another, through its events."""
 
 import math
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Stretch
 from ssptool.engine.ode.cvode import Arrival, Cvode, Effort, IntegrationFailed
 from ssptool.engine.ode.events import Chatter, Outcome, iterate, wish_to_end
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
+from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.stopped import Stopped
 from ssptool.engine.ode.system import Cause, OdeSystem
 from ssptool.engine.plan import Plan
-from ssptool.fmu.binary import FmiError
 
 SAME_TIME = 1e-12
 """Relative: an event this close to a communication point is at it."""
 
 MAX_STUCK = 20
 """Internal steps in a row that may be too small for time to pass."""
+
+JUMP = Cause("the system", "a jump of an input")
 
 STEPS_BETWEEN_EVENTS = 4
 """At least, where an event of the same cause has been seen before, for as long as it took to come back."""
@@ -37,13 +39,23 @@ class OdeStatistics:
 
 
 class Integration:
-    """Advances an `OdeSystem`. The integrator takes the steps it likes; communication points in between are
-    interpolated with the order of its formula.
+    """Advances an `OdeSystem` from one communication point to the next. The integrator takes the steps it likes, beyond
+    such points too, which are then interpolated with the order of its formula.
+
+    Attributes
+    ----------
+    rows
+        Recorded, and not taken away yet: one per communication point, and two per event, its left and its right side.
+        An event at a communication point takes the place of that point.
+    before_event
+        Called before the components enter event mode.
     """
 
     def __init__(self, system: OdeSystem, plan: Plan, master: Integrated) -> None:
         self.system = system
-        self._interval, self._rtol, self._nominal = plan.interval, master.rtol, np.array(plan.nominal)
+        self.rows: deque[Floats] = deque()
+        self.before_event: Callable[[], None] = lambda: None
+        self._start, self._rtol, self._nominal = plan.interval.start, master.rtol, np.array(plan.nominal)
         self._sizes = np.ones(system.size)  # nominal values of the states
         self._solver = Cvode(
             master.method,
@@ -59,101 +71,145 @@ class Integration:
         self._handled = True  # whether what is to do at `_arrival` has been done
         self._next_time = math.inf
         self._timers: tuple[Cause, ...] = ()
-        self._wary_until = math.inf
+        self._wary_until = self._longest_step = math.inf
         self._restarted = plan.interval.start
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
-        self._told = OdeStatistics(0, Effort())  # what earlier stretches have reported
         self._reports_steps = any(model.reports_steps for model in system.models)
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
-        self._point = 1  # the next communication point
-        self._rows: deque[Floats] = deque()  # recorded, and not handed out yet
-        self._failure: Failure | None = None
 
     @property
     def statistics(self) -> OdeStatistics:
         return OdeStatistics(self._events, self._solver.effort)
 
+    @property
+    def time(self) -> float:
+        """How far it has come [s]."""
+        return self._arrival.t
+
+    # -- to the start, or to where it was -------------------------------------------------------------------------
+
     def begin(self) -> None:
         """From initialized components, which are in event mode, to the first instant of continuous time.
 
-        What goes wrong comes out of the first `run`.
+        Raises
+        ------
+        Stopped, FmiError
+            A component refuses or asks to end the simulation, or the event iteration does not end.
         """
-        start = self._interval.start
-        try:
-            self._leave_event_mode(start, iterate(self.system, start, self._nominal), first=True)
-        except Stopped as stopped:
-            self._failure = stopped.failure
-        except FmiError as error:
-            self._failure = self.system.refused(error, start).failure
+        self._leave_event_mode(self._start, iterate(self.system, self._start, self._nominal), first=True)
+
+    def position(self, t: float) -> Position:
+        """Where it stands at a time t [s] that it has come to; it may be further already, but for no event."""
+        x = self._solver.x
+        if self._arrival.t > t and not _same(self._arrival.t, t):
+            self._solver.interpolate(t)
+            x = self._solver.between
+        return Position(
+            t=t,
+            x=x.copy(),
+            values=self.system.kernel.values.copy(),
+            next_time=self._next_time,
+            timers=self._timers,
+            wary_until=self._wary_until,
+            longest_step=self._longest_step,
+            restarted=self._restarted,
+            at_zero=self._at_zero,
+            seen=self._chatter.seen,
+            events=self._events,
+        )
+
+    def go_to(self, position: Position) -> None:
+        """Be where it once stood; the components' discrete states must be those of then.
+
+        Raises
+        ------
+        Stopped
+            The system cannot be evaluated there.
+        """
+        self._arrival, self._handled, self._stuck = Arrival(position.t), True, 0
+        self._next_time, self._timers = position.next_time, position.timers
+        self._wary_until = position.wary_until
+        self._limit_step(position.longest_step)
+        self._restarted, self._at_zero = position.restarted, position.at_zero
+        self._chatter.seen = position.seen
+        self._events = position.events
+        self._solver.x[:] = position.x
+        self.system.kernel.values[:] = position.values
+        self._read_sizes()
+        self._solver.start(position.t)
+        self.system.place(position.t, self._solver.x)
+
+    def restart(self, t: float, before: Floats) -> None:
+        """Inputs have changed at t [s], where it is: start anew, through an event if an indicator has crossed zero.
+
+        `before` (indicators,) are those before the change. An event here has only a right row: the left one is there.
+
+        Raises
+        ------
+        Stopped, FmiError
+        """
+        self._arrival, self._handled = Arrival(t), True
+        self.system.place(t, self._solver.x)
+        crossed = (self.indicators() > 0) != (before > 0)
+        causes = tuple(cause for cause, has in zip(self.system.causes, crossed.tolist(), strict=True) if has)
+        if causes:
+            left = len(self.rows)
+            self._event(t, t, causes, at_point=True)
+            del self.rows[left]
         else:
-            self.system.row(start)  # the first point of the history
+            self._solver.start(t)
+            self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
 
-    def run(self, _first: int, rows: Floats) -> Stretch:
-        """Fill the next rows: one per communication point, and two per event, its left and its right side.
-
-        An event at a communication point takes the place of that point.
-        """
-        filled = 0
-        while filled < len(rows) and self._produce():
-            rows[filled] = self._rows.popleft()
-            filled += 1
-        finished = self._point > self._interval.steps and not self._rows
-        failure = None if self._rows else self._failure
-        before, self._told = self._told, self.statistics
-        if finished or failure is not None:
-            self.close()
-        events = self._told.events - before.events
-        evaluations = self._told.effort.evaluations - before.effort.evaluations
-        return Stretch(filled, failure, finished=finished, events=events, evaluations=evaluations)
+    def indicators(self) -> Floats:
+        """Event indicators (k,) where it is. Raises `Stopped`."""
+        return self.system.indicators_at(self._arrival.t, self._solver.x)
 
     def close(self) -> None:
-        """Give back the memory of the integrator, as the end of the run does by itself."""
+        """Give back the memory of the integrator."""
         self._solver.close()
 
-    def _produce(self) -> bool:
-        """Go on until there is a row to hand out; False at the end of the run and after a failure."""
-        try:
-            while not self._rows and self._failure is None and self._point <= self._interval.steps:
-                point = self._interval.start + float(self._point) * self._interval.step
-                self._point += self._advance(point)
-        except Stopped as stopped:
-            self._failure = stopped.failure
-        except FmiError as error:
-            self._failure = self.system.refused(error, self._arrival.t).failure
-        return bool(self._rows)
+    # -- forward --------------------------------------------------------------------------------------------------
 
-    def _advance(self, point: float) -> int:
-        """One thing after the other towards a communication point; returns 1 where it was reached."""
+    def advance(self, point: float, limit: float) -> bool:
+        """One thing after the other towards a communication point [s], never past `limit` ≥ point [s]; True where the
+        point has been reached, of which the last row is then.
+
+        Raises
+        ------
+        Stopped, FmiError
+        """
         at_point = _same(self._arrival.t, point)
         if self._arrival.t > point and not at_point:
             self._solver.interpolate(point)
             self.system.place(point, self._solver.between)
-            self._rows.append(self.system.row(point))
-            return 1
+            self.rows.append(self.system.row(point))
+            return True
         if self._handled:
-            self._step()
-            return 0
+            self._step(limit)
+            return False
         self._handled = True
-        if not (at_point or self._arrival.roots or self._time_event_due() or self._reports_steps):
-            return 0
+        if not (at_point or self._arrival.roots or self._time_event_due() or self._jump_due() or self._reports_steps):
+            return False
         t = point if at_point else self._arrival.t
         self.system.place(self._arrival.t, self._solver.x)
         causes = self._causes()
         if causes:
             self._event(self._arrival.t, t, causes, at_point)
         elif at_point:
-            self._rows.append(self.system.row(t))
-        return int(at_point)
+            self.rows.append(self.system.row(t))
+        return at_point
 
-    def _step(self) -> None:
-        limit = min(self._next_time, self._interval.stop)
+    def _step(self, stop: float) -> None:
+        limit = min(self._next_time, stop)
+        if self.system.drive is not None:
+            limit = min(limit, self.system.drive.limit(self._arrival.t))
         if limit <= self._arrival.t or _same(limit, self._arrival.t):
             self._arrival, self._handled = Arrival(self._arrival.t), False
             return
         if self._arrival.t > self._wary_until:
             self._wary_until = math.inf
-            self._solver.limit_step(math.inf)
+            self._limit_step(math.inf)
         before = self._arrival.t
         try:
             self._arrival, self._handled = self._solver.reach(limit), False
@@ -163,6 +219,9 @@ class Integration:
         self._stuck = self._stuck + 1 if stuck else 0
         if self._stuck == MAX_STUCK:
             raise Stopped(self._failed("its steps have become too small for time to pass", before))
+
+    def _jump_due(self) -> bool:
+        return self.system.drive is not None and self.system.drive.due(self._arrival.t)
 
     def _time_event_due(self) -> bool:
         t = self._arrival.t
@@ -174,6 +233,8 @@ class Integration:
         causes: list[Cause] = [self.system.causes[root] for root in self._arrival.roots]
         if self._time_event_due():
             causes += self._timers
+        if self._jump_due():
+            causes.append(JUMP)
         for model in self.system.models:
             event, terminate = model.completed_step()
             if terminate:
@@ -191,35 +252,47 @@ class Integration:
         leaving = _same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
         left = self.system.row(row_time)
         if at_point or not leaving:
-            self._rows.append(left)
+            self.rows.append(left)
+        self.before_event()
         for model in self.system.models:
             model.enter_event_mode()
+        if JUMP in causes:
+            self.system.jump(t)
         outcome = iterate(self.system, t, self._nominal)
         seen = outcome.changed or not leaving
-        recurrence = self._chatter.note(t, causes) if seen else math.inf
+        own = tuple(cause for cause in causes if cause != JUMP)
+        recurrence = self._chatter.note(t, own) if seen else math.inf
         self._leave_event_mode(t, outcome, first=False)
         self._beware(t, recurrence)
         if seen:
             self._events += 1
-            self._rows += [self.system.row(row_time)] if at_point or not leaving else [left, self.system.row(row_time)]
+            self.rows += [self.system.row(row_time)] if at_point or not leaving else [left, self.system.row(row_time)]
 
     def _beware(self, t: float, recurrence: float) -> None:
         """What came back after a short time may do so again, sooner: there and back within one step is not seen."""
         self._wary_until = t + recurrence
         if recurrence > 0:
-            self._solver.limit_step(recurrence / STEPS_BETWEEN_EVENTS)
+            self._limit_step(recurrence / STEPS_BETWEEN_EVENTS)
+
+    def _limit_step(self, h: float) -> None:
+        if h != self._longest_step:
+            self._longest_step = h
+            self._solver.limit_step(h)
 
     def _leave_event_mode(self, t: float, outcome: Outcome, *, first: bool) -> None:
         self._next_time, self._timers = outcome.next_time, outcome.timers
         self.system.read_states(self._solver.x)
         if first or outcome.nominals_changed:
-            self.system.read_nominals(self._sizes)
-            np.multiply(self._sizes, self._rtol, out=self._solver.atol)
+            self._read_sizes()
         for model in self.system.models:
             model.enter_continuous_time()
         self._solver.start(t)
         self.system.place(t, self._solver.x)
         self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
+
+    def _read_sizes(self) -> None:
+        self.system.read_nominals(self._sizes)
+        np.multiply(self._sizes, self._rtol, out=self._solver.atol)
 
     def _failed(self, reason: str, t: float) -> Failure:
         setback = self.system.setback

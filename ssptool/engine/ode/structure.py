@@ -80,11 +80,12 @@ class Structure:
 
 def structure(plan: Plan) -> Structure:
     """That of the components of model exchange of a plan, in the order of its instances."""
-    owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in plan.instances))
+    instances = plan.integrated
+    owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
     wires = [wire for wire in plan.wires if wire.source in owned and wire.destination in owned]
     inputs = {wire.destination: number for number, wire in enumerate(wires)}
     outputs = {slot: number for number, slot in enumerate(dict.fromkeys(wire.source for wire in wires))}
-    states = sum(len(one.description.state_derivatives) for one in plan.instances)
+    states = sum(len(one.description.state_derivatives) for one in instances)
     factors = np.zeros((len(inputs), len(outputs)))
     for wire in wires:
         factors[inputs[wire.destination], outputs[wire.source]] = wire.conversion.factor
@@ -93,7 +94,7 @@ def structure(plan: Plan) -> Structure:
 
 def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, int]) -> Iterator[Part]:
     first = 0
-    for one in plan.instances:
+    for one in plan.integrated:
         variables, slopes = one.description.variables, one.description.state_derivatives
         own = range(first, first + len(slopes))
         first += len(slopes)

@@ -10,7 +10,10 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Code, Floats
+from ssptool.engine.masters.master import Drive
+from ssptool.engine.ode.course import Course
 from ssptool.engine.ode.stopped import Stopped
+from ssptool.engine.plan import PlannedOde
 from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DISCARD, ContinuousModel
 
@@ -48,16 +51,25 @@ class OdeSystem:
         Of a row of the trace.
     setback
         Why f or g could last not be evaluated, at a point that the integrator can avoid.
+    course
+        Of the inputs that others than its components feed, if they vary.
+    drive
+        What acts from outside on a system that is nothing but this ODE, if anything does.
     """
 
     def __init__(
-        self, assembly: Assembly, sweep: int, group: int, evaluate: Callable[[int, float], Failure | None]
+        self,
+        assembly: Assembly,
+        ode: PlannedOde,
+        sweep: int,
+        group: int,
+        evaluate: Callable[[int, float], Failure | None],
     ) -> None:
-        self.models = tuple(
-            ContinuousModel(instance, planned.description)
-            for instance, planned in zip(assembly.instances, assembly.plan.instances, strict=True)
-        )
+        self.models = tuple(_model(assembly, index) for index in ode.instances)
         self.kernel = assembly.kernel
+        self.course: Course | None = None
+        self.drive: Drive | None = None
+        self._inputs = np.array(ode.inputs, dtype=np.intp)
         self._assembly, self._sweep, self._group, self._evaluate = assembly, sweep, group, evaluate
         self.width = 1 + len(assembly.plan.recorded)
         self._recorded = np.array(assembly.plan.recorded, dtype=np.intp)
@@ -121,6 +133,13 @@ class OdeSystem:
 
     # -- what the driver calls -------------------------------------------------------------------------------
 
+    def jump(self, t: float) -> None:
+        """Let what acts from outside jump, with all components in event mode. Raises `Stopped`, FmiError."""
+        assert self.drive is not None
+        outcome = self.drive.jump()
+        if not outcome.ok:
+            raise Stopped(self._assembly.explain(outcome, t))
+
     def place(self, t: float, x: Floats) -> None:
         """Be at (t, x): everything set, all outputs consistent.
 
@@ -143,14 +162,17 @@ class OdeSystem:
         self.kernel.accept(t)
         return np.concatenate(((t,), self.kernel.values[self._recorded]))
 
-    def at_zero(self, t: float, x: Floats) -> frozenset[Cause]:
-        """The indicators that are exactly zero at (t, x), where the components are left."""
-        if not self.indicators:
-            return frozenset()
+    def indicators_at(self, t: float, x: Floats) -> Floats:
+        """Event indicators (k,) at (t, x), where the components are left. Raises `Stopped`."""
         found = np.empty(self.indicators)
-        if not self.signs(t, x.ctypes.data, found.ctypes.data):
+        if self.indicators and not self.signs(t, x.ctypes.data, found.ctypes.data):
             raise self.stopped()
-        return frozenset(cause for cause, sign in zip(self.causes, found.tolist(), strict=True) if sign == BELOW_ZERO)
+        return found
+
+    def at_zero(self, t: float, x: Floats) -> frozenset[Cause]:
+        """The indicators that are exactly zero at (t, x), where the components are left. Raises `Stopped`."""
+        signs = self.indicators_at(t, x).tolist()
+        return frozenset(cause for cause, sign in zip(self.causes, signs, strict=True) if sign == BELOW_ZERO)
 
     def read_states(self, x: Floats) -> None:
         """Fill x from the components."""
@@ -177,6 +199,10 @@ class OdeSystem:
     # -------------------------------------------------------------------------------------------------------
 
     def _move(self, t: float, x: int) -> bool:
+        if self.course is not None:
+            self.kernel.values[self._inputs] = self.course.at(t)
+        if self.drive is not None:
+            self.drive.write(t)
         for model, offset in self._parts:
             model.move(t, x + offset)
         return self._evaluated(t)
@@ -199,6 +225,12 @@ class OdeSystem:
         if error.status != DISCARD:
             raise Stopped(self.setback) from None
         return False
+
+
+def _model(assembly: Assembly, index: int) -> ContinuousModel:
+    table = assembly.tables[index]
+    planned = assembly.plan.instances[index]
+    return ContinuousModel(assembly.instances[index], planned.description, table.functions, table.component)
 
 
 def _offsets(sizes: list[int]) -> list[int]:

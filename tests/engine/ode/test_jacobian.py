@@ -23,8 +23,8 @@ def integration_of(net, folder=None):
         initialized = initialize(assembly)
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
-        yield plan, system.integration.system
-        system.integration.close()
+        yield plan, system.integration.integration.system
+        system.integration.integration.close()
 
 
 @pytest.mark.parametrize(("directional", "precision"), ((True, 1e-12), (False, 1e-5)))

@@ -1,0 +1,80 @@
+"""An ODE that is all there is of a system: from communication point to communication point."""
+
+from dataclasses import dataclass, field
+
+from ssptool.engine.choices import Interval
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import Memory, Stretch
+from ssptool.engine.ode.cvode import Effort
+from ssptool.engine.ode.integration import Integration, OdeStatistics
+from ssptool.engine.ode.position import Position
+from ssptool.engine.ode.stopped import Stopped
+from ssptool.fmu.binary import FmiError
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of what an integration counts, that which has not been reported yet."""
+
+    integration: Integration
+    told: OdeStatistics = field(default_factory=lambda: OdeStatistics(0, Effort()))
+
+    def news(self) -> tuple[int, int]:
+        """Events, and evaluations of f."""
+        before, self.told = self.told, self.integration.statistics
+        return self.told.events - before.events, self.told.effort.evaluations - before.effort.evaluations
+
+
+class Alone:
+    """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`."""
+
+    def __init__(self, integration: Integration, interval: Interval) -> None:
+        self.integration = integration
+        self._interval = interval
+        self._tally = Tally(integration)
+        self._point = 1  # the next communication point
+        self._failure: Failure | None = None
+
+    def begin(self) -> None:
+        """From initialized components to the first instant of continuous time."""
+        start = self._interval.start
+        try:
+            self.integration.begin()
+        except Stopped as stopped:
+            self._failure = stopped.failure
+        except FmiError as error:
+            self._failure = self.integration.system.refused(error, start).failure
+        else:
+            self.integration.system.row(start)  # the first point of the history
+
+    def run(self, _first: int, rows: Floats) -> Stretch:
+        waiting, filled = self.integration.rows, 0
+        while filled < len(rows) and self._produce():
+            rows[filled] = waiting.popleft()
+            filled += 1
+        finished = self._point > self._interval.steps and not waiting
+        failure = None if waiting else self._failure
+        events, evaluations = self._tally.news()
+        if finished or failure is not None:
+            self.integration.close()
+        return Stretch(filled, failure, finished=finished, events=events, evaluations=evaluations)
+
+    def _produce(self) -> bool:
+        """Go on until there is a row to hand out; False at the end of the run and after a failure."""
+        integration = self.integration
+        try:
+            while not integration.rows and self._failure is None and self._point <= self._interval.steps:
+                point = self._interval.start + float(self._point) * self._interval.step
+                self._point += integration.advance(point, self._interval.stop)
+        except Stopped as stopped:
+            self._failure = stopped.failure
+        except FmiError as error:
+            self._failure = integration.system.refused(error, integration.time).failure
+        return bool(integration.rows)
+
+    def memory(self) -> Memory:
+        raise NotImplementedError
+
+    def recall(self, memory: Memory) -> None:
+        self.integration.go_to(Position.recalled(memory))

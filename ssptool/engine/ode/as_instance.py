@@ -1,0 +1,120 @@
+"""What lets a kernel step an ODE without knowing: the functions of an FMU of FMI 2.0 for co-simulation.
+
+It has no variables. Its inputs are those of the components of model exchange, which the kernel has as instances of
+their own: they set inputs and compute outputs like any others, but their own steps do nothing.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping
+from ctypes import CFUNCTYPE, POINTER, c_double, c_int, c_void_p
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable
+from ssptool.engine.ode.stopped import Stopped
+
+_OK, _DISCARD, _ERROR = 0, 2, 3
+_DO_STEP = CFUNCTYPE(c_int, c_void_p, c_double, c_double, c_int)
+_STATE = CFUNCTYPE(c_int, c_void_p, POINTER(c_void_p))
+_SET_STATE = CFUNCTYPE(c_int, c_void_p, c_void_p)
+_NOTHING = CFUNCTYPE(c_int, c_void_p)
+
+
+class Stepped(Protocol):
+    """What is stepped; everything but `free` raises `Stopped`."""
+
+    def step(self, t: float, h: float) -> None: ...
+
+    def save(self, number: int) -> int: ...
+
+    def restore(self, number: int) -> None: ...
+
+    def free(self, number: int) -> None: ...
+
+
+class AsInstance:
+    """The functions; `stepped` is there before the first of them is called.
+
+    What goes wrong waits in `failure` or `error` until whoever has called the kernel asks.
+    """
+
+    def __init__(self) -> None:
+        self.stepped: Stepped
+        self.failure: Failure | None = None
+        self.error: BaseException | None = None
+        # The kernel keeps the addresses only.
+        self._callbacks = {
+            "fmi2DoStep": _DO_STEP(lambda _own, t, h, _forget: self._guarded(lambda: self.stepped.step(t, h))),
+            "fmi2GetFMUstate": _STATE(lambda _own, place: self._guarded(lambda: self._save(place))),
+            "fmi2SetFMUstate": _SET_STATE(lambda _own, number: self._guarded(lambda: self.stepped.restore(number))),
+            "fmi2FreeFMUstate": _STATE(lambda _own, place: self._guarded(lambda: self._free(place))),
+        }
+
+    def table(self) -> InstanceTable:
+        addresses = {name: _address(_idle) for name in FUNCTIONS[2]}
+        addresses |= {name: _address(callback) for name, callback in self._callbacks.items()}
+        return InstanceTable(2, addresses, 1, (), (), (), ())
+
+    def explain(self) -> Failure:
+        """Why the last call has failed; what was no failure of a component is raised."""
+        if self.failure is not None:
+            return self.failure
+        raise self.error or AssertionError("nothing has failed")
+
+    def _save(self, place: Any) -> None:
+        place[0] = self.stepped.save(place[0] or 0)
+
+    def _free(self, place: Any) -> None:
+        self.stepped.free(place[0] or 0)
+        place[0] = None
+
+    def _guarded(self, action: Callable[[], None]) -> int:
+        # An exception cannot pass through the kernel.
+        self.failure = self.error = None
+        try:
+            action()
+        except Stopped as stopped:
+            self.failure = stopped.failure
+            return _DISCARD if stopped.failure.recoverable else _ERROR
+        except BaseException as error:
+            self.error = error
+            return _ERROR
+        return _OK
+
+
+def idle_steps(table: InstanceTable) -> InstanceTable:
+    """The same instance, whose steps do nothing and whose states are not saved: somebody else sees to both."""
+    return replace(table, functions={**table.functions, **_IDLE[table.fmi_major]})
+
+
+_idle = _NOTHING(lambda _own: _OK)  # further arguments are for the caller to take away
+
+
+def _pretend(_own: int, place: Any) -> int:
+    place[0] = 1  # not a null pointer, which would be no state at all
+    return _OK
+
+
+_pretended = _STATE(_pretend)
+
+
+def _address(callback: Any) -> int:
+    return ctypes.cast(callback, c_void_p).value or 0
+
+
+_IDLE: Mapping[int, Mapping[str, int]] = {
+    2: {
+        "fmi2DoStep": _address(_idle),
+        "fmi2SetRealInputDerivatives": _address(_idle),
+        "fmi2GetFMUstate": _address(_pretended),
+        "fmi2SetFMUstate": _address(_idle),
+        "fmi2FreeFMUstate": _address(_idle),
+    },
+    3: {
+        "fmi3DoStep": _address(_idle),
+        "fmi3GetFMUState": _address(_pretended),
+        "fmi3SetFMUState": _address(_idle),
+        "fmi3FreeFMUState": _address(_idle),
+    },
+}

@@ -1,0 +1,195 @@
+"""An ODE as a component of co-simulation: it follows its inputs over a macro step, and can be set back."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, count
+
+import numpy as np
+
+from ssptool.engine.assembly import Assembly
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import Memory
+from ssptool.engine.ode.alone import Tally
+from ssptool.engine.ode.course import Course
+from ssptool.engine.ode.integration import Integration
+from ssptool.engine.ode.position import Position
+from ssptool.engine.ode.states import KeptStates
+from ssptool.engine.ode.stopped import Stopped
+from ssptool.engine.plan import Plan, PlannedOde
+from ssptool.fmu.binary import FmiError
+
+ROUNDING = 1e-9
+"""Of a macro step: times that are the same."""
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """A position, and the states of the components, which are kept before the first event after it only."""
+
+    position: Position
+    inputs: Course | None
+    signs: Floats
+    states: KeptStates | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """A side of an event, within the macro step that ends at `end` [s]."""
+
+    end: float
+    row: Floats
+
+
+class OdeComponent:
+    """`step`, `save`, `restore` and `free`, for a kernel; the rows of events, for the trace.
+
+    `assembly` is that of all components, whose kernel says how inputs run; the integration has a kernel of its own.
+    """
+
+    def __init__(self, integration: Integration, assembly: Assembly) -> None:
+        ode = assembly.plan.ode
+        assert ode is not None
+        self.integration = integration
+        self._system = integration.system
+        self._assembly, self._kernel = assembly, assembly.kernel
+        able = {index: _saves(assembly.plan, index) for index in ode.instances}
+        self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
+        self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
+        self._inputs = np.array(ode.inputs, dtype=np.intp)
+        self._own, self._held = _columns(assembly.plan, ode)
+        self._snapshots: dict[int, Snapshot] = {}
+        self._numbers = count(1)
+        self._events: deque[EventRow] = deque()
+        self._signs: Floats = np.empty(0)  # indicators at the end of the last step
+        self._tally = Tally(integration)
+        self._failure: Failure | None = None
+        integration.before_event = self._keep_states
+
+    # -- what a kernel asks for -----------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """From initialized components to the first instant of continuous time; what goes wrong ends the first step."""
+        integration = self.integration
+        try:
+            integration.begin()
+            self._signs = integration.indicators()
+        except Stopped as stopped:
+            self._failure = stopped.failure
+        except FmiError as error:
+            self._failure = self._system.refused(error, integration.time).failure
+
+    def step(self, t: float, h: float) -> None:
+        """Integrate from t to t + h [s]. Raises `Stopped`."""
+        if self._failure is not None:
+            raise Stopped(self._failure)
+        try:
+            self._integrate(t, h)
+        except FmiError as error:
+            raise self._system.refused(error, self.integration.time) from None
+
+    def save(self, number: int) -> int:
+        """Remember where it is, in place of what had this number (0: none); returns its number."""
+        self.free(number)
+        number = number or next(self._numbers)
+        position = self.integration.position(self.integration.time)
+        self._snapshots[number] = Snapshot(position, self._system.course, self._signs)
+        return number
+
+    def restore(self, number: int) -> None:
+        """Be where it was. Raises `Stopped`."""
+        snapshot = self._snapshots[number]
+        try:
+            if snapshot.states is not None:
+                snapshot.states.go_back()
+        except FmiError as error:
+            raise self._system.refused(error, snapshot.position.t) from None
+        self._system.course, self._signs = snapshot.inputs, snapshot.signs
+        self.integration.go_to(snapshot.position)
+        while self._events and self._events[-1].end > snapshot.position.t:
+            self._events.pop()
+
+    def free(self, number: int) -> None:
+        """Forget what has this number, if anything has."""
+        snapshot = self._snapshots.pop(number, None)
+        if snapshot is not None and snapshot.states is not None:
+            shared = any(other.states is snapshot.states for other in self._snapshots.values())
+            if not shared:
+                snapshot.states.drop()
+
+    # -- what a master asks for ------------------------------------------------------------------------------------
+
+    def events_between(self, before: Floats, after: Floats) -> Sequence[Floats]:
+        """Signals of the ODE as they were; of others reals are interpolated, and integers still those `before`."""
+        found: list[Floats] = []
+        h = after[0] - before[0]
+        while self._events and self._events[0].end <= after[0] + ROUNDING * h:
+            row = self._events.popleft().row
+            with np.errstate(over="ignore", invalid="ignore"):  # of integers, which are not taken from here
+                others = before + (row[0] - before[0]) / h * (after - before)
+            others[self._held] = before[self._held]
+            others[self._own] = row[self._own]
+            found.append(others)
+        return found
+
+    def news(self) -> tuple[int, int]:
+        return self._tally.news()
+
+    def memory(self) -> Memory:
+        position = self.integration.position(self.integration.time)
+        self.integration.go_to(position)
+        events = [np.concatenate(((event.end,), event.row)) for event in self._events]
+        width = 2 + len(self._assembly.plan.recorded)
+        return {**position.memory(), "signs": self._signs, "rows": np.array(events).reshape(-1, width)}
+
+    def recall(self, memory: Memory) -> None:
+        self.integration.go_to(Position.recalled(memory))
+        self._signs = memory["signs"]
+        self._events = deque(EventRow(float(row[0]), row[1:]) for row in memory["rows"])
+
+    # ---------------------------------------------------------------------------------------------------------------
+
+    def _integrate(self, t: float, h: float) -> None:
+        integration, end = self.integration, t + h
+        course = self._course(t)
+        if course is not None:
+            self._system.course = course
+            integration.restart(t, self._signs)
+        while not integration.advance(end, end):
+            pass
+        integration.rows.pop()  # the communication point's is made when all components are there
+        self._events.extend(EventRow(end, row) for row in integration.rows)
+        integration.rows.clear()
+        self._signs = integration.indicators()
+
+    def _course(self, t: float) -> Course | None:
+        """How the kernel has inputs run over the macro step from t; None if there are no inputs."""
+        if not self._inputs.size:
+            return None
+        value, rates = self._kernel.input_value[self._inputs], self._kernel.input_rates[:, self._inputs]
+        return Course(t, value, rates[0], rates[1])
+
+    def _keep_states(self) -> None:
+        """Events change what is not in a position; so states are kept for all those positions that have none."""
+        bare = [snapshot for snapshot in self._snapshots.values() if snapshot.states is None]
+        if bare:
+            states = KeptStates.of(self._able, self._unable, self.integration.time)
+            for snapshot in bare:
+                snapshot.states = states
+
+
+def _saves(plan: Plan, index: int) -> bool:
+    interface = plan.instances[index].description.model_exchange
+    return interface is not None and interface.saves_state
+
+
+def _columns(plan: Plan, ode: PlannedOde) -> tuple[Floats, Floats]:
+    """Of a row (1 + recorded,): the time and what is the ODE's or follows from it; integers that are not."""
+    instances = [plan.instances[index] for index in ode.instances]
+    slots = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
+    slots |= {wire.destination for wire in plan.wires if wire.source in slots}
+    own = np.array([True, *(slot in slots for slot in plan.recorded)])
+    integers = set(plan.integers)
+    held = np.array([False, *(slot in integers for slot in plan.recorded)])
+    return own, held

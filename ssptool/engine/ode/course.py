@@ -1,0 +1,21 @@
+"""How what leads into an ODE from outside runs over a macro step."""
+
+from dataclasses import dataclass
+
+from ssptool.engine.kernel.interface import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """Polynomials (m,) in the time since `start` [s]: value, first and second derivative there."""
+
+    start: float
+    value: Floats
+    first: Floats
+    second: Floats
+
+    def at(self, t: float) -> Floats:
+        """The values (m,) at a time [s]; the same arithmetic as the kernel's."""
+        past = t - self.start
+        value: Floats = self.value + past * (self.first + (0.5 * past) * self.second)
+        return value
