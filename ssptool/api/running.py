@@ -4,18 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ssptool.api.opening import NO_OVERRIDES, valid
-from ssptool.api.understanding import flatten
+from ssptool.api.planning import planned
 from ssptool.documents.archive import Archive
 from ssptool.engine.call_sequence import call_sequence as call_sequence
 from ssptool.engine.limits import Limits as Limits
 from ssptool.engine.manifest import Input
-from ssptool.engine.plan import Plan, make_plan
+from ssptool.engine.plan import Plan
 from ssptool.engine.recording.files import read_manifest as read_manifest
 from ssptool.engine.recording.files import read_trace as read_trace
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import Recording as Recording
 from ssptool.engine.simulate import Result, run
-from ssptool.network.flatten import build_network
+from ssptool.engine.stimuli.inputs import Given
+from ssptool.engine.stimuli.scenario import Scenario
 
 
 def plan(
@@ -25,10 +26,20 @@ def plan(
     parameters: Sequence[Path] = (),
     overrides: Mapping[str, str] = NO_OVERRIDES,
     settings: Settings | None = None,
+    inputs: Given | None = None,
+    scenario: Scenario | Path | str | None = None,
 ) -> Plan:
     """What a run would do, resolved to the last call, made without loading a binary."""
-    network = flatten(path, variant=variant, parameters=parameters, overrides=overrides)
-    return make_plan(network, settings or Settings())
+    with valid(path, variant) as (archive, structure):
+        return planned(
+            archive,
+            structure,
+            parameters=parameters,
+            overrides=overrides,
+            settings=settings,
+            inputs=inputs,
+            scenario=scenario,
+        )
 
 
 def simulate(
@@ -38,6 +49,8 @@ def simulate(
     parameters: Sequence[Path] = (),
     overrides: Mapping[str, str] = NO_OVERRIDES,
     settings: Settings | None = None,
+    inputs: Given | None = None,
+    scenario: Scenario | Path | str | None = None,
     output: Path | None = None,
     recording: Recording | None = None,
     isolated: bool = False,
@@ -50,6 +63,12 @@ def simulate(
 
     Parameters
     ----------
+    inputs
+        Courses of inputs that nothing in the system drives, by full name: the path of a CSV file, a mapping to
+        constants, functions of time, `Table` or `Function`, a pandas frame, a numpy array with fields; `Inputs` around one of them
+        says how it is interpolated; a list of several.
+    scenario
+        A file as libcosim has them, or a `Scenario`: at a time override, bias or reset a variable.
     output
         File to which the trace is streamed, in the format of its ending: .csv, .parquet or .mat. Short for
         `Recording(output)`.
@@ -74,11 +93,21 @@ def simulate(
     ------
     InvalidSystem
         The system has errors. No binary has been loaded.
+    BadInputs, BadScenario
+        Inputs or scenario cannot be used, with everything that is wrong with them.
     """
     with valid(path, variant) as (archive, structure):
-        network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+        plan = planned(
+            archive,
+            structure,
+            parameters=parameters,
+            overrides=overrides,
+            settings=settings,
+            inputs=inputs,
+            scenario=scenario,
+        )
         return run(
-            make_plan(network, settings or Settings()),
+            plan,
             archive,
             output=output,
             recording=recording,
@@ -87,10 +116,10 @@ def simulate(
             measured=measured,
             realtime=realtime,
             progress=progress,
-            inputs=_inputs(archive, parameters),
+            inputs=_inputs(archive, (*parameters, *plan.stimuli.files)),
         )
 
 
-def _inputs(archive: Archive, parameters: Sequence[Path]) -> tuple[Input, ...]:
+def _inputs(archive: Archive, files: Sequence[Path]) -> tuple[Input, ...]:
     inside = (Input(name, archive.local_path(name)) for name in archive.names())
-    return (*inside, *(Input(str(path), path) for path in parameters))
+    return (*inside, *(Input(str(path), path) for path in files))

@@ -6,11 +6,12 @@ from pathlib import Path
 from types import TracebackType
 
 from ssptool.api.opening import NO_OVERRIDES, valid
+from ssptool.api.planning import planned
 from ssptool.engine import simulation
-from ssptool.engine.plan import make_plan
 from ssptool.engine.recording.selection import select
 from ssptool.engine.settings import Settings
-from ssptool.network.flatten import build_network
+from ssptool.engine.stimuli.inputs import Given
+from ssptool.engine.stimuli.scenario import Scenario
 
 
 class Simulation(simulation.Simulation):
@@ -18,6 +19,8 @@ class Simulation(simulation.Simulation):
 
     Parameters
     ----------
+    inputs, scenario
+        What acts on the system from outside, as in `simulate`.
     signals
         Patterns of full names: what `trace` holds; none: all signals.
     saved
@@ -46,14 +49,23 @@ class Simulation(simulation.Simulation):
         parameters: Sequence[Path] = (),
         overrides: Mapping[str, str] = NO_OVERRIDES,
         settings: Settings | None = None,
+        inputs: Given | None = None,
+        scenario: Scenario | Path | str | None = None,
         signals: Sequence[str] = (),
         saved: Path | str | None = None,
     ) -> None:
         with ExitStack() as stack:
             archive, structure = stack.enter_context(valid(path, variant))
-            network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
-            plan = select(make_plan(network, settings or Settings()), signals)
-            super().__init__(plan, archive, saved=None if saved is None else Path(saved))
+            plan = planned(
+                archive,
+                structure,
+                parameters=parameters,
+                overrides=overrides,
+                settings=settings,
+                inputs=inputs,
+                scenario=scenario,
+            )
+            super().__init__(select(plan, signals), archive, saved=None if saved is None else Path(saved))
             self._opened = stack.pop_all()
 
     def __exit__(

@@ -9,10 +9,11 @@ from ssptool.cli.bundles import bundled
 from ssptool.cli.options import SystemPath, changes_from
 from ssptool.cli.plan_text import plan_text
 from ssptool.cli.settings_options import settings_from
+from ssptool.cli.stimuli_options import stimuli_from
 from ssptool.engine.settings import Settings
 
 
-@bundled(settings=settings_from, changes=changes_from)
-def plan_command(system: SystemPath, settings: Settings, changes: dict[str, Any]) -> None:
+@bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
+def plan_command(system: SystemPath, settings: Settings, changes: dict[str, Any], stimuli: dict[str, Any]) -> None:
     """Print what a run would do, without loading a binary: choices with reasons, and the sequence of calls."""
-    typer.echo(plan_text(ssptool.plan(system, settings=settings, **changes)))
+    typer.echo(plan_text(ssptool.plan(system, settings=settings, **changes, **stimuli)))

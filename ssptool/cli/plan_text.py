@@ -1,4 +1,4 @@
-"""A plan in words: what was chosen and why, then the calls."""
+"""A plan in words: what was chosen and why, where inputs come from, then the calls."""
 
 from typing import TYPE_CHECKING
 
@@ -9,8 +9,21 @@ if TYPE_CHECKING:
 
 
 def plan_text(plan: "Plan") -> str:
-    """Choices with their reasons, and the sequence of calls."""
+    """Choices with their reasons, where inputs come from, and the sequence of calls."""
     choices = (f"  {choice.setting.replace('_', ' '):<15} {choice.value}  ({choice.reason})" for choice in plan.choices)
     calls = (f"  {line}" for line in ssptool.call_sequence(plan))
+    inputs = [f"  {line}" for line in ssptool.input_origins(plan)]
     notes = (f"  note: {note}" for note in plan.notes)
-    return "\n".join([f"Plan of {plan.name}", "", "Choices", *choices, "", "Calls", *calls, *notes])
+    return "\n".join(
+        [
+            f"Plan of {plan.name}",
+            "",
+            "Choices",
+            *choices,
+            *(["", "Inputs", *inputs] if inputs else []),
+            "",
+            "Calls",
+            *calls,
+            *notes,
+        ]
+    )

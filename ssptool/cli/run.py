@@ -26,16 +26,18 @@ from ssptool.cli.run_options import (
     Timeout,
 )
 from ssptool.cli.settings_options import settings_from
+from ssptool.cli.stimuli_options import stimuli_from
 from ssptool.cli.summary import SUMMARIES
 from ssptool.engine.limits import Limits
 from ssptool.engine.settings import Settings
 
 
-@bundled(settings=settings_from, changes=changes_from)
+@bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
 def run_command(
     system: SystemPath,
     settings: Settings,
     changes: dict[str, Any],
+    stimuli: dict[str, Any],
     output: Output = None,
     record: Record = None,
     every: Every = 1,
@@ -71,6 +73,7 @@ def run_command(
             realtime=realtime,
             progress=progress,
             **changes,
+            **stimuli,
         )
     if plot is not None:
         ssptool.plot(result.trace, plot, title=result.name)

@@ -30,7 +30,7 @@ def manifest(
     """The manifest as JSON text.
 
     Its keys: `system`, `created`, `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`,
-    `choices`, `notes`, `statistics`, `versions`.
+    `stimuli` (what acted on the system), `choices`, `notes`, `statistics`, `versions`.
     """
     interval = plan.interval
     facts = {
@@ -42,6 +42,10 @@ def manifest(
         "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
         "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
         "settings": asdict(plan.settings),
+        "stimuli": {
+            "inputs": {str(driven.signal): driven.origin for driven in plan.stimuli.driven},
+            "scenario": list(plan.stimuli.events),
+        },
         "choices": [asdict(choice) for choice in plan.choices],
         "notes": list(plan.notes),
         "statistics": statistics,

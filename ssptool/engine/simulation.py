@@ -16,7 +16,7 @@ from ssptool.engine.ending import Failure, RunError
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Call, Floats
 from ssptool.engine.loop_run import RunningLoop
-from ssptool.engine.masters.master import Coupled, Stepper
+from ssptool.engine.masters.master import LONG_AGO, Coupled, Stepper
 from ssptool.engine.plan import Plan
 from ssptool.engine.saved import SavedLoop, SavedSimulation
 from ssptool.engine.trace import Trace
@@ -24,13 +24,11 @@ from ssptool.fmu.binary import FmiError, FmuInstance
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.network.signals import Signal
 
-Observer = Callable[["Simulation"], None]
+Observer = Callable[[float, Mapping[str, Value]], None]
+"""Takes a time [s] and a view of the values there."""
 
 REMEMBERED = 3
 """Points that inputs may be extrapolated from: as many as a kernel remembers."""
-
-LONG_AGO = -1e300
-"""A time [s] so early that what was then does not bend a polynomial now."""
 
 TOLERANCE = 1e-9
 """Of a macro step: so close to a communication point is at it."""
@@ -70,6 +68,23 @@ class PastTheEnd(ValueError):
         super().__init__(f"t = {time:g} s is after the stop time of {stop:g} s; plan with a later one")
         self.time = time
         self.stop = stop
+
+
+class _View(Mapping[str, Value]):
+    """The present values of a simulation, to be read."""
+
+    def __init__(self, simulation: "Simulation") -> None:
+        self._simulation = simulation
+        self._names = tuple(column.signal for column in simulation.plan.columns)
+
+    def __getitem__(self, name: str) -> Value:
+        return self._simulation.get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 class Simulation:
@@ -162,6 +177,7 @@ class Simulation:
             if self.finished:
                 raise PastTheEnd(self.time, self.plan.interval.stop)
             count -= self._run(1 if self._observers else min(count, _CHUNK))
+        self._through_jump()
         return self.time
 
     def run_until(self, time: float) -> float:
@@ -178,12 +194,17 @@ class Simulation:
         if self.plan.master.chooses_steps:
             while self.time < time and not self._finished:
                 self._run(1)
+            self._through_jump()
             return self.time
         wanted = int(np.ceil((time - interval.start) / interval.step - TOLERANCE))
         return self.step(wanted - self._steps) if wanted > self._steps else self.time
 
     def observe(self, observer: Observer) -> Callable[[], None]:
-        """Call `observer` with this simulation after every macro step; gives a function that ends that."""
+        """Call `observer` at every communication point from now on; gives a function that ends that.
+
+        It is called with the time [s] and a read-only mapping: values by full name, as `get` has them; its keys are the
+        recorded signals. Where inputs jump it is called once for each side.
+        """
         self._observers.append(observer)
         return lambda: self._observers.remove(observer)
 
@@ -192,9 +213,17 @@ class Simulation:
         while not self.finished:
             yield self.step()
 
+    def _through_jump(self) -> None:
+        """Where inputs jump, to the other side: a step ends there."""
+        drive = self._system.drive
+        if drive is not None and self._system.integration is None and self.time >= drive.end:
+            self._run(1)
+
     def _run(self, count: int) -> int:
+        """At most so many rows; gives the number of steps among them, the other sides of jumps being none."""
         if self._failure is not None:
             raise RunError(self._failure)
+        before = self.time
         rows = np.empty((count, self._history.shape[1]))
         stretch = self._stepper.run(self._steps, rows)
         self._remember(rows[: stretch.steps])
@@ -204,7 +233,9 @@ class Simulation:
             self._failure = stretch.failure
             raise RunError(stretch.failure)
         for observer in tuple(self._observers):
-            observer(self)
+            observer(self.time, _View(self))
+        if self._system.drive is not None:
+            return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0], prepend=before)))
         return max(stretch.steps, 1)
 
     def _remember(self, rows: Floats) -> None:
@@ -257,6 +288,9 @@ class Simulation:
         self._settle(signal)
 
     def _check_settable(self, name: str, signal: Signal) -> None:
+        for driven in self.plan.stimuli.driven:
+            if driven.signal == signal:
+                raise NotSettable(name, f"it is driven, by {driven.origin}")
         if self._system.integration is not None:
             raise NotSettable(name, "components that are integrated as one ODE do not allow it yet; use co-simulation")
         for wire in self.plan.network.wires:
@@ -276,16 +310,12 @@ class Simulation:
     def _settle(self, signal: Signal) -> None:
         """Outputs follow from what was set, and the past is forgotten."""
         kernel, system = self._assembly.kernel, self._system
-        kernel.exchange(system.everything.group)
         for index, planned in enumerate(self.plan.instances):
             if planned.name == signal.component and planned.output_slots:
                 outcome = self._assembly.perform([Call(index, (), planned.output_slots)])
                 self._check(None if outcome.ok else self._assembly.explain(outcome, self.time))
-        self._check(self._evaluation(system.everything.sweep, self.time))
-        kernel.exchange(system.everything.group)
         time = self.time
-        kernel.accept(LONG_AGO)
-        kernel.accept(time)
+        self._check(system.settle(time))
         row = np.concatenate([[time], kernel.values])
         self._history = np.stack([np.concatenate([[LONG_AGO], kernel.values]), row])
         self._rows[-1][-1] = as_numbers(row[np.newaxis, self._chosen], self._types)[0]
@@ -353,6 +383,8 @@ class Simulation:
             raise NotSavable(f"it has failed {self._failure}")
         if self._system.integration is not None:
             raise NotSavable("the integrator of model exchange does not give its state; use co-simulation")
+        if self._system.drive is not None:
+            raise NotSavable("inputs are driven or a scenario acts on it, which cannot be stopped and started yet")
         if self.plan.master.chooses_steps:
             raise NotSavable(f"master {self.plan.master.name} cannot be stopped and started; use one with equal steps")
         for planned in self.plan.instances:

@@ -70,7 +70,7 @@ def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
 def test_observers_see_every_step_until_they_are_removed():
     seen = []
     with Simulation(plan(), Folder()) as simulation:
-        remove = simulation.observe(lambda s: seen.append((s.time, s.get("System1.x1"))))
+        remove = simulation.observe(lambda t, now: seen.append((t, now["System1.x1"])))
         simulation.step(3)
         remove()
         simulation.step(3)

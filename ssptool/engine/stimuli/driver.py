@@ -75,10 +75,7 @@ class Driver:
     def write(self, t: float) -> None:
         """What the courses are at t [s], which is in the present stretch."""
         for one in self._feeds:
-            if t >= self.end:
-                value = one.course.before(self.end)
-            else:
-                value = one.course.after(max(t, self._begin))
+            value = one.course.before(self.end) if t >= self.end else one.course.after(max(t, self._begin))
             if holds_integer(one.type):
                 write_cell(self.kernel, one.slot, one.type, value)
             else:
@@ -134,7 +131,7 @@ class Driver:
         self._at_end = self._integers[self._ends.all]
 
     def over(self, h: float) -> None:
-        """Let inputs run over the macro step of size h [s] as the courses say, whatever the coupling has made of them."""
+        """Let inputs run over the macro step of size h [s] as the courses say, whatever the coupling made of them."""
         ends = self._ends
         first, second = self._at_start.view(np.float64), self._at_end.view(np.float64)
         start = np.where(ends.middle, 0.5 * (first + second), first)

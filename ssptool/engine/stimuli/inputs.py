@@ -20,7 +20,7 @@ TIME = "time"
 LINEAR_TYPES = frozenset({"Float64", "Float32"})
 
 One: TypeAlias = Value | Callable[[float], Value] | Course
-Source: TypeAlias = Path | str | Mapping[str, One] | Any
+Source: TypeAlias = Path | str | Sequence[Path | str] | Mapping[str, One] | Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class Inputs:
     Attributes
     ----------
     source
-        A CSV file (path), with `time` [s] as first column and full names of inputs as the others; a mapping from full
-        names to constants, functions of time or courses; a pandas frame or a numpy array with fields, with the times
+        A CSV file (path) or several, with `time` [s] as first column and full names of inputs as the others; a mapping
+        from full names to constants, functions of time or courses; a pandas frame or a numpy array with fields, with the times
         [s] as index or as `time`.
     interpolation
         Of real numbers; all else is held.
@@ -42,6 +42,12 @@ class Inputs:
     source: Source
     interpolation: Interpolation = Interpolation.LINEAR
     columns: Mapping[str, Interpolation] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuse what is no interpolation."""
+        for how in (self.interpolation, *self.columns.values()):
+            if how not in list(Interpolation):
+                raise ValueError(f"interpolation must be one of {', '.join(Interpolation)}; found {how!r}")
 
     def of(self, target: Target) -> Interpolation:
         if target.type not in LINEAR_TYPES:
@@ -102,12 +108,9 @@ class _Resolution:
     def add(self, inputs: Inputs) -> None:
         source = inputs.source
         names: set[str] = set()
-        if isinstance(source, str | Path):
-            columns, findings = read_columns(Path(source))
-            self.findings += findings
-            names = {column.name for column in columns}
-            for column in columns:
-                self._from_file(inputs, Path(source), column)
+        if isinstance(source, str | Path | list | tuple):
+            for path in source if isinstance(source, list | tuple) else [source]:
+                names |= self._file(inputs, Path(path))
         elif isinstance(source, Mapping):
             names = set(source)
             for name, one in source.items():
@@ -136,6 +139,13 @@ class _Resolution:
         self.driven[target.name] = Driven(target.signal, course, origin, file)
 
     # -- a file ----------------------------------------------------------------------------------------------
+
+    def _file(self, inputs: Inputs, path: Path) -> set[str]:
+        columns, findings = read_columns(path)
+        self.findings += findings
+        for column in columns:
+            self._from_file(inputs, path, column)
+        return {column.bracketed[0] if column.bracketed else column.name for column in columns}
 
     def _from_file(self, inputs: Inputs, path: Path, column: CsvColumn) -> None:
         name = column.name
@@ -178,11 +188,11 @@ class _Resolution:
             return
         how = inputs.of(target)
         if isinstance(one, Table):
-            self._rows(target, one.times, one.values, one.interpolation if how is Interpolation.LINEAR else how)
+            self._rows(target, one.times, one.values, _less(one.interpolation, how))
         elif isinstance(one, Function):
             steps = tuple(sorted(one.steps))
             self._accept(
-                target, Function(_typed(target, one.function), steps, min(one.interpolation, how)), "a function"
+                target, Function(_typed(target, one.function), steps, _less(one.interpolation, how)), "a function"
             )
         elif callable(one):
             self._accept(target, Function(_typed(target, one), interpolation=how), "a function")
@@ -243,6 +253,11 @@ class _Typed:
 
 def _typed(target: Target, function: Callable[[float], Any]) -> Callable[[float], Value]:
     return _Typed(target, function)
+
+
+def _less(one: Interpolation | str, other: Interpolation) -> Interpolation:
+    """Linear only if both are."""
+    return other if Interpolation(one) is Interpolation.LINEAR else Interpolation.HOLD
 
 
 def _columns(source: Any) -> dict[str, Sequence[Any]]:

@@ -15,7 +15,7 @@ from ssptool.network.signals import Conversion, Signal, Wire
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A connection that a scenario acts on: modifications of what its source gives, and of what its destination gets."""
+    """A connection that a scenario acts on: modifications of what its source gives and its destination gets."""
 
     source: Signal
     destination: Signal
