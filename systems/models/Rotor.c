@@ -1,13 +1,13 @@
 /* All of a flyball governor that turns as one: Spindle and Arms, cut off at the couplers.
  *
- *     h' = 0,    Omega = h/(J_hub + 2 J_a(alpha)),    phi' = Omega
+ *     h' = 0,    Omega = h/(J_hub + 2 J_a(alpha))
  *     I_h alpha'' = J_a'(alpha) Omega^2/2 + G cos(alpha) + tau
  */
 #include "flyball_governor.h"
 
 /* clang-format off */
 enum {
-    TIME, tau, alpha, alphaDot, Omega, phi, h, der_alpha, der_alphaDot, der_phi, der_h,
+    TIME, tau, alpha, alphaDot, Omega, h, der_alpha, der_alphaDot, der_h,
     L, w, a, m_r, m_p, m_s, B, g, Omega0, alpha0, COUNT
 };
 /* clang-format on */
@@ -18,14 +18,11 @@ static const Variable variables[COUNT] = {
     [alpha] = {"alpha", OUTPUT, .unit = "rad", .nominal = 0.5, .description = "angle of the arms below the horizontal"},
     [alphaDot] = {"alphaDot", OUTPUT, EXACT, .unit = "rad/s", .description = "angular velocity of the arms"},
     [Omega] = {"Omega", OUTPUT, .unit = "rad/s", .nominal = 5, .description = "angular velocity of the shaft"},
-    [phi] = {"phi", OUTPUT, EXACT, .unit = "rad", .nominal = 10, .description = "angle of the shaft"},
     [h] = {"h", OUTPUT, .unit = "kg.m2/s", .nominal = 50, .description = "angular momentum about the axis"},
     [der_alpha] = {"der(alpha)", LOCAL, .derivative_of = alpha, .unit = "rad/s",
                    .description = "time derivative of alpha"},
     [der_alphaDot] = {"der(alphaDot)", LOCAL, .derivative_of = alphaDot, .unit = "rad/s2", .nominal = 5,
                       .description = "time derivative of alphaDot"},
-    [der_phi] = {"der(phi)", LOCAL, .derivative_of = phi, .unit = "rad/s", .nominal = 5,
-                 .description = "time derivative of phi"},
     [der_h] = {"der(h)", LOCAL, .derivative_of = h, .unit = "N.m", .description = "time derivative of h"},
     [L] = {"L", FIXED_PARAMETER, .unit = "m", .start = 1, .description = "length of an arm"},
     [w] = {"w", FIXED_PARAMETER, .unit = "m", .start = 0.01, .nominal = 0.01, .description = "width of arms and shaft"},
@@ -60,7 +57,6 @@ static const Dependency dependencies[] = {
     {der_alphaDot, alpha, DEPENDENT}, {der_alphaDot, Omega, DEPENDENT}, {der_alphaDot, tau, FIXED},
     {der_alphaDot, L, DEPENDENT}, {der_alphaDot, w, DEPENDENT}, {der_alphaDot, a, DEPENDENT},
     {der_alphaDot, m_r, DEPENDENT}, {der_alphaDot, m_p, DEPENDENT}, {der_alphaDot, g, DEPENDENT},
-    {der_phi, Omega, CONSTANT},
 };
 /* clang-format on */
 
@@ -82,7 +78,6 @@ EQUATIONS(v)
     v[Omega] = v[h] / moment(v, v[alpha]);
     v[der_alpha] = v[alphaDot];
     v[der_alphaDot] = arm_acceleration(arm, v[g], v[alpha], v[Omega], v[tau]);
-    v[der_phi] = v[Omega];
     v[der_h] = 0;
 }
 
