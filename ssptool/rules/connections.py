@@ -284,7 +284,8 @@ def _how_to_declare(interface: Interface, element: str, connector: str, structur
         return "the FMU has this variable: declare a connector for it at the component"
     if instance is not None and any(inner.name == connector for inner in instance.system.connectors):
         return "the system inside has this connector: declare it at the component, too"
-    return near(connector, interface.connectors_of(element))
+    known = interface.connectors_of(element)
+    return near(connector, known) if known else "it declares no connectors at all"
 
 
 def _described(end: LinkEnd) -> str:

@@ -19,6 +19,15 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Region:
+    """Where in a file something stands: line and columns, counted from 1; the last column is the one behind it."""
+
+    line: int
+    columns: tuple[int, int] | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All diagnostics of a package in the order of files and lines.
 
@@ -63,9 +72,18 @@ class Report:
             return Path(self.subject).as_posix()
         return Path(self.folder, file.partition(INSIDE)[0] if _in_zip(file) else file).as_posix()
 
-    def line_on_disk(self, position: Position) -> int:
-        """The line in the file of `on_disk`; 0 if there is none."""
-        return 0 if self.folder is None or _in_zip(position.file) else position.line
+    def region(self, position: Position) -> Region | None:
+        """The offending part of a file, as exactly as it is known; None if no line of it is to blame."""
+        if not position.line:
+            return None
+        shown = self.excerpts.get(position)
+        if shown is None:
+            return Region(position.line)
+        return Region(shown.line or position.line, (shown.start + 1, shown.end + 1), shown.text)
+
+    def region_on_disk(self, position: Position) -> Region | None:
+        """The same of the file of `on_disk`: that may be a zip, which has no lines."""
+        return None if self.folder is None or _in_zip(position.file) else self.region(position)
 
 
 def _in_zip(file: str) -> bool:

@@ -18,6 +18,9 @@ from ssptool.rules.run import Run
 from ssptool.rules.subjects import Package, Unreadable
 from ssptool.rules.switches import EVERYTHING, Switches
 
+MOST_LINES = 30
+"""So far below the name of an element its attributes are looked for."""
+
 
 def check_path(
     path: Path | str, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
@@ -181,7 +184,8 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
         if lines is None:
             lines = sources[position.file] = _lines(package, position.file)
         if position.line <= len(lines):
-            excerpts[position] = excerpt(lines[position.line - 1], position)
+            following = lines[position.line : position.line + MOST_LINES]
+            excerpts[position] = excerpt(lines[position.line - 1], position, following)
     return excerpts
 
 

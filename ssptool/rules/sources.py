@@ -29,9 +29,10 @@ def resolves(structure: Structure) -> Iterator[Finding]:
         if reference.reach is Reach.INSIDE and not structure.archive.has(reference.entry):
             message = f"there is no file '{reference.entry}'{_for(element)}"
             # Entries are named from the root of the package, as references are from a structure that stands there.
-            alike = [quote(name) for name in names if Path(name).suffix == Path(reference.entry).suffix]
+            same = [name for name in names if Path(name).suffix == Path(reference.entry).suffix]
+            alike = [quote(name) for name in same]
             fix = renamed(element, "source", alike) if at_root and INSIDE not in reference.entry else None
-            yield Finding(element, message, near(uri, names), "source", fix=fix)
+            yield Finding(element, message, near(uri, same or names), "source", fix=fix)
 
 
 @rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986")

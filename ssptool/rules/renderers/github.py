@@ -24,8 +24,12 @@ def _commands(report: Report) -> Iterator[str]:
 
 def _command(report: Report, diagnostic: Diagnostic) -> str:
     position = diagnostic.position
-    line = report.line_on_disk(position)
-    place = f"file={_property(report.on_disk(position.file))}" + (f",line={line}" if line else "")
+    region = report.region_on_disk(position)
+    place = f"file={_property(report.on_disk(position.file))}"
+    if region is not None:
+        place += f",line={region.line}"
+        if region.columns is not None:
+            place += f",endLine={region.line},col={region.columns[0]},endColumn={region.columns[1]}"
     inside = f"{position}: " if report.folder is None else ""
     advice = f"\n{diagnostic.advice}" if diagnostic.advice else ""
     message = _data(f"{inside}{diagnostic.message}{advice}")

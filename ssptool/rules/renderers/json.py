@@ -15,7 +15,10 @@ _FIXES = {True: "safe", False: "unsafe", None: None}
 
 
 def render_json(report: Report) -> str:
-    """The report as one JSON object with sorted keys; `line` is null where no line is to blame."""
+    """The report as one JSON object with sorted keys; `line` is null where no line is to blame.
+
+    `region` is the part of the text that is: it may start below `line`, which is that of the element.
+    """
     content = {
         "schema": SCHEMA_VERSION,
         "subject": report.subject,
@@ -35,11 +38,14 @@ def render_json(report: Report) -> str:
 
 def _diagnostic(report: Report, diagnostic: Diagnostic) -> dict[str, Any]:
     rule = RULES.get(diagnostic.code)
+    region = report.region(diagnostic.position)
+    columns = (None, None) if region is None or region.columns is None else region.columns
     return {
         "code": diagnostic.code,
         "severity": diagnostic.severity.value,
         "file": diagnostic.position.file,
         "line": diagnostic.position.line or None,
+        "region": None if region is None else {"line": region.line, "column": columns[0], "endColumn": columns[1]},
         "address": diagnostic.position.address,
         "message": diagnostic.message,
         "advice": diagnostic.advice,

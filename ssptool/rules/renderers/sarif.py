@@ -9,6 +9,8 @@ from ssptool.rules.catalogue import RULES, Rule
 from ssptool.rules.report import Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+ROOT = "%SRCROOT%"
+"""What relative paths are relative to, by the name that services for code scanning know."""
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 
 
@@ -33,7 +35,8 @@ def _run(report: Report) -> dict[str, Any]:
     return {
         "tool": {"driver": {"name": "ssptool", "version": _version(), "rules": [_rule(RULES[code]) for code in codes]}},
         "columnKind": "unicodeCodePoints",
-        "artifacts": [{"location": {"uri": uri}} for uri in sorted({_uri(report, file) for file in files})],
+        "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which ssptool was called."}}},
+        "artifacts": [{"location": _artifact(path)} for path in sorted({report.on_disk(file) for file in files})],
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _notifications(report)}],
         "results": results,
     }
@@ -52,12 +55,22 @@ def _version() -> str:
 def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.code,
+        "name": rule.find.__name__.title().replace("_", ""),
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": rule.rationale or rule.title},
-        "help": {"text": f"{rule.page}\n\nSource: {rule.source}"},
+        "help": {"text": f"{rule.page}\n\nSource: {rule.source}", "markdown": _page(rule)},
         "defaultConfiguration": {"level": _LEVELS[rule.severity[max(rule.severity)]]},
-        "properties": {"basis": rule.basis.value, "source": rule.source},
+        "properties": {
+            "basis": rule.basis.value,
+            "source": rule.source,
+            "tags": [rule.code.rpartition("-")[0], rule.basis.value],
+        },
     }
+
+
+def _page(rule: Rule) -> str:
+    parts = (f"**{rule.title}**", rule.rationale, rule.fix and f"**Fix:** {rule.fix}", f"*{rule.source}*")
+    return "\n\n".join(filter(None, parts))
 
 
 def _result(report: Report, diagnostic: Diagnostic, numbers: dict[str, int]) -> dict[str, Any]:
@@ -70,15 +83,18 @@ def _result(report: Report, diagnostic: Diagnostic, numbers: dict[str, int]) -> 
     }
     if diagnostic.code in numbers:
         result["ruleIndex"] = numbers[diagnostic.code]
+    if diagnostic in report.fixable:
+        result["properties"] = {"fix": "safe" if report.fixable[diagnostic] else "unsafe"}
     return result
 
 
 def _location(report: Report, position: Position) -> dict[str, Any]:
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(report, position.file)}}
-    if line := report.line_on_disk(position):
-        physical["region"] = {"startLine": line}
-        if position in report.excerpts:
-            physical["region"]["snippet"] = {"text": report.excerpts[position].text}
+    physical: dict[str, Any] = {"artifactLocation": _artifact(report.on_disk(position.file))}
+    if region := report.region_on_disk(position):
+        physical["region"] = {"startLine": region.line}
+        if region.columns is not None:
+            start, end = region.columns
+            physical["region"] |= {"startColumn": start, "endColumn": end, "snippet": {"text": region.text}}
     place = f"{position}#{position.address}" if position.address else str(position)
     return {"physicalLocation": physical, "logicalLocations": [{"fullyQualifiedName": place}]}
 
@@ -89,16 +105,15 @@ def _notifications(report: Report) -> list[dict[str, Any]]:
         {
             "level": "note",
             "message": {"text": f"{skipped.file}: {skipped.reason}"},
-            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(report, skipped.file)}}}],
+            "locations": [{"physicalLocation": {"artifactLocation": _artifact(report.on_disk(skipped.file))}}],
         }
         for skipped in report.skipped
     ]
 
 
-def _uri(report: Report, file: str) -> str:
-    """A relative reference as it is, an absolute path as a `file` URI."""
-    path = report.on_disk(file)
+def _artifact(path: str) -> dict[str, str]:
+    """A relative path as a reference below the root, an absolute one as a `file` URI."""
     quoted = quote(path, safe="/()!$&'*+,;=@~")
     if path.startswith("/"):
-        return "file://" + quoted
-    return "file:///" + quoted if path[1:3] == ":/" else quoted
+        return {"uri": "file://" + quoted}
+    return {"uri": "file:///" + quoted} if path[1:3] == ":/" else {"uri": quoted, "uriBaseId": ROOT}

@@ -1,8 +1,12 @@
 """A report as text, for people: coloured on a terminal, plain elsewhere."""
 
 import io
+import re
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from shutil import get_terminal_size
 
 from rich.console import Console
 from rich.text import Text
@@ -14,62 +18,98 @@ from ssptool.rules.report import Report
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _GUTTER = 6
 _WIDEST = 160
+_NARROWEST = 40
+_INDENT = " " * 4
 
 
-def render_text(report: Report, *, colour: bool | None = None) -> str:
+def render_text(report: Report, *, colour: bool | None = None, width: int | None = None) -> str:
     """The report as lines: per diagnostic its severity, code, place, message, source line and advice; a summary.
 
-    `colour` None: as standard output can show it.
+    `colour` None: as standard output can show it. `width` is that of the terminal, where lines are broken; None: of
+    standard output, or if that is none, unlimited.
     """
+    terminal = sys.stdout.isatty()
+    if width is None and terminal:
+        width = get_terminal_size().columns
     console = Console(
         file=io.StringIO(),
-        force_terminal=sys.stdout.isatty() if colour is None else colour,
+        force_terminal=terminal if colour is None else colour,
         no_color=None if colour is None else not colour,
         highlight=False,
         soft_wrap=True,
         width=_WIDEST,
     )
     with console.capture() as capture:
-        for diagnostic in report.diagnostics:
-            console.print(_diagnostic(diagnostic, report.excerpts.get(diagnostic.position)))
-        for skipped in report.skipped:
-            console.print(Text.assemble(("skipped", "dim"), f" {skipped.file}: {skipped.reason}"))
-        if report.withheld:
-            console.print(Text.assemble(("ignored", "bold yellow"), f" {_withheld(report)}"))
-        console.print(Text(summary(report), _style(report)))
-        if report.fixable:
-            console.print(Text(_fixable(report), "green"))
+        for text in _parts(report, None if width is None else max(width, _NARROWEST)):
+            console.print(text)
     return "\n".join(line.rstrip() for line in capture.get().splitlines())
 
 
-def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None) -> Text:
+def _parts(report: Report, width: int | None) -> Iterator[Text]:
+    for diagnostic in report.diagnostics:
+        yield _diagnostic(diagnostic, report.excerpts.get(diagnostic.position), width)
+    for skipped in report.skipped:
+        yield _wrapped(Text.assemble(("skipped", "dim"), f" {skipped.file}: {skipped.reason}"), width)
+    if report.withheld:
+        yield _wrapped(Text.assemble(("ignored", "bold yellow"), f" {_withheld(report)}"), width)
+    yield _wrapped(Text(summary(report), _style(report)), width)
+    if report.fixable:
+        yield _wrapped(Text(_fixable(report), "green"), width)
+
+
+def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | None) -> Text:
     style = STYLES[diagnostic.severity]
-    text = Text.assemble(
-        (diagnostic.severity.value, style),
-        (f" {diagnostic.code}", "bold"),
-        f" {diagnostic.position}\n    {diagnostic.message}\n",
-    )
+    place = diagnostic.position
+    if excerpt is not None and excerpt.line:
+        place = replace(place, line=excerpt.line)
+    head = Text.assemble((diagnostic.severity.value, style), (f" {diagnostic.code}", "bold"), f" {place}")
+    parts = [_wrapped(head, width), _wrapped(Text(_INDENT + diagnostic.message), width)]
     if excerpt is not None:
-        text.append_text(_excerpt(excerpt, diagnostic.position.line, style))
+        parts.append(_excerpt(excerpt, diagnostic.position.line, style, min(width or _WIDEST, _WIDEST)))
     if diagnostic.advice:
-        text.append(f"    Hint: {diagnostic.advice}\n", "green")
-    return text
+        parts.append(_wrapped(Text(f"{_INDENT}Hint: {diagnostic.advice}", "green"), width))
+    return Text("\n").join([*parts, Text()])
 
 
-def _excerpt(excerpt: Excerpt, line: int, style: str) -> Text:
+def _wrapped(text: Text, width: int | None) -> Text:
+    """Broken between words; what goes on in the next line is indented. A path without blanks is left in one piece."""
+    if width is None or text.cell_len <= width:
+        return text
+    lines, at = [0], 0
+    for word in re.finditer(r"\S+", text.plain):
+        room = width - (len(_INDENT) if at else 0)
+        if word.end() - at > room and word.start() > at and text.plain[at : word.start()].strip():
+            at = word.start()
+            lines.append(at)
+    first, *others = text.divide(lines[1:])
+    first.rstrip()
+    for other in others:
+        other.rstrip()
+    return Text("\n" + _INDENT).join([first, *others])
+
+
+def _excerpt(excerpt: Excerpt, line: int, style: str, width: int) -> Text:
     """The source line, cut to what fits around the offending place, and that underlined."""
-    indent = len(excerpt.text) - len(excerpt.text.lstrip())
-    first = indent if excerpt.end - indent <= _WIDEST - 20 else max(indent, excerpt.start - 20)
-    shown = excerpt.text[first : first + _WIDEST - 20]
-    start = excerpt.start - first
-    marks = "~" * max(1, min(excerpt.end - first, len(shown)) - start)
+    room = width - _GUTTER - len(" | ")
+    source, start, end = _expanded(excerpt)
+    indent = len(source) - len(source.lstrip())
+    fits = end - indent <= room - (len(source) - indent > room)
+    first = indent if fits else max(indent, min(start - room // 4, len(source) - room))
+    before, after = ("…" if first > indent else ""), ("…" if len(source) > first + room else "")
+    shown = before + source[first + len(before) : first + room - len(after)] + after
+    marks = "~" * max(1, min(end - first, len(shown)) - (start - first))
     return Text.assemble(
-        (f"{line:>{_GUTTER}} | ", "dim"),
+        (f"{excerpt.line or line:>{_GUTTER}} | ", "dim"),
         f"{shown}\n",
         (" " * _GUTTER + " | ", "dim"),
-        (" " * start + marks, style),
-        "\n",
+        (" " * (start - first) + marks, style),
     )
+
+
+def _expanded(excerpt: Excerpt) -> tuple[str, int, int]:
+    """The line with blanks for tabs, and the offending characters of that."""
+    start, end = (len(excerpt.text[:at].expandtabs(4)) for at in (excerpt.start, excerpt.end))
+    return excerpt.text.expandtabs(4), start, end
 
 
 def summary(report: Report) -> str:
@@ -110,7 +150,7 @@ def _withheld(report: Report) -> str:
 def _files(report: Report) -> str:
     found = Counter(diagnostic.position.file for diagnostic in report.diagnostics)
     files = list(found) or [file for file in report.files if file.endswith(".ssd")] or [report.subject]
-    return ", ".join(files[:3]) + (f" and {len(files) - 3} more files" if len(files) > 3 else "")
+    return ", ".join(files[:3]) + (f" and {_count(len(files) - 3, 'more file')}" if len(files) > 3 else "")
 
 
 def _count(number: int, noun: str) -> str:
