@@ -67,6 +67,9 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/documents.py
 
+verify: build/models/.ready  ## judge every claim about the example systems, and write docs/verification.md
+	$(BIN)/python -m tests.systems.claims docs/verification.md
+
 docs: $(VENV)/.ready-run  ## docs/rules.md, from the rules
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
 
@@ -85,4 +88,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test lint types bench docs fuzz leaks format clean sanitize
+.PHONY: help setup run test verify lint types bench docs fuzz leaks format clean sanitize

@@ -1,0 +1,27 @@
+"""All claims: one module here for each folder in `systems`, of the same name, with a tuple CLAIMS."""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+from tests.systems.claims.claim import Claim
+
+SYSTEMS = Path(__file__).parents[3] / "systems"
+
+
+def systems() -> list[str]:
+    """Names of the example systems."""
+    return sorted(path.parent.name for path in SYSTEMS.glob("*/SystemStructure.ssd"))
+
+
+def claims_of(system: str) -> tuple[Claim, ...]:
+    """The claims of one system; a system without a module of claims is an ImportError."""
+    claims: tuple[Claim, ...] = import_module(f"tests.systems.claims.{system}").CLAIMS
+    return claims
+
+
+def catalogue() -> Iterator[tuple[str, Claim]]:
+    """(system, claim) of all."""
+    for system in systems():
+        for claim in claims_of(system):
+            yield system, claim

@@ -1,0 +1,200 @@
+"""A mass-spring-damper as a part, used twice: each use follows the closed form of its own parameters."""
+
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ssptool
+from ssptool import Settings
+from tests.systems.claims.catalogue import SYSTEMS
+from tests.systems.claims.claim import Absolute, AtMost, Claim, Relative
+from tests.systems.exact_linear import states
+
+SYSTEM = SYSTEMS / "mass_spring_damper"
+RESOURCES = SYSTEM / "resources"
+CHAIN = "MassSpringDamperChain"
+M, C, G, THETA, S0 = 2.0, 50.0, 9.81, np.pi / 6, 0.3
+EXACT = {"implementation": "me", "integrator": "adams", "tolerance": 1e-11, "step_size": 0.01}
+LEVEL = {"mass.m": "1", "mass.theta": "0", "mass.s0": "0.1", "mass.v0": "1"} | {
+    "spring_damper.c": "10",
+    "spring_damper.d": "0.5",
+}
+Floats = NDArray[np.float64]
+
+
+def exact(t: Floats, d: float) -> Floats:
+    """Positions (n,) [m] of a mass that starts at rest, held by a spring-damper at a wall."""
+    rest = -M * G * np.sin(THETA) / C
+    k, q = d / (2 * M), C / M - (d / (2 * M)) ** 2
+    w = np.sqrt(abs(q))
+    if q > 0:
+        cosine, sine = np.cos(w * t), np.sin(w * t) / w
+    elif q < 0:
+        cosine, sine = np.cosh(w * t), np.sinh(w * t) / w
+    else:
+        cosine, sine = np.ones_like(t), t
+    return rest + np.exp(-k * t) * (S0 - rest) * (cosine + k * sine)
+
+
+def exact_chain(t: Floats) -> Floats:
+    """Positions (n, 2) [m] of two masses, the second fixed to the first: their matrix exponential with the weight as a
+    fifth state.
+    """
+    d1, d2, weight = 4.0, 52.0, -G * np.sin(THETA)
+    pull = np.array([-C, -d2, C, d2, 0]) / M  # of the second spring-damper on the first mass, per mass
+    first = pull + np.array([-C / M, -d1 / M, 0, 0, weight])
+    second = -pull + np.array([0, 0, 0, 0, weight])
+    matrix = np.array([[0, 1, 0, 0, 0], first, [0, 0, 0, 1, 0], second, np.zeros(5)])
+    return states(matrix, np.array([S0, 0, S0, 0, 1]), t)[:, [0, 2]]
+
+
+def position(name: str, given: str = "", overrides: dict[str, str] | None = None, **settings) -> tuple[Floats, Floats]:
+    """Times and positions of the mass of one of the parts; `given`: a parameter set in its resources."""
+    trace = ssptool.simulate(
+        SYSTEM,
+        variant=settings.pop("variant", None),
+        parameters=[RESOURCES / f"{given}.ssv"] if given else [],
+        overrides={f"{name}.{target}": value for target, value in (overrides or {}).items()},
+        settings=Settings(**(settings or EXACT)),
+    ).unwrap()
+    return trace.t, trace[f"{name}.mass.s"]
+
+
+def at(time: float, name: str, given: str = "", overrides: dict[str, str] | None = None) -> float:
+    t, s = position(name, given, overrides)
+    return float(s[np.searchsorted(t, time - 1e-9)])
+
+
+def error(name: str, d: float, given: str = "", **settings) -> float:
+    """Largest deviation from the closed form [m]."""
+    t, s = position(name, given, **settings)
+    return float(np.max(np.abs(s - exact(t, d))))
+
+
+def chain_error(name: str, column: int) -> float:
+    t, s = position(name, variant=CHAIN, **EXACT)
+    return float(np.max(np.abs(s - exact_chain(t)[:, column])))
+
+
+def drift(given: str) -> float:
+    """Largest distance of the first mass from where it starts [m]."""
+    return float(np.max(np.abs(position("first", given)[1] - S0)))
+
+
+def order(name: str, d: float) -> float:
+    """Of convergence, from two steps of runs without other settings."""
+    return float(np.log2(error(name, d, step_size=2e-3) / error(name, d, step_size=1e-3)))
+
+
+USES = {
+    "underdamped": ("first", 4.0, ""),
+    "critically damped": ("first", 20.0, "critical"),
+    "overdamped": ("second", 52.0, ""),
+}
+VALUES = {
+    "underdamped": {0.1: 0.243095196510, 0.5: -0.388707089400, 1.0: -0.198951156995, 5.0: -0.193920380924},
+    "critically damped": {0.1: 0.255240770024, 0.5: -0.053642982890, 1.0: -0.176139784194, 5.0: -0.196199999821},
+    "overdamped": {0.1: 0.269790733101, 0.5: 0.117300457690, 1.0: -0.006052313845, 5.0: -0.192717323645},
+}
+"""Name of the case → time [s] → position [m]."""
+FROM_ACCELERATION = {0.5: 0.235726813335, 1.0: 0.240332724119, 5.0: 0.248156997125}
+CLOSED_FORM = "closed form of a linear oscillator under a constant force"
+
+CLAIMS = (
+    *(
+        Claim(
+            f"s at {t:g} s, {case}",
+            CLOSED_FORM,
+            expected,
+            Absolute(1e-8),
+            partial(at, t, USES[case][0], USES[case][2]),
+            unit="m",
+            digits=8,
+        )
+        for case, values in VALUES.items()
+        for t, expected in values.items()
+    ),
+    *(
+        Claim(
+            f"largest error of s over 5 s, model exchange, {case}",
+            CLOSED_FORM,
+            1e-8,
+            AtMost(),
+            partial(error, name, d, given),
+            unit="m",
+            digits=1,
+        )
+        for case, (name, d, given) in USES.items()
+    ),
+    *(
+        Claim(
+            f"largest error of s over 5 s of a run without settings, {case}",
+            CLOSED_FORM,
+            1e-6,
+            AtMost(),
+            partial(error, name, d, step_size=1e-3),
+            unit="m",
+            digits=2,
+        )
+        for case, (name, d, given) in USES.items()
+        if not given
+    ),
+    *(
+        Claim(
+            f"order of convergence of a run without settings, {case}",
+            "inputs that are linear over a step give order 2",
+            2.0,
+            Relative(0.02),
+            partial(order, name, d),
+            digits=3,
+        )
+        for case, (name, d, given) in USES.items()
+        if not given
+    ),
+    Claim(
+        "largest distance from the start, stretch found from a0 = 0 and v0 = 0 (R1)",
+        "closed form: the mass stays, whatever its slope",
+        0.0,
+        Absolute(1e-12),
+        partial(drift, "equilibrium"),
+        unit="m",
+        digits=1,
+    ),
+    *(
+        Claim(
+            f"s at {t:g} s, stretch found from a0 = −1.5 m/s² and v0 = 0.1 m/s (R1)",
+            CLOSED_FORM,
+            expected,
+            Absolute(1e-8),
+            partial(at, t, "first", "from_acceleration"),
+            unit="m",
+            digits=8,
+        )
+        for t, expected in FROM_ACCELERATION.items()
+    ),
+    *(
+        Claim(
+            f"s at {t:g} s, level, m = 1 kg, c = 10 N/m, d = 0.5 N.s/m, s0 = 0.1 m, v0 = 1 m/s",
+            CLOSED_FORM,
+            expected,
+            Absolute(1e-8),
+            partial(at, t, "first", overrides=LEVEL),
+            unit="m",
+            digits=8,
+        )
+        for t, expected in {1.0: -0.080607165314, 5.0: -0.033631007470}.items()
+    ),
+    *(
+        Claim(
+            f"largest error of s over 5 s, model exchange, in a chain, {name} mass",
+            "matrix exponential",
+            1e-8,
+            AtMost(),
+            partial(chain_error, name, column),
+            unit="m",
+            digits=1,
+        )
+        for name, column in (("first", 0), ("second", 1))
+    ),
+)

@@ -1,0 +1,40 @@
+"""docs/verification.md: the claims and what came out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tests.systems.claims.claim import Claim, Verdict
+
+_INTRODUCTION = """# Verification
+
+What the example systems in `systems` are expected to do, and what they did. `make verify` runs all of it, writes this
+page and fails if a claim does not hold; the tests in `tests/systems` assert the same claims (`tests/systems/claims`).
+"""
+_HEADER = "| claim | expected | tolerance | found | | source |\n|---|---|---|---|---|---|"
+
+
+def report(verdicts: Mapping[str, Sequence[Verdict]]) -> str:
+    """The page, from the verdicts of each system."""
+    return "\n".join([_INTRODUCTION, *_summary(verdicts), *_tables(verdicts)])
+
+
+def stated(claim: Claim) -> tuple[str, str, str, str]:
+    """What the page says of a claim apart from what was found: claim, expected, tolerance, source."""
+    unit = f" {claim.unit}" if claim.unit else ""
+    return claim.name, f"{claim.expected:.10g}{unit}", claim.tolerance.text, claim.source
+
+
+def _summary(verdicts: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
+    yield "| system | claims | hold |\n|---|---|---|"
+    for system, of_system in verdicts.items():
+        yield f"| [{system}](../systems/{system}/README.md) | {len(of_system)} | {sum(v.holds for v in of_system)} |"
+    yield ""
+
+
+def _tables(verdicts: Mapping[str, Sequence[Verdict]]) -> Iterator[str]:
+    for system, of_system in verdicts.items():
+        yield f"## {system}\n\n{_HEADER}"
+        for verdict in of_system:
+            claim, expected, tolerance, source = stated(verdict.claim)
+            found = f"{verdict.found:.{verdict.claim.digits}g}"
+            yield f"| {claim} | {expected} | {tolerance} | {found} | {'✓' if verdict.holds else '**✗**'} | {source} |"
+        yield ""

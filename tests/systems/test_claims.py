@@ -1,0 +1,55 @@
+"""Every claim that is made of an example system, in the form in which docs/verification.md states it."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.systems.claims.catalogue import catalogue, claims_of, systems
+from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Relative
+from tests.systems.claims.report import report, stated
+
+PAGE = Path(__file__).parents[2] / "docs" / "verification.md"
+
+
+@pytest.mark.parametrize("claim", [pytest.param(claim, id=f"{system}: {claim.name}") for system, claim in catalogue()])
+def test_claim(claim):
+    verdict = claim.judge()
+    assert verdict.holds, str(verdict)
+
+
+@pytest.mark.parametrize("system", systems())
+def test_no_claim_of_a_system_is_made_twice(system):
+    names = [claim.name for claim in claims_of(system)]
+    assert len(set(names)) == len(names) > 0
+
+
+@pytest.mark.parametrize("system", systems())
+def test_the_page_states_the_claims_as_they_are(system):
+    """`make verify` writes it; what was found there may differ in digits that depend on the machine."""
+    chapter = PAGE.read_text(encoding="utf-8").split(f"\n## {system}\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.split(" | ")] for line in chapter.splitlines() if line.startswith("| ")][1:]
+    found = [(row[0].removeprefix("| "), row[1], row[2], row[5].removesuffix(" |")) for row in rows]
+    assert found == [stated(claim) for claim in claims_of(system)]
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "expected", "holds", "fails"),
+    [
+        (Relative(0.01), 2.0, 2.019, 2.021),
+        (Absolute(0.01), 2.0, 1.991, 1.989),
+        (AtMost(), 2.0, 1.0, 2.001),
+        (AtLeast(), 2.0, 3.0, 1.999),
+    ],
+)
+def test_tolerances_hold_within_and_fail_outside_and_for_nan(tolerance, expected, holds, fails):
+    assert tolerance.holds(holds, expected)
+    assert not tolerance.holds(fails, expected)
+    assert not tolerance.holds(float("nan"), expected)
+
+
+def test_a_claim_that_does_not_hold_is_marked_on_the_page():
+    """Counted in the summary, and crossed out in its table."""
+    wrong = Claim("twice two", "arithmetic", 4.0, Absolute(0.0), lambda: 5.0).judge()
+    page = report({"arithmetic": [wrong]})
+    assert "| twice two | 4 | ± 0 | 5 | **✗** | arithmetic |" in page
+    assert "| 1 | 0 |" in page
