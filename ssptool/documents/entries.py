@@ -95,10 +95,7 @@ class FolderEntries:
         return (self.lone, *sorted(below))
 
     def has(self, name: str) -> bool:
-        try:
-            return unsafe(name) is None and (self._base / name).is_file()
-        except OSError:  # the file system cannot have such a name: it is too long
-            return False
+        return unsafe(name) is None and os.path.isfile(f"{self._base}/{name}")  # noqa: PTH113 (a hundred thousand times)
 
     def read(self, name: str) -> bytes:
         return self.local_path(name).read_bytes()
@@ -114,8 +111,9 @@ class FolderEntries:
     def _below(self, folder: Path) -> Iterator[str]:
         for parent, folders, files in os.walk(folder):
             folders.sort()
+            below = "".join(f"{part}/" for part in Path(parent).relative_to(self._base).parts)
             for file in files:
-                yield (Path(parent) / file).relative_to(self._base).as_posix()
+                yield f"{below}{file}"
 
 
 class ZipEntries:

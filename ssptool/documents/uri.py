@@ -5,6 +5,7 @@ from urllib.parse import unquote
 
 _REFERENCE = re.compile(r"(?:(?P<scheme>[^:/?#]+):)?(?P<authority>//[^/?#]*)?(?P<path>[^?#]*)(?P<query>\?[^#]*)?")
 _DRIVE = re.compile(r"[A-Za-z]:")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 
@@ -25,7 +26,7 @@ def unsafe(name: str) -> str | None:
         return "contains a backslash"
     if _DRIVE.match(name):
         return "starts with a drive letter"
-    if any(ord(character) < 32 or ord(character) == 127 for character in name):
+    if _CONTROL.search(name):
         return "contains a control character"
     return "contains '..'" if ".." in name.split("/") else None
 

@@ -17,7 +17,7 @@ from fmpy.fmi1 import FMICallException
 
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, Value, Variable
 from ssptool.fmu.messages import STATUS, Log, fmi2_callbacks, fmi3_logger
-from ssptool.fmu.prototypes import quick
+from ssptool.fmu.prototypes import Library
 
 FATAL = STATUS.index("fatal")
 
@@ -71,10 +71,13 @@ class FmuInstance(ABC):
 
     _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
 
-    def __init__(self, name: str, variables: Mapping[str, Variable], slave: Any, log: Log) -> None:
+    def __init__(
+        self, name: str, variables: Mapping[str, Variable], slave: Any, functions: Mapping[str, int], log: Log
+    ) -> None:
         self.name = name
         self._variables = variables
         self._slave = slave
+        self._functions = functions
         self._log = log
         self._initialized = False
         self._fatal = False
@@ -88,8 +91,7 @@ class FmuInstance(ABC):
     @property
     def functions(self) -> Mapping[str, int]:
         """FMI function name → address in the loaded binary, for all functions of its interface type."""
-        names = (name for name in dir(self._slave) if name.startswith(("fmi2", "fmi3")))
-        return {name: _address(getattr(self._slave.dll, name)) for name in names}
+        return self._functions
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -300,6 +302,7 @@ class Binary:
         self.folder = folder
         self._unpacked = unpacked
         self._instances: list[FmuInstance] = []
+        self._library = Library()
 
     def instantiate(
         self,
@@ -343,6 +346,7 @@ class Binary:
         """Free all instances and remove the unpacked files; doing it again does no harm."""
         for instance in reversed(self._instances):
             instance.free()
+        self._library.close()
         if self._unpacked is not None:
             self._unpacked.cleanup()
 
@@ -413,14 +417,15 @@ class Binary:
             slave.freeLibrary()
             function = "fmi2Instantiate" if self.description.fmi_major == 2 else f"fmi3Instantiate{self.interface}"
             raise FmiError(name, function, STATUS.index("error"), tuple(log))
-        return kind(name, self.description.variables, slave, log)
+        return kind(name, self.description.variables, slave, self._library.addresses, log)
 
     def _load(self, slave: Any, name: str) -> Any:
         # FMPy changes the working directory while it loads, and stays there if that fails. It raises plain
         # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
         with contextlib.chdir("."):
             try:
-                return quick(slave)(
+                return self._library.instance(
+                    slave,
                     instanceName=name,
                     guid=self.description.token,
                     modelIdentifier=_offered(self.path, self.description, self.interface).model_identifier,
@@ -488,10 +493,6 @@ def _entries(path: Path) -> set[str]:
 def _platforms(names: Iterable[str]) -> tuple[str, ...]:
     parts = (name.split("/") for name in names)
     return tuple(sorted({p[1] for p in parts if p[0] == "binaries" and len(p) > 2 and p[2]}))
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 _RANGE: Mapping[str, tuple[int, int]] = {

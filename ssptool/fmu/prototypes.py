@@ -1,14 +1,18 @@
 """FMPy's instances, made at a fraction of the time.
 
 For each instance FMPy finds out anew what arguments the functions of FMI have, by inspecting its own methods, which
-takes longer than most FMUs do to load. The answer is always the same, so here it is kept.
+takes longer than most FMUs do to load; and for each it looks them all up in the library. Here the first answer is kept
+for ever, and the second for as long as the library is loaded.
 """
 
 import ctypes
 import inspect
+from collections.abc import Iterator, Mapping
 from functools import cache
 from types import UnionType
 from typing import Any, NamedTuple, get_args
+
+import fmpy
 
 
 class _Prototype(NamedTuple):
@@ -18,24 +22,55 @@ class _Prototype(NamedTuple):
     result: Any
 
 
+class Library:
+    """The functions of one loaded library, looked up with its first instance and shared by all."""
+
+    def __init__(self) -> None:
+        self._held: ctypes.CDLL | None = None
+        self._functions: dict[str, Any] = {}
+        self.addresses: Mapping[str, int] = {}
+        """FMI function name → address, for all functions of the interface type; empty before the first instance."""
+
+    def instance(self, kind: type, **arguments: Any) -> Any:
+        """An instance of this FMPy class of FMI 2.0 or 3.0 instances, made with these arguments of its constructor.
+
+        Raises
+        ------
+        AttributeError
+            The library lacks a function.
+        """
+        instance = _without_functions(kind)(**arguments)
+        if self._held is None:
+            # Held once more, so that it stays where it is when the instance that opened it is freed.
+            self._held = ctypes.CDLL(instance.dll._name)
+            self._functions = dict(_bound(self._held, kind))
+            self.addresses = {name: _address(function) for name, function in self._functions.items()}
+        instance._functions = self._functions
+        return instance
+
+    def close(self) -> None:
+        """Let go of the library; instances that still live have their own hold on it."""
+        if self._held is not None:
+            fmpy.freeLibrary(self._held._handle)
+            self._held = None
+
+
 @cache
-def quick(kind: type) -> type:
-    """The same FMPy class of FMI 2.0 or 3.0 instances, but for how it looks up the functions of a library.
-
-    A class of another making, such as one of a later FMPy, is returned as it is.
-    """
-    if not hasattr(kind, "_loadFunctions"):
-        return kind
-    return type(kind.__name__, (kind,), {"_loadFunctions": _load_functions})
+def _without_functions(kind: type) -> type:
+    return type(kind.__name__, (kind,), {"_loadFunctions": lambda _: None})
 
 
-def _load_functions(instance: Any) -> None:
-    for prototype in _prototypes(instance.__class__):
-        function = getattr(instance.dll, prototype.name)
+def _bound(library: ctypes.CDLL, kind: type) -> Iterator[tuple[str, Any]]:
+    for prototype in _prototypes(kind):
+        function: Any = getattr(library, prototype.name)
         function.argnames = list(prototype.arguments)
         function.argtypes = list(prototype.types)
         function.restype = prototype.result
-        instance._functions[prototype.name] = function
+        yield prototype.name, function
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 @cache

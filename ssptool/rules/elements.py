@@ -1,5 +1,6 @@
 """Systems and components (SSP 2.0 §5.2, §5.4)."""
 
+import re
 from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
@@ -42,11 +43,14 @@ def distinct_hierarchical_names(system: ssd.System, structure: Structure) -> Ite
     """
     names = {element.name: element for element in system.elements}
     for name, element in names.items():
-        outer = [other for other in names if name.startswith(other + ".") and isinstance(names[other], ssd.System)]
-        for other in outer:
-            inside = {f"{other}.{path}" for path in _paths(names[other])}
-            if name in inside:
+        for other in _outer(name):
+            if other in names and name in (f"{other}.{path}" for path in _paths(names[other])):
                 yield Finding(element, f"an element inside '{other}' is addressed as '{name}' too", "", "name")
+
+
+def _outer(name: str) -> Iterator[str]:
+    """What stands before a dot of a name: "A.B.C" → "A", "A.B"."""
+    return (name[: dot.start()] for dot in re.finditer(r"\.", name))
 
 
 def _paths(element: ssd.SystemElement) -> Iterator[str]:
