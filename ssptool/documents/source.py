@@ -154,6 +154,9 @@ class _Writing:
         if not closing and (len(node) or text_of(node)):
             opening = opening[:-2].rstrip() + b">"
             closing = b"</" + tag_name(opening) + b">"
+        elif closing and not len(node) and not text_of(node) and (len(pristine) or text_of(pristine)):
+            # All that it held is gone, so it is written as one tag.
+            opening, closing = opening[:-1].rstrip() + b"/>", b""
         elif closing and node.tag != pristine.tag:
             closing = b"</" + tag_name(opening) + b">"
         return opening, closing

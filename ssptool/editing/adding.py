@@ -165,7 +165,7 @@ def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = No
     """A type of a connector or dictionary entry; its unit is defined in `root`, else in the structure."""
     kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
     if name not in kinds:
-        raise EditError(f"{name!r} is no type of a connector{hint(name, kinds)}")
+        raise EditError(f"{name!r} is no type of SSP{hint(name, kinds)}")
     _require_type(draft, name)
     made = kinds[name].new()
     if unit is not None:

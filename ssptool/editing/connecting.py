@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ssptool.documents import ssd
-from ssptool.editing.dictionaries import add_access, signal_of
+from ssptool.editing.dictionaries import add_access, signals_of
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
 from ssptool.editing.matching import End, Pair, Side, between, by_name, end_type, fits, flow, terminal_pairs
@@ -55,7 +55,16 @@ def connect(draft: Draft, a: Name, b: Name, treatment: Treatment = AS_IT_IS) -> 
         The table of the standard has no such pair, the destination has a source already, or the types or units do
         not go together.
     """
-    _reach_signals(draft, a, b)
+    made = [*_reach_signals(draft, a, b)]
+    try:
+        return _connect(draft, a, b, treatment)
+    except EditError:
+        for connector in made:
+            connector.delete()
+        raise
+
+
+def _connect(draft: Draft, a: Name, b: Name, treatment: Treatment) -> list[ssd.Connection]:
     first, second = _target(draft, a), _target(draft, b)
     if treatment.asked_for and not (isinstance(first, ConnectorPlace) and isinstance(second, ConnectorPlace)):
         raise EditError(f"{treatment}: that is for one connection, so name two connectors, not {_kind(first)}")
@@ -118,19 +127,22 @@ def _systems(draft: Draft) -> Iterator[_SystemPlace]:
             yield _SystemPlace(place.path, place.element)
 
 
-def _reach_signals(draft: Draft, a: Name, b: Name) -> None:
+def _reach_signals(draft: Draft, a: Name, b: Name) -> Iterator[ssd.Connector]:
     """Give references to signal dictionaries the connectors for signals that are named and that they lack."""
     for name, other in ((a, b), (b, a)):
         with suppress(UnknownName, AmbiguousName):
             find(draft.system, name)
             continue
         for place in places(draft.system):
-            signal = signal_of(draft, place, shown(name).removeprefix(f"{place}."))
-            if signal is not None and shown(name) == f"{place}.{signal.name}":
-                partner = find(draft.system, other)
-                if isinstance(partner, ConnectorPlace):
-                    inside = partner.owner.element is place.system
-                    add_access(draft, place, signal, partner.connector.kind, inside)
+            if not shown(name).startswith(f"{place}.") or not (signals := signals_of(draft, place)):
+                continue
+            signal = shown(name).removeprefix(f"{place}.")
+            if signal not in signals:
+                raise UnknownName(f"signal that {place} reaches called", signal, signals)
+            partner = find(draft.system, other)
+            if isinstance(partner, ConnectorPlace):
+                inside = partner.owner.element is place.system
+                yield add_access(draft, place, signals[signal], partner.connector.kind, inside)
 
 
 def _target(draft: Draft, name: Name) -> Target:

@@ -38,8 +38,8 @@ def add_dictionary(draft: Draft, name: str, into: Name, file: Path | str | None)
         raise EditError(f"{where} already has a signal dictionary {name!r}: choose another name")
     if file is None:
         dictionary = ssd.SignalDictionary.new(name=name)
-        system.add(dictionary)
         dictionary.append(ssb.SignalDictionary.new(version=draft.version))
+        system.add(dictionary)
     else:
         content = Document(str(file), Path(file).read_bytes()) if Path(file).is_file() else None
         (content or draft.archive.document(stored(draft, str(file)))).root_as(ssb.SignalDictionary)
@@ -145,15 +145,20 @@ def seen_from(draft: Draft, place: Place, name: str) -> ssd.SignalDictionary:
     raise UnknownName(f"signal dictionary in {place} or around it called", name, known)
 
 
-def signal_of(draft: Draft, place: Place, name: str) -> ssb.DictionaryEntry | None:
-    """The signal that a connector of this name of a reference stands for; None if there is none."""
+def signals_of(draft: Draft, place: Place) -> dict[str, ssb.DictionaryEntry]:
+    """The signals that a reference reaches, by name; none if it is no reference, or its dictionary cannot be read."""
     if not isinstance(place.element, ssd.SignalDictionaryReference):
-        return None
+        return {}
     try:
         content = _content(draft, seen_from(draft, place, place.element.dictionary))
     except EditError:
-        return None
-    return next((entry for entry in content.entries if entry.name == name), None)
+        return {}
+    return {entry.name: entry for entry in reversed(content.entries)}
+
+
+def signal_of(draft: Draft, place: Place, name: str) -> ssb.DictionaryEntry | None:
+    """The signal that a connector of this name of a reference stands for; None if there is none."""
+    return signals_of(draft, place).get(name)
 
 
 def add_access(
