@@ -1,6 +1,6 @@
 """The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 2.0, FMI 3.0)"""
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 
 from ssptool.documents import ssd
@@ -11,9 +11,12 @@ from ssptool.fmu.model_xml import MODEL_DESCRIPTION
 from ssptool.fmu.platforms import platforms, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
 from ssptool.fmu.validity import description_problems
+from ssptool.network.digraph import Digraph, strong_components
 from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Finding, near, rule
+from ssptool.rules.links import LinkEnd, links
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure
+from ssptool.rules.trees import every
 
 MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""
@@ -109,6 +112,63 @@ def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding
         yield Finding(component, "the FMU is of FMI 1.0, which ssptool does not run", "", "source")
     elif not any(description.interface(kind) for kind in InterfaceType):
         yield Finding(component, "the FMU offers scheduled execution only, which ssptool does not run", "", "source")
+
+
+@rule("FMU-106", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8: canGetAndSetFMUState")
+def repeatable_steps(structure: Structure) -> Iterator[Finding]:
+    """The FMUs of components that feed each other can save their state.
+
+    Then a master algorithm can repeat a step until both sides agree on the values between them. Without, they see
+    each other's values a step late: `ssptool run` takes the master `jacobi`, and refuses `iterated` and adaptive steps.
+
+    Fix: export the FMU with `canGetAndSetFMUstate`; or be sure that the steps are short enough.
+    """
+    for cycle in _cycles(structure):
+        names = ", ".join(f"'{component.name}'" for component in cycle)
+        for component in cycle:
+            offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds]
+            if offered and not any(interface.saves_state for interface in offered):
+                message = f"{names} feed each other, and the FMU of '{component.name}' cannot save its state"
+                advice = "they see each other's values a step late; the master 'iterated' is refused"
+                yield Finding(component, message, advice, "source")
+
+
+@rule("FMU-107", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §3.3.1, FMI 3.0 §2.4.8")
+def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
+    """An FMU that can be instantiated only once per process is the FMU of one component.
+
+    The components of a system run in one process, so that ssptool refuses the second one.
+
+    Fix: export the FMU without `canBeInstantiatedOnlyOncePerProcess`; or give each component a copy of the file of its
+    own, if the tool that exported it allows that.
+    """
+    first: dict[Path, ssd.Component] = {}
+    for component in every(structure.root, ssd.Component):
+        for path, _, offered in _offered(component, structure):
+            other = first.setdefault(path, component)
+            if other is not component and all(interface.once_per_process for interface in offered):
+                message = f"the FMU can be instantiated only once, and is that of '{other.name}' already"
+                yield Finding(component, message, f"see line {structure.line_of(other)}", "source")
+
+
+def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
+    """FMUs each of which takes values from another one and, in the end, gives values to that; in document order."""
+    feeds: Digraph[Hashable, None] = Digraph()
+    for system in structure.root.systems():
+        for link in links(system, structure):
+            if link.flow is not None:
+                source, destination = (_passes(end, structure) for end in link.flow)
+                feeds.add_edge(source, destination, None)
+    order = {component: number for number, component in enumerate(every(structure.root, ssd.Component))}
+    for vertices in strong_components(feeds):
+        components = [vertex for vertex in vertices if isinstance(vertex, ssd.Component)]
+        if len(components) > 1:
+            yield sorted(components, key=lambda component: order[component])
+
+
+def _passes(end: LinkEnd, structure: Structure) -> Hashable:
+    """What stands for a connector in a graph of what feeds what: the FMU as a whole, or the connector of a system."""
+    return end.owner if structure.fmu_of(end.owner) is not None else (end.owner, end.end.connector)
 
 
 def _offered(component: ssd.Component, structure: Structure) -> Iterator[tuple[Path, FmuDescription, list[Interface]]]:
