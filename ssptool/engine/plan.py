@@ -274,7 +274,9 @@ def _choose_master(
     exchange = {name: everyone[name] for name in schedules.exchange}
     if ode is not None and ode.alone:
         return choose_integrator(exchange, settings)
-    fed = {one.name: one.capabilities for one in schedules.instances if schedules.table.feeds(one)}
+    fed = {
+        one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
+    }
     base, choices = choose_master(Situation(fed, schedules.cycles(), everyone), settings)
     base = acted_on(base, schedules.table.stimuli, everyone, interval)
     if ode is None:

@@ -1,5 +1,7 @@
 """Systems of model exchange, built by hand, and what they must do in closed form."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ssptool.engine.plan import make_plan
@@ -38,3 +40,20 @@ def bounce_times(count, height=1.0, gravity=9.81, restitution=0.7):
     """When a ball that is dropped touches the ground (count,) [s]."""
     fall = np.sqrt(2 * height / gravity)
     return fall * (1 + 2 * np.cumsum([0.0, *restitution ** np.arange(1.0, count)]))
+
+
+def beside(net, *exchange):
+    """The same network with these components as model exchange and all others as co-simulation."""
+    components = {
+        name: replace(component, implementation="ModelExchange" if name in exchange else "CoSimulation")
+        for name, component in net.components.items()
+    }
+    return replace(net, components=components)
+
+
+def couple(folder, exchange, simulation, wires=(), values=None, *, native=None, **settings):
+    """Run components from a folder of FMUs, some as model exchange, some as co-simulation: name → FMU without suffix."""
+    files = {name: f"{fmu}.fmu" for name, fmu in {**simulation, **exchange}.items()}
+    settings = {"stop_time": 1.0, "step_size": 0.01} | settings
+    net = beside(network(files, wires, values, folder=folder), *exchange)
+    return run(make_plan(net, Settings(**settings)), Folder(folder), native=native)

@@ -1,0 +1,192 @@
+"""Components of model exchange beside components of co-simulation: what is exact, what converges, and how fast."""
+
+import numpy as np
+import pytest
+
+from ssptool.engine.plan import make_plan
+from ssptool.engine.settings import Settings
+from ssptool.engine.simulate import run
+from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, oscillator
+from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, oscillation
+
+EXCHANGE = pytest.mark.parametrize("exchange", ("System1", "System2"))
+HEAVY = 5 / 3
+MASTERS = [
+    ({"master": "jacobi", "input": "hold"}, 1),
+    ({"master": "jacobi", "input": "extrapolate"}, 2),
+    ({"master": "gauss-seidel"}, 2),
+    ({"master": "iterated", "input": "hold"}, 1),
+    ({"master": "iterated"}, 2),
+    ({"master": "iterated", "acceleration": "newton"}, 2),
+]
+
+
+def simulate(exchange, sources=FMI2, flange=0.0, *, native=None, **settings):
+    settings = {"stop_time": 1.0, "step_size": 0.01, "tolerance": 1e-9} | settings
+    net = beside(oscillator(sources, System2__m_c=flange) if flange else oscillator(sources), exchange)
+    return run(make_plan(net, Settings(**settings)), Folder(), native=native)
+
+
+def error(trace, flange=0.0):
+    exact = oscillation(trace.t, flange)
+    names = ("System1.x1", "System1.v1")
+    return max(np.max(np.abs(trace[name] - exact[row])) for name, row in zip(names, (0, 2), strict=True))
+
+
+# -- the oscillator ------------------------------------------------------------------------------------------
+
+
+@EXCHANGE
+@pytest.mark.parametrize("flange", (0.0, HEAVY))
+@pytest.mark.parametrize(("settings", "order"), MASTERS, ids=lambda value: str(value))
+def test_the_order_is_that_of_the_master(exchange, flange, settings, order):
+    """The ODE is solved to 1e-9, so what is left is the coupling's."""
+    errors = [
+        error(simulate(exchange, flange=flange, stop_time=0.4, step_size=h, **settings).unwrap(), flange)
+        for h in (0.02, 0.01)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.2)
+
+
+@EXCHANGE
+def test_the_errors_are_those_of_co_simulation_of_both(exchange):
+    """Whether an FMU or the integrator solves the equations of a component does not matter to the coupling."""
+    settings = {"stop_time": 1.0, "step_size": 0.01, "master": "iterated"}
+    both = error(run(make_plan(oscillator(), Settings(**settings)), Folder()).unwrap())
+    assert error(simulate(exchange, **settings).unwrap()) == pytest.approx(both, rel=1e-2)
+
+
+@EXCHANGE
+@pytest.mark.parametrize("sources", (FMI2, FMI3, MIXED), ids=("fmi2", "fmi3", "mixed"))
+@pytest.mark.parametrize("master", ("jacobi", "iterated"))
+def test_signals_of_a_row_belong_to_one_instant_whatever_the_version(exchange, sources, master):
+    """F = m1 a1 + k1 x1 + c1 v1 and the wires, with a loop across the border whose gain is −5/3."""
+    trace = simulate(exchange, sources, HEAVY, master=master, step_size=0.02).unwrap()
+    force = trace["System1.a1"] + 10 * trace["System1.x1"] + 0.2 * trace["System1.v1"]
+    assert trace["System1.F"] == pytest.approx(force, abs=1e-9)
+    for one, other in (("System1.F", "System2.F"), ("System2.x1", "System1.x1"), ("System2.a1", "System1.a1")):
+        assert np.array_equal(trace[one], trace[other])
+    assert error(trace, HEAVY) < 3e-2
+    assert np.array_equal(trace.t, np.arange(51) * 0.02)
+
+
+@EXCHANGE
+@pytest.mark.parametrize("master", ("jacobi", "gauss-seidel", "iterated"))
+def test_both_kernels_give_the_same_bits(exchange, master):
+    first, second = (simulate(exchange, MIXED, HEAVY, master=master, native=native) for native in (None, False))
+    assert np.array_equal(first.unwrap().y, second.unwrap().y)
+
+
+@EXCHANGE
+def test_adaptive_steps_are_those_of_co_simulation_of_both(exchange):
+    settings = {"stop_time": 0.5, "step_size": 0.01, "adaptive": 1e-4, "master": "iterated"}
+    both = run(make_plan(oscillator(), Settings(**settings)), Folder()).unwrap()
+    trace = simulate(exchange, **settings).unwrap()
+    assert len(trace.t) == pytest.approx(len(both.t), rel=0.1)
+    assert trace.t[-1] == pytest.approx(0.5)
+    assert error(trace) == pytest.approx(error(both), rel=0.1)
+
+
+def test_logs_and_parts_do_as_the_kernel_does(tmp_path):
+    whole = simulate("System1", flange=HEAVY, master="iterated").unwrap()
+    logged = simulate("System1", flange=HEAVY, master="iterated", log_coupling=tmp_path / "log.csv").unwrap()
+    assert np.array_equal(whole.y, logged.y)
+    assert (tmp_path / "log.csv").stat().st_size > 1000
+
+
+def test_threads_change_nothing():
+    assert np.array_equal(simulate("System1").unwrap().y, simulate("System1", threads=2).unwrap().y)
+
+
+# -- events --------------------------------------------------------------------------------------------------
+
+
+def test_a_ball_bounces_when_it_should_beside_a_lag_that_follows_it(models):
+    """The lag sees h as it is interpolated; the ball depends on nothing, so that its events are as exact as alone."""
+    result = couple(
+        models, {"Ball": "BouncingBall"}, {"Lag": "Lag"}, [("Ball.h", "Lag.u")], stop_time=2.25, tolerance=1e-10
+    )
+    trace = result.unwrap()
+    events = both_sides(trace)
+    assert trace.t[events] == pytest.approx(bounce_times(6), abs=1e-8)
+    assert result.statistics.events == len(events) == 6
+    before, after = trace["Ball.v"][events], trace["Ball.v"][events + 1]
+    assert after == pytest.approx(-0.7 * before, abs=1e-12)
+    assert np.array_equal(trace["Lag.u"], trace["Ball.h"])
+    assert np.array_equal(trace["Lag.x"][events], trace["Lag.x"][events + 1])
+    points = np.isin(trace.t, np.arange(226) * 0.01)
+    assert np.sum(points) == 226 and np.all(np.diff(trace.t) >= 0)
+
+
+def test_events_beside_communication_points_keep_their_exact_grid(models):
+    trace = couple(models, {"Pulse": "Pulse"}, {"Lag": "Lag"}, [("Pulse.y", "Lag.u")], stop_time=1.0).unwrap()
+    events = both_sides(trace)
+    assert trace.t[events] == pytest.approx([0.3, 0.6, 0.9], abs=1e-15)
+    assert len(trace.t) == 101 + 3
+    assert trace["Pulse.y"][events].tolist() == [0.0, 1.0, 0.0]
+    assert trace["Pulse.y"][events + 1].tolist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("master", ("jacobi", "iterated"))
+def test_inputs_that_cross_a_level_within_a_macro_step_are_an_event_there(models, master):
+    """x = 1 − exp(−t/T) of a lag (T = 0.5) passes 0.25 where t = T ln(4/3); the comparator sees a parabola."""
+    trace = couple(
+        models,
+        {"High": "Comparator"},
+        {"Lag": "Lag"},
+        [("Lag.x", "High.u")],
+        {"Lag.u": 1.0, "High.level": 0.25},
+        master=master,
+        input_order=2,
+        tolerance=1e-9,
+    ).unwrap()
+    events = both_sides(trace)
+    assert trace.t[events] == pytest.approx([0.5 * np.log(4 / 3)], abs=1e-5)
+    assert trace["High.y"][[events[0], events[0] + 1]].tolist() == [0.0, 1.0]
+
+
+def test_inputs_that_jump_over_a_level_at_a_communication_point_are_an_event_there(models):
+    """Held, the input never passes 0.25 within a step."""
+    wires, values = [("Lag.x", "High.u")], {"Lag.u": 1.0, "High.level": 0.25}
+    settings = {"master": "jacobi", "input": "hold"}
+    trace = couple(models, {"High": "Comparator"}, {"Lag": "Lag"}, wires, values, **settings).unwrap()
+    event = both_sides(trace)
+    assert trace.t[event] == pytest.approx([0.15])  # the first point after T ln(4/3) = 0.1438
+    assert trace["High.y"][[event[0], event[0] + 1]].tolist() == [0.0, 1.0]
+
+
+def test_a_step_with_events_is_repeated_from_before_them(models):
+    """Ball and echo are one ODE, so the lag between them closes a cycle and steps are iterated: the ball bounces as if
+    alone, and each bounce counts once.
+    """
+    wires = [("Ball.h", "Lag.u"), ("Lag.x", "Echo.u")]
+    # Every step starts the integrator anew, and repeats what its tolerance allows.
+    settings = {"stop_time": 1.5, "tolerance": 1e-12, "acceleration": "none", "convergence": {"relative": 1e-8}}
+    result = couple(models, {"Ball": "BouncingBall", "Echo": "Lag"}, {"Lag": "Lag"}, wires, **settings)
+    trace = result.unwrap()
+    events = both_sides(trace)
+    assert result.statistics.iterations_mean > 1
+    assert trace.t[events] == pytest.approx(bounce_times(2), abs=1e-8)
+    assert trace["Ball.bounces"][-1] == result.statistics.events == 2
+
+
+@pytest.mark.parametrize("tolerance", (1e-4, 1e-6))
+def test_adaptive_steps_go_back_over_events(models, tolerance):
+    """A step that is too large, or done whole and in halves, sees a bounce several times; it counts once."""
+    result = couple(
+        models,
+        {"Ball": "BouncingBall"},
+        {"Lag": "Lag"},
+        [("Ball.h", "Lag.u")],
+        stop_time=1.5,
+        tolerance=1e-12,
+        convergence={"relative": 1e-8},
+        adaptive=tolerance,
+        step_size=0.05,
+        master="iterated",
+    )
+    trace = result.unwrap()
+    events = both_sides(trace)
+    assert trace.t[events] == pytest.approx(bounce_times(2), abs=1e-8)
+    assert trace["Ball.bounces"][-1] == result.statistics.events == 2
+    assert np.all(np.diff(trace.t) >= 0)
