@@ -64,6 +64,8 @@ if TYPE_CHECKING:
     from ssptool.api.understanding import info as info
     from ssptool.api.validating import PLAIN_REPORT_RENDERERS as PLAIN_REPORT_RENDERERS
     from ssptool.api.validating import REPORT_RENDERERS as REPORT_RENDERERS
+    from ssptool.api.validating import InvalidSettings as InvalidSettings
+    from ssptool.api.validating import UnknownRule as UnknownRule
     from ssptool.api.validating import report_summary as report_summary
     from ssptool.api.validating import validate as validate
 
@@ -100,7 +102,14 @@ _MODULES = {
         "graph",
         "info",
     ),
-    "validating": ("PLAIN_REPORT_RENDERERS", "REPORT_RENDERERS", "report_summary", "validate"),
+    "validating": (
+        "InvalidSettings",
+        "PLAIN_REPORT_RENDERERS",
+        "REPORT_RENDERERS",
+        "UnknownRule",
+        "report_summary",
+        "validate",
+    ),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = sorted(_HOME)

@@ -8,10 +8,17 @@ from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
 from ssptool.rules.renderers import summary as report_summary
 from ssptool.rules.report import Report
 from ssptool.rules.runner import check_path
-from ssptool.rules.settings import find_settings
-from ssptool.rules.switches import Choice, Switches
+from ssptool.rules.settings import InvalidSettings, find_settings
+from ssptool.rules.switches import Choice, Switches, UnknownRule
 
-__all__ = ["PLAIN_REPORT_RENDERERS", "REPORT_RENDERERS", "report_summary", "validate"]
+__all__ = [
+    "PLAIN_REPORT_RENDERERS",
+    "REPORT_RENDERERS",
+    "InvalidSettings",
+    "UnknownRule",
+    "report_summary",
+    "validate",
+]
 
 
 def validate(

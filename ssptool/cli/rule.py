@@ -16,6 +16,9 @@ def rule_command(
     if (code is None) is not all:
         raise typer.BadParameter("give the code of a rule, or --all", param_hint="CODE")
     if code is not None:
-        typer.echo(ssptool.rule_page(code))
+        try:
+            typer.echo(ssptool.rule_page(code))
+        except ssptool.UnknownRule as problem:
+            raise typer.BadParameter(str(problem), param_hint="CODE") from None
     else:
         typer.echo(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown)

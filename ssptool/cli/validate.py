@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 import ssptool
+from ssptool.cli.console import complain
 from ssptool.cli.options import Variant
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class ReportFormat(StrEnum):
 
 
 CODES = "CODE,…"
+WRONG_USAGE = 2
 
 
 def validate_command(
@@ -62,17 +64,20 @@ def validate_command(
     """Say what is wrong with a system, where and why, without running it.
 
     Without --variant every SSD of the package is checked, and everything that it refers to. Rules are also switched
-    in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit status: 1 if there are errors.
+    in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit status: 1 if there are errors,
+    2 if there is no such rule or setting.
     """
     if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
         raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")
     choice = Choice(variant=variant, select=_codes(select), ignore=_codes(ignore), strict=strict)
     failed = False
     for system in systems:
-        if fix or unsafe_fixes or diff:
-            report = _fixed(system, choice, unsafe_fixes, diff)
-        else:
-            report = ssptool.validate(system, **choice)
+        try:
+            fixing = fix or unsafe_fixes or diff
+            report = _fixed(system, choice, unsafe_fixes, diff) if fixing else ssptool.validate(system, **choice)
+        except (ssptool.UnknownRule, ssptool.InvalidSettings) as problem:
+            complain(str(problem))
+            raise typer.Exit(WRONG_USAGE) from None
         if report is not None:
             _show(report, format, output)
             failed = failed or bool(report.errors)

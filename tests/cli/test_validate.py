@@ -61,11 +61,11 @@ def test_rules_are_switched_on_the_command_line_and_in_settings(ssptool, warned,
 
 def test_wrong_settings_and_codes_are_told_without_a_traceback(ssptool, warned, tmp_path):
     status, _, told = ssptool("validate", warned, "--ignore", "SSD-CNNO-013")
-    assert status == 1
+    assert status == 2
     assert "SSD-CONN-013" in told
     (tmp_path / "ssptool.toml").write_text("stricht = true\n")
     status, _, told = ssptool("validate", warned)
-    assert status == 1
+    assert status == 2
     assert "ssptool.toml:1: there is no setting 'stricht'" in told
 
 
@@ -79,7 +79,7 @@ def test_rule_prints_the_page_of_a_rule_or_lists_all(ssptool):
     assert ssptool("rule", "--all", "--markdown")[1].startswith("# Rules")
 
 
-@pytest.mark.parametrize(("arguments", "status"), [(["XYZ"], 1), ([], 2), (["URI-002", "--all"], 2)])
+@pytest.mark.parametrize(("arguments", "status"), [(["XYZ"], 2), ([], 2), (["URI-002", "--all"], 2)])
 def test_rule_tells_what_is_wrong_with_its_arguments(arguments, status, ssptool):
     assert ssptool("rule", *arguments)[0] == status
 
