@@ -31,8 +31,8 @@ class Inputs:
     ----------
     source
         A CSV file (path) or several, with `time` [s] as first column and full names of inputs as the others; a mapping
-        from full names to constants, functions of time or courses; a pandas frame or a numpy array with fields, with the times
-        [s] as index or as `time`.
+        from full names to constants, functions of time or courses; a pandas frame or a numpy array with fields, with
+        the times [s] as index or as `time`.
     interpolation
         Of real numbers; all else is held.
     columns
@@ -40,8 +40,8 @@ class Inputs:
     """
 
     source: Source
-    interpolation: Interpolation = Interpolation.LINEAR
-    columns: Mapping[str, Interpolation] = field(default_factory=dict)
+    interpolation: Interpolation | str = Interpolation.LINEAR
+    columns: Mapping[str, Interpolation | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse what is no interpolation."""
@@ -91,7 +91,9 @@ def resolve_inputs(given: Given, network: Network, units: Mapping[str, Unit]) ->
     for one in several:
         resolution.add(one if isinstance(one, Inputs) else Inputs(one))
     if resolution.findings:
-        raise BadInputs(resolution.findings)
+        # In the order of the sources, and of the lines in each.
+        order = list(dict.fromkeys(finding.source for finding in resolution.findings))
+        raise BadInputs(sorted(resolution.findings, key=lambda one: (order.index(one.source), one.line)))
     return tuple(resolution.driven.values())
 
 

@@ -8,7 +8,7 @@ from ssptool.engine.choices import choose_interval
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.actions import resolve_scenario
 from ssptool.engine.stimuli.inputs import Given, resolve_inputs
-from ssptool.engine.stimuli.scenario import Scenario, read_scenario
+from ssptool.engine.stimuli.scenario import Scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Network
@@ -37,6 +37,9 @@ def resolve(
     if scenario is None:
         return Stimuli(driven, files=tuple(files))
     if not isinstance(scenario, Scenario):
+        # Only here: to load YAML takes a while, and most runs have no scenario.
+        from ssptool.engine.stimuli.scenario_file import read_scenario
+
         scenario = read_scenario(Path(scenario))
     stimuli = resolve_scenario(scenario, network, driven, choose_interval(network, settings)[0].start)
     more = () if scenario.file is None else (scenario.file,)

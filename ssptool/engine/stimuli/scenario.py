@@ -1,21 +1,13 @@
-"""Scenarios: at a time, override, bias or reset a variable. Files are those of libcosim, YAML or JSON."""
+"""Scenarios: at a time, override, bias or reset a variable."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-import yaml
-
-from ssptool.engine.stimuli.findings import BadScenario, DataFinding
 from ssptool.engine.stimuli.modification import Action
 
 Scalar: TypeAlias = float | int | bool | str
-
-_KEYS = ("description", "defaults", "events", "end")
-_DEFAULTS = ("model", "variable", "action")
-_EVENT = ("time", "model", "variable", "action", "value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,137 +46,6 @@ class Scenario:
     @property
     def file(self) -> Path | None:
         return Path(self.source) if any(event.line for event in self.events) else None
-
-
-def read_scenario(path: Path) -> Scenario:
-    """A scenario from a file.
-
-    Raises
-    ------
-    BadScenario
-        With everything that is wrong with it.
-    OSError
-        It cannot be read.
-    """
-    source = str(path)
-    try:
-        root = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader)
-    except UnicodeDecodeError as error:
-        raise BadScenario([DataFinding(source, 1, "", f"it is not UTF-8: {error}")]) from None
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BadScenario([DataFinding(source, line, "", f"it is no YAML: {error.problem}")]) from None
-    except yaml.YAMLError as error:
-        raise BadScenario([DataFinding(source, 1, "", f"it is no YAML: {error}")]) from None
-    return _Reading(source).scenario(root)
-
-
-class _Reading:
-    """Reads the nodes of one file, which know their lines, and collects what is wrong."""
-
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.findings: list[DataFinding] = []
-
-    def scenario(self, root: yaml.Node | None) -> Scenario:
-        if root is None:
-            raise BadScenario([DataFinding(self.source, 1, "", "it is empty")])
-        entries = self._entries(root, "a scenario", _KEYS)
-        defaults = self._entries(entries["defaults"], "defaults", _DEFAULTS) if "defaults" in entries else {}
-        listed = entries.get("events")
-        if listed is None:
-            self._find(root, "events", "there are none")
-        elif not isinstance(listed, yaml.SequenceNode):
-            self._find(listed, "events", "a list is expected")
-        nodes = listed.value if isinstance(listed, yaml.SequenceNode) else []
-        events = [event for node in nodes if (event := self._event(node, defaults)) is not None]
-        end = self._number(entries["end"], "end") if "end" in entries else None
-        if end is not None and events and "end" in entries and end < max(event.time for event in events):
-            self._find(entries["end"], "end", f"it is at {end:g} s, before the last event")
-        if self.findings:
-            raise BadScenario(self.findings)
-        return Scenario(tuple(events), end, self.source)
-
-    def _event(self, node: yaml.Node, defaults: Mapping[str, yaml.Node]) -> Event | None:
-        before = len(self.findings)
-        stated = self._entries(node, "an event", _EVENT)
-        entries = {**defaults, **stated}
-        for key in ("time", "variable", "action"):
-            if key not in entries:
-                where = "the event nor in defaults" if key in _DEFAULTS else "the event"
-                self._find(node, key, f"it is missing: {'neither in ' if key in _DEFAULTS else 'not in '}{where}")
-        if len(self.findings) > before:
-            return None
-        action = self._action(entries["action"])
-        time = self._number(entries["time"], "time")
-        value = self._scalar(entries["value"], "value") if "value" in entries else None
-        model = self._scalar(entries["model"], "model") if "model" in entries else ""
-        variable = self._scalar(entries["variable"], "variable")
-        if action is not None and action is not Action.RESET and value is None:
-            self._find(node, "value", f"it is missing; {action} needs one")
-        if len(self.findings) > before or action is None or time is None:
-            return None
-        name = f"{model}.{variable}" if model else str(variable)
-        return Event(time, name, action, None if action is Action.RESET else value, node.start_mark.line + 1)
-
-    def _action(self, node: yaml.Node) -> Action | None:
-        text = self._scalar(node, "action")
-        if text in list(Action):
-            return Action(str(text))
-        self._find(node, "action", f"found {text!r}, expected one of {', '.join(Action)}")
-        return None
-
-    def _number(self, node: yaml.Node, key: str) -> float | None:
-        value = self._scalar(node, key)
-        good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-        if not good or not isinstance(value, int | float) or value < 0:
-            self._find(node, key, f"found {value!r}, expected a number of seconds that is not negative")
-            return None
-        return float(value)
-
-    def _scalar(self, node: yaml.Node, key: str) -> Scalar | None:
-        value = None
-        if isinstance(node, yaml.ScalarNode):
-            value = _construct(node)
-        if not isinstance(value, bool | int | float | str):
-            self._find(node, key, "a number, true, false or a text is expected")
-            return None
-        return value
-
-    def _entries(self, node: yaml.Node, what: str, known: Sequence[str]) -> dict[str, yaml.Node]:
-        if not isinstance(node, yaml.MappingNode):
-            self._find(node, "", f"{what} must be a mapping with the keys {', '.join(known)}")
-            return {}
-        found: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            name = str(getattr(key, "value", ""))
-            if name not in known:
-                self._find(key, name, f"{what} has no such key; not supported. It may have {', '.join(known)}")
-            elif name in found:
-                self._find(key, name, "it is there twice")
-            else:
-                found[name] = value
-        return found
-
-    def _find(self, node: yaml.Node, key: str, message: str) -> None:
-        self.findings.append(DataFinding(self.source, node.start_mark.line + 1, key, message))
-
-
-def _construct(node: yaml.ScalarNode) -> object:
-    loader = yaml.SafeLoader("")
-    try:
-        value = loader.construct_object(node)
-    except (ValueError, yaml.YAMLError):
-        return None
-    finally:
-        loader.dispose()
-    # YAML 1.1 takes `1e-3`, without a dot, for a text.
-    if isinstance(value, str) and node.style is None:
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
 
 
 def by_variable(scenario: Scenario) -> Iterator[tuple[str, tuple[Event, ...]]]:

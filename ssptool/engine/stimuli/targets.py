@@ -13,6 +13,10 @@ from ssptool.network.units import conversion, named
 from ssptool.network.values import NO_ITEMS, InvalidValue, convert, from_text
 
 
+NAMED = 5
+"""Inputs that a message names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """An input that nothing inside of the system drives: of the system itself, or of a component.
@@ -110,10 +114,11 @@ def why_not(network: Network, name: str, known: Mapping[str, Target]) -> str:
         if str(port.signal) == name:
             return f"it is of kind {port.kind}; only inputs can be driven"
     near = near_misses([name], tuple(known))[name]
-    hint = (
-        f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(list(known)[:5])}" if known else ""
-    )
-    return f"the system has no input of this name{hint or '; it has no free inputs at all'}"
+    if near:
+        hint = f"; did you mean {' or '.join(near)}?"
+    else:
+        hint = f"; its free inputs are {', '.join(list(known)[:NAMED]) or 'none at all'}"
+    return f"the system has no input of this name{hint}"
 
 
 def known_units(network: Network, more: Mapping[str, Unit]) -> dict[str, Unit]:
