@@ -1,12 +1,12 @@
 """Blocks: the signals of a dependency graph in an order in which they can be evaluated."""
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import TypeAlias
 
 from ssptool.network.dependencies import DependencyGraph
-from ssptool.network.digraph import strong_components
+from ssptool.network.digraph import cyclic_components
 from ssptool.network.signals import Signal
 from ssptool.network.tearing import sequence, tear
 
@@ -36,9 +36,8 @@ def evaluation_order(graph: DependencyGraph) -> tuple[Block, ...]:
     Of blocks that could come next the one with the first name does, so that equal graphs give equal orders.
     """
     following = graph.after
-    loops = _loops(graph, following)
-    first = {signal: min(loop) for loop in loops for signal in loop}  # names a loop; any other signal names itself
-    members = {first[next(iter(loop))]: loop for loop in loops}
+    members = {min(loop): loop for loop in cyclic_components(graph)}
+    first = {signal: name for name, loop in members.items() for signal in loop}  # any other signal names itself
     waiting = _arriving(following, first)
     ready = [name for name, number in waiting.items() if number == 0]
     heapify(ready)
@@ -68,37 +67,7 @@ def _arriving(following: Following, first: Mapping[Signal, Signal]) -> dict[Sign
     return number
 
 
-def _loops(graph: DependencyGraph, following: Following) -> list[set[Signal]]:
-    """The strongly connected components with a cycle: those of more signals than one, or of one that needs itself.
-
-    They are looked for where they can be: among what is left when those signals that no other leads to are taken away,
-    again and again, and those that lead to no other.
-    """
-    left = _peeled(following)
-    if left:
-        left = _peeled({signal: graph.before[signal] for signal in left}, left)
-    components = strong_components(graph.part(left))
-    return [loop for loop in components if len(loop) > 1 or not loop.isdisjoint(following[next(iter(loop))])]
-
-
-def _peeled(following: Following, among: Set[Signal] | None = None) -> set[Signal]:
-    """What is left of a graph without the signals to which nothing leads, again and again."""
-    arriving = dict.fromkeys(following, 0)
-    for others in following.values():
-        for other in others:
-            if among is None or other in among:
-                arriving[other] += 1
-    bare = [signal for signal, number in arriving.items() if number == 0]
-    for signal in bare:  # grows meanwhile
-        for other in following[signal]:
-            if among is None or other in among:
-                arriving[other] -= 1
-                if arriving[other] == 0:
-                    bare.append(other)
-    return set(following).difference(bare)
-
-
-def _loop(graph: DependencyGraph, signals: set[Signal]) -> Block:
+def _loop(graph: DependencyGraph, signals: list[Signal]) -> Block:
     loop = graph.part(signals)
     torn = tear(loop)
     return Block(sequence(loop, torn), torn)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.dependencies import DependencyGraph, Need, Stage, dependency_graph
-from ssptool.network.digraph import Digraph, reached, strong_components
+from ssptool.network.digraph import Digraph, cyclic_components, reached
 from ssptool.network.network import Network
 from ssptool.network.signals import Signal
 
@@ -99,13 +99,7 @@ def component_graph(network: Network) -> Digraph[str, None]:
 def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
     """Sets of components that feed each other, directly or through others; sorted."""
     graph = component_graph(network)
-    return tuple(
-        sorted(
-            tuple(sorted(names))
-            for names in strong_components(graph)
-            if len(names) > 1 or any(name in graph.after[name] for name in names)
-        )
-    )
+    return tuple(sorted(tuple(sorted(names)) for names in cyclic_components(graph)))
 
 
 def explain_cycles(network: Network, stage: Stage) -> tuple[ComponentCycle, ...]:

@@ -4,7 +4,7 @@ Small on purpose: a general library of graphs takes longer to load than a small 
 the memory of these lists of neighbours.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import Any, Generic, Self, TypeVar
 
@@ -60,19 +60,18 @@ class Digraph(Generic[V, L]):
                 yield source, destination, label
 
     def part(self, vertices: Iterable[V]) -> Self:
-        """The graph of these vertices and the edges between them, in the order of this graph."""
-        inside = set(vertices)
-        kept = [vertex for vertex in self._after if vertex in inside]
+        """The graph of these vertices, in this order, and the edges between them."""
+        inside = dict.fromkeys(vertices)
         part = self._empty()
-        part._after = {vertex: _only(self._after[vertex], inside) for vertex in kept}
-        part._before = {vertex: _only(self._before[vertex], inside) for vertex in kept}
+        part._after = {vertex: _only(self._after[vertex], inside) for vertex in inside}
+        part._before = {vertex: _only(self._before[vertex], inside) for vertex in inside}
         return part
 
     def _empty(self) -> Self:
         return type(self)()
 
 
-def _only(neighbours: dict[V, L], inside: set[V]) -> dict[V, L]:
+def _only(neighbours: dict[V, L], inside: Container[V]) -> dict[V, L]:
     return {vertex: label for vertex, label in neighbours.items() if vertex in inside}
 
 
@@ -124,8 +123,8 @@ def is_acyclic(graph: Digraph[Any, Any]) -> bool:
     return len(bare) == len(graph)
 
 
-def strong_components(graph: Digraph[V, Any]) -> Iterator[set[V]]:
-    """Sets of vertices with ways from each to each; every vertex is in one of them.
+def strong_components(graph: Digraph[V, Any]) -> Iterator[list[V]]:
+    """Vertices with ways from each to each; every vertex is in one component. The order follows from the graph's.
 
     References
     ----------
@@ -146,7 +145,7 @@ def strong_components(graph: Digraph[V, Any]) -> Iterator[set[V]]:
                 if roots[-1] == vertex:
                     roots.pop()
                     component = _cut(members, vertex)
-                    finished |= component
+                    finished.update(component)
                     yield component
             elif other in number:
                 while number[roots[-1]] > number[other]:
@@ -164,12 +163,43 @@ def _enter(
     return vertex, iter(graph.after[vertex])
 
 
-def _cut(members: list[V], first: V) -> set[V]:
+def _cut(members: list[V], first: V) -> list[V]:
     """Take `first` and all after it off the end of the list."""
-    component = set()
-    while first not in component:
-        component.add(members.pop())
-    return component
+    component = [members.pop()]
+    while component[-1] != first:
+        component.append(members.pop())
+    return component[::-1]
+
+
+def cyclic_components(graph: Digraph[V, Any]) -> Iterator[list[V]]:
+    """The strong components with a cycle: those of more vertices than one, or of one that leads to itself.
+
+    They are looked for where they can be: among what is left when those vertices that no other leads to are taken away,
+    again and again, and those that lead to no other.
+    """
+    left = _peeled(graph.after, graph)
+    left = _peeled({vertex: graph.before[vertex] for vertex in left}, left)
+    for component in strong_components(graph.part(left)):
+        if len(component) > 1 or component[0] in graph.after[component[0]]:
+            yield component
+
+
+def _peeled(following: Mapping[V, Iterable[V]], among: Container[V]) -> Collection[V]:
+    """What is left of a graph, of whose vertices only some count, without those to which nothing leads."""
+    arriving = dict.fromkeys(following, 0)
+    for others in following.values():
+        for other in others:
+            if other in among:
+                arriving[other] += 1
+    bare = [vertex for vertex, number in arriving.items() if number == 0]
+    for vertex in bare:  # grows meanwhile
+        del arriving[vertex]
+        for other in following[vertex]:
+            if other in among:
+                arriving[other] -= 1
+                if arriving[other] == 0:
+                    bare.append(other)
+    return arriving
 
 
 def condensation(graph: Digraph[V, Any]) -> Digraph[frozenset[V], None]:
