@@ -1,14 +1,19 @@
 """Mending what is wrong with a system."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ssptool.documents.archive import Archive
-from ssptool.documents.diagnostics import Diagnostic
-from ssptool.editing.changes import FileEdit, unified_diff
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
+from ssptool.documents.entries import Limits
+from ssptool.editing.changes import unified_diff
+from ssptool.editing.packages import Packages
 from ssptool.rules.fixing import fix as fix_archive
+from ssptool.rules.load import load
 from ssptool.rules.report import Report
+from ssptool.rules.runner import check
 from ssptool.rules.settings import find_settings
 from ssptool.rules.switches import Choice, Switches
 
@@ -34,6 +39,8 @@ def fix(
 ) -> Mended:
     """Apply the fixes that rules declare, and save the documents; bytes that no fix concerns stay as they are.
 
+    Documents in packages inside are mended as well.
+
     Parameters
     ----------
     variant, select, ignore, strict
@@ -49,11 +56,29 @@ def fix(
         The archive cannot be opened.
     """
     switches = Switches((Choice(tuple(select), tuple(ignore), strict), find_settings(Path(path))))
-    with Archive.open(path) as archive:
+    with Archive.open(path) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
-        edits = archive.edits()
-        files = (FileEdit(edit.name, archive.before(edit.name), archive.content(edit.name)) for edit in edits)
-        diff = unified_diff(files)
-        if save and edits:
+        fixed, report = mended.diagnostics, mended.report
+        if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):
+            fixed, report = (*fixed, *inside), check(archive, variant, switches=switches)
+        diff = unified_diff(packages.edits(archive))
+        if save and archive.edits():
             archive.save()
-    return Mended(mended.diagnostics, diff, mended.report)
+    return Mended(fixed, diff, report)
+
+
+def _fix_inside(
+    around: Archive, packages: Packages, variant: str | None, switches: Switches, unsafe: bool, depth: int = 1
+) -> Iterator[Diagnostic]:
+    """Mend the packages of which components are made, each by itself, and put them back."""
+    # Deeper ones are not checked either.
+    for name in load(around, variant).packages if depth <= Limits().depth else ():
+        try:
+            archive, inner = packages.open(around, name)
+        except InvalidDocument:
+            continue  # It is reported, and has no document to mend.
+        here = fix_archive(archive, switches=switches, unsafe=unsafe).diagnostics
+        for diagnostic in here:
+            yield replace(diagnostic, position=replace(diagnostic.position, file=inner.name + diagnostic.position.file))
+        yield from _fix_inside(archive, inner, None, switches, unsafe, depth + 1)
+    packages.put_back(around)

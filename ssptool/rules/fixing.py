@@ -7,7 +7,7 @@ from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.element import Element
 from ssptool.rules.fixes import Fix
 from ssptool.rules.report import Report
-from ssptool.rules.runner import check, examine, fixes_of
+from ssptool.rules.runner import check, editable, examine, fixes_of
 from ssptool.rules.switches import EVERYTHING, Switches
 
 MOST_ROUNDS = 20
@@ -27,7 +27,7 @@ def fix(
 ) -> Fixed:
     """Apply the fixes of all findings that are listed, those that are no guesses, or with `unsafe` all.
 
-    Documents of packages inside the archive are left as they are.
+    Documents of packages inside the archive are left as they are: they are to be mended as archives of their own.
     """
     done: list[Diagnostic] = []
     for _ in range(MOST_ROUNDS):
@@ -42,7 +42,8 @@ def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bo
     """Apply as many fixes as there are that do not touch the same elements, in the order of files and lines."""
     found = examine(archive, variant)
     listed, _ = switches.apply(found.diagnostics)
-    fixes = fixes_of(sorted(listed, key=lambda one: (one.position, one.code, one.message)), found.fixes)
+    own = editable(found.fixes, archive)
+    fixes = fixes_of(sorted(listed, key=lambda one: (one.position, one.code, one.message)), own)
     applied, touched = [], set[Element]()
     for diagnostic, fixed in fixes.items():
         if (fixed.safe or unsafe) and _free(fixed, touched):

@@ -106,13 +106,13 @@ def examine(archive: Archive, variant: str | None, *, unguarded: bool = False, d
         tuple(file.name for file in package.files),
         tuple(_skipped(package)),
         _excerpts(package, diagnostics),
-        _editable(run.fixes, archive),
+        editable(run.fixes, archive),
     )
     inner = [_inside(archive, name, unguarded, depth + 1) for name in package.packages]
     return _joined([own, *inner])
 
 
-def _editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
+def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
     """Those of documents of the archive itself, not of such in an FMU or package inside it."""
     own = set(archive.names())
     return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
@@ -145,6 +145,7 @@ def _prefixed(found: Found, name: str, file: str) -> Found:
         tuple(f"{name}{INSIDE}{one}" for one in found.files),
         tuple(Skipped(f"{name}{INSIDE}{one.file}", one.reason) for one in found.skipped),
         {outside(position): excerpt for position, excerpt in found.excerpts.items()},
+        {replace(one, position=outside(one.position)): fix for one, fix in found.fixes.items()},
     )
 
 
@@ -154,7 +155,7 @@ def _joined(found: list[Found]) -> Found:
         tuple(file for one in found for file in one.files),
         tuple(skipped for one in found for skipped in one.skipped),
         {position: excerpt for one in found for position, excerpt in one.excerpts.items()},
-        found[0].fixes,  # packages inside are not edited
+        {diagnostic: fix for one in found for diagnostic, fix in one.fixes.items()},
     )
 
 
