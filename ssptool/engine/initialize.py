@@ -9,6 +9,7 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import write_cell
 from ssptool.engine.ending import Failure
+from ssptool.engine.kept_starts import departures
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
 from ssptool.engine.loops.solution import Solution
@@ -29,11 +30,14 @@ class InitializationReport:
         None where the system is initialized.
     seconds : [s]
         Wall time.
+    notes
+        Given start values that are not those of the initialized system.
     """
 
     loops: tuple[LoopReport, ...]
     failure: Failure | None
     seconds: float
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -74,7 +78,8 @@ def initialize(assembly: Assembly) -> Initialized:
         failure = assembly.refused(error, start)
     except ComponentFailed as error:
         failure = assembly.explain(error.outcome, start)
-    return Initialized(run.sweep_loops, InitializationReport(tuple(run.reports), failure, perf_counter() - began))
+    seconds = perf_counter() - began
+    return Initialized(run.sweep_loops, InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes)))
 
 
 class _Initialization:
@@ -85,6 +90,7 @@ class _Initialization:
         self.plan = assembly.plan
         self.kernel = assembly.kernel
         self.reports: list[LoopReport] = []
+        self.notes: list[str] = []
         self.sweep_loops: dict[int, RunningLoop] = {}
         self.second_guesses: dict[int, float] = {}
 
@@ -94,6 +100,8 @@ class _Initialization:
         self._walk(self.plan.initialization, self._solve_at_start)
         for instance in self.assembly.instances:
             instance.exit_initialization()
+        for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
+            self.notes += departures(planned, instance)
         self._first_point()
 
     def _enter(self) -> None:

@@ -288,7 +288,7 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         initialization=execution.initialization,
         statistics=_statistics(execution, recorder.last_time - plan.interval.start),
         choices=plan.choices,
-        notes=plan.notes,
+        notes=(*plan.notes, *execution.initialization.notes),
         output=output,
     )
 

@@ -29,6 +29,8 @@ class Target:
     fmi: str = ""
     connected: bool = False
     """Whether a connection gives it its value."""
+    follows_from: frozenset[str] | None = None
+    """The variables of its FMU of which it is calculated at the start; None where the FMU does not say."""
 
     def __str__(self) -> str:
         return f"{self.element.name}.{self.name}"
@@ -129,7 +131,8 @@ def _variable(
     variable = description.variables.get(name)
     if variable is not None:
         known, connected = by_variable(description, variable), (element, name) in driven(structure.root, structure)
-        yield Target(element, name, known, variable, description.fmi_version, connected)
+        source = description.initial_unknowns.get(name)
+        yield Target(element, name, known, variable, description.fmi_version, connected, source)
 
 
 def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[Target]:

@@ -130,7 +130,8 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
     """A value is given only to a variable that can be set before initialization.
 
     In FMI 2.0 and 3.0 that is an input, or a variable with `initial` exact or approx that is not constant. All others
-    the FMU calculates itself.
+    the FMU calculates itself. To give one of these a value as well is to give one start value too many: a position and
+    a velocity, say, and the acceleration that follows from them.
 
     Fix: delete the parameter, or name the variable that the FMU calculates this one from.
     """
@@ -138,7 +139,7 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
         variable = target.variable
         if variable is not None and not settable(variable):
             why = "is constant" if variable.variability == "constant" else "is calculated by its FMU"
-            yield Finding(_place(use), f"{target} {why}: its value cannot be set", "", _attribute(use))
+            yield Finding(_place(use), f"{target} {why}: its value cannot be set", _origin(target), _attribute(use))
 
 
 @rule("SSD-PAR-021", severity=ERROR, basis=MUST, source=SECTION)
@@ -247,6 +248,14 @@ def _value_place(use: Use) -> Element:
 
 def _attribute(use: Use) -> str:
     return "name" if use.entry is None else "target"
+
+
+def _origin(target: Target) -> str:
+    """What to set in its place, where the FMU says what a variable follows from at the start."""
+    known = sorted(target.follows_from or ())
+    if not known:
+        return ""
+    return f"it follows from {', '.join(known)}: set those, and leave {target.name} out"
 
 
 def _of_fmi(structure: Structure, *versions: str) -> Iterator[tuple[Use, Target]]:

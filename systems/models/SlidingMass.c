@@ -12,7 +12,7 @@ static const Variable variables[COUNT] = {
     [f] = {"f", INPUT, .unit = "N", .nominal = 10, .description = "force of the spring-damper"},
     [s] = {"s", OUTPUT, .unit = "m", .nominal = 0.1, .description = "position, up the slope"},
     [v_] = {"v", OUTPUT, .unit = "m/s", .description = "velocity"},
-    [a] = {"a", LOCAL, .unit = "m/s2", .nominal = 10, .description = "acceleration"},
+    [a] = {"a", OUTPUT, .unit = "m/s2", .nominal = 10, .description = "acceleration"},
     [der_s] = {"der(s)", LOCAL, .derivative_of = s, .unit = "m/s", .description = "time derivative of s"},
     [der_v] = {"der(v)", LOCAL, .derivative_of = v_, .unit = "m/s2", .nominal = 10,
                .description = "time derivative of v"},

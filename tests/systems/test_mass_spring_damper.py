@@ -1,10 +1,14 @@
 """A mass-spring-damper as a part, used twice: what the claims about it rest on, and two readings of its start."""
 
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pytest
 from pytest import approx
 
-from tests.systems.claims.mass_spring_damper import THETA, USES, VALUES, C, G, M, exact, position
+import ssptool
+from tests.systems.claims.mass_spring_damper import SYSTEM, THETA, USES, VALUES, C, G, M, exact, position
 
 
 @pytest.mark.parametrize("case", VALUES)
@@ -24,3 +28,16 @@ def test_both_readings_of_the_start_agree_where_the_acceleration_is_the_consiste
     _, given = position("first")
     _, found = position("first", overrides={"spring_damper.stretch": repr(float(stretch))})
     assert np.max(np.abs(given - found)) <= 1e-14
+
+
+def test_an_initial_acceleration_besides_position_and_velocity_is_one_start_value_too_many(tmp_path):
+    """The finding names the parameter in its file, and what the acceleration follows from at the start."""
+    system = Path(shutil.copytree(SYSTEM, tmp_path / "over_specified"))
+    values, names = system / "resources" / "underdamped.ssv", system / "resources" / "names.ssm"
+    given = '<ssv:Parameter name="a0"><ssv:Real value="-1.5" unit="m/s2"/></ssv:Parameter>'
+    values.write_text(values.read_text().replace("  </ssv:Parameters>", f"    {given}\n  </ssv:Parameters>"))
+    names.write_text(names.read_text().replace("</ssm:", '  <ssm:MappingEntry source="a0" target="mass.a"/>\n</ssm:'))
+    (finding,) = ssptool.validate(system, variant="MassSpringDampers").errors
+    assert (finding.code, finding.position.file) == ("SSD-PAR-018", "resources/names.ssm")
+    assert "mass.a is calculated by its FMU" in finding.message
+    assert "F, f, g, m, theta" in finding.advice
