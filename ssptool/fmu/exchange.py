@@ -18,6 +18,10 @@ from ssptool.fmu.description import FmuDescription
 DISCARD = 2
 """The status of a point at which an FMU cannot be evaluated, after which it can go on."""
 
+GET_DERIVATIVES = {2: "fmi2GetDerivatives", 3: "fmi3GetContinuousStateDerivatives"}
+GET_INDICATORS = {2: "fmi2GetEventIndicators", 3: "fmi3GetEventIndicators"}
+"""Functions by major version of FMI."""
+
 _WARNING = 1
 
 
@@ -82,6 +86,8 @@ class ContinuousModel:
 
     Attributes
     ----------
+    major
+        Version of FMI.
     states, indicators
         How many there are.
     reports_steps
@@ -94,15 +100,15 @@ class ContinuousModel:
         self.name = instance.name
         self._instance = instance
         self._component = component
-        self._major = description.fmi_major
-        prefix = f"fmi{self._major}"
+        self.major = description.fmi_major
+        prefix = f"fmi{self.major}"
         self._call = {
             name: ctypes.CFUNCTYPE(c_int, *arguments)(functions[prefix + name])
-            for name, arguments in _arguments(self._major).items()
+            for name, arguments in _arguments(self.major).items()
         }
         self._set_time = self._call["SetTime"]
         self._set_states = self._call["SetContinuousStates"]
-        self._slopes_name = "GetDerivatives" if self._major == 2 else "GetContinuousStateDerivatives"
+        self._slopes_name = GET_DERIVATIVES[self.major].removeprefix(prefix)
         self._get_slopes = self._call[self._slopes_name]
         interface = description.model_exchange
         self.reports_steps = interface is None or interface.needs_completed_step
@@ -146,7 +152,7 @@ class ContinuousModel:
 
     def update_discrete_states(self) -> DiscreteUpdate:
         """One event iteration, in event mode."""
-        if self._major == 2:
+        if self.major == 2:
             info = fmi2EventInfo()
             self._do("NewDiscreteStates", byref(info))
             return DiscreteUpdate(
@@ -168,7 +174,7 @@ class ContinuousModel:
         """The integrator has accepted the present point; does the FMU ask for an event, or for the end?"""
         if not self.reports_steps:
             return False, False
-        event, terminate = (c_int(), c_int()) if self._major == 2 else (c_bool(), c_bool())
+        event, terminate = (c_int(), c_int()) if self.major == 2 else (c_bool(), c_bool())
         self._do("CompletedIntegratorStep", 1, byref(event), byref(terminate))
         return bool(event.value), bool(terminate.value)
 
@@ -176,14 +182,14 @@ class ContinuousModel:
         self, unknowns: tuple[int, int], knowns: tuple[int, int], seed: int, sensitivity: int
     ) -> None:
         """Fill `sensitivity`; unknowns and knowns are (address of value references, their number)."""
-        if self._major == 2:
+        if self.major == 2:
             self._do("GetDirectionalDerivative", *unknowns, *knowns, seed, sensitivity)
         else:
             self._do("GetDirectionalDerivative", *unknowns, *knowns, seed, knowns[1], sensitivity, unknowns[1])
 
     def _count(self, function: str, stated: int) -> int:
         """FMI 3.0 is asked, because arrays and structural parameters change the number; FMI 2.0 states it."""
-        if self._major == 2:
+        if self.major == 2:
             return stated
         number = c_size_t()
         self._do(function, byref(number))
@@ -196,4 +202,4 @@ class ContinuousModel:
 
     def _refuse(self, function: str, status: int) -> None:
         self._instance.note(status)
-        raise FmiError(self.name, f"fmi{self._major}{function}", status, self._instance.messages)
+        raise FmiError(self.name, f"fmi{self.major}{function}", status, self._instance.messages)

@@ -24,7 +24,8 @@ typedef enum {
     OVERFLOW_STACK,
     KILL_ITSELF, /* as if somebody else had done so */
     KILL_PARENT, /* likewise; takes 1 ms per step from the start */
-    CRAWL        /* takes 100 ms per evaluation */
+    CRAWL,       /* takes 100 ms per evaluation */
+    NAN_INSIDE   /* der(x) is no number */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -110,6 +111,8 @@ EQUATIONS(v)
         misbehave(kind);
         if (kind == NOT_A_NUMBER)
             v[y] = NAN;
+        if (kind == NAN_INSIDE)
+            v[der_x] = NAN;
     }
 }
 

@@ -24,7 +24,8 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     KILL_ITSELF,
     KILL_PARENT,
     CRAWL,
-) = range(11)
+    NAN_INSIDE,
+) = range(12)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 

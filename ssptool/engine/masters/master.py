@@ -76,8 +76,10 @@ class Checkpoint(Protocol):
 class Component(Protocol):
     """An ODE that is stepped as if it were a component of co-simulation."""
 
-    def events_between(self, before: Floats, after: Floats) -> Sequence[Floats]:
-        """Rows (1 + recorded,) of the events between two communication points, whose rows these are, in their order."""
+    def weave(self, before: Floats, rows: Floats) -> Floats:
+        """Rows (k, 1 + recorded) of communication points, the one before them being `before`, with those of events in
+        between: new ones, or the same where there are no events.
+        """
         ...
 
     def news(self) -> tuple[int, int]:

@@ -53,34 +53,38 @@ class _WithEvents:
         self.done = self.steps == 0
 
     def run(self, _first: int, rows: Floats) -> Stretch:
-        filled = self._hand_out(rows, 0)
+        filled = self._hand_out(rows)
         iterations: tuple[int, ...] = ()
         rejected = 0
         while filled < len(rows) and not self.done and self.failure is None:
-            stretch = self._base(len(rows) - filled, rows.shape[1])
+            count = len(rows) - filled if self.chooses_steps else min(len(rows) - filled, self.steps - self.point)
+            # Where they belong if there are no events: who follows the run, or survives it, sees each step at once.
+            stretch = self.base.run(self.point, rows[filled : filled + count])
             iterations += stretch.iterations
             rejected += stretch.rejected
-            filled = self._hand_out(rows, filled)
+            filled = self._take(stretch, rows, filled)
         failure = None if self.rows else self.failure
         events, evaluations = self.ode.news()
         finished = self.done and not self.rows
         return Stretch(filled, failure, iterations, rejected, finished, events, evaluations)
 
-    def _base(self, most: int, width: int) -> Stretch:
-        """Some macro steps; their rows, and those of events in them, wait to be handed out."""
-        count = most if self.chooses_steps else min(most, self.steps - self.point)
-        found = np.empty((count, width))
-        stretch = self.base.run(self.point, found)
+    def _take(self, stretch: Stretch, rows: Floats, filled: int) -> int:
+        """Put rows of events between those of a stretch; what finds no room waits. Returns how many are filled now."""
         self.point += stretch.steps
         self.failure = stretch.failure
         self.done = stretch.finished if self.chooses_steps else self.point == self.steps
-        for row in found[: stretch.steps]:
-            self.rows.extend(self.ode.events_between(self.last, row))
-            self.rows.append(row)
-            self.last = row
-        return stretch
+        if not stretch.steps:
+            return filled
+        found = rows[filled : filled + stretch.steps]
+        woven = self.ode.weave(self.last, found)
+        self.last = found[-1].copy()
+        room = len(rows) - filled
+        self.rows.extend(woven[room:])
+        rows[filled : filled + len(woven[:room])] = woven[:room]
+        return filled + len(woven[:room])
 
-    def _hand_out(self, rows: Floats, filled: int) -> int:
+    def _hand_out(self, rows: Floats) -> int:
+        filled = 0
         while filled < len(rows) and self.rows:
             rows[filled] = self.rows.popleft()
             filled += 1

@@ -1,7 +1,6 @@
 """An ODE as a component of co-simulation: it follows its inputs over a macro step, and can be set back."""
 
 from collections import deque
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
@@ -120,7 +119,17 @@ class OdeComponent:
 
     # -- what a master asks for ------------------------------------------------------------------------------------
 
-    def events_between(self, before: Floats, after: Floats) -> Sequence[Floats]:
+    def weave(self, before: Floats, rows: Floats) -> Floats:
+        if not self._events:
+            return rows
+        found: list[Floats] = []
+        for row in rows:
+            found += self._between(before, row)
+            found.append(row)
+            before = row
+        return np.array(found)
+
+    def _between(self, before: Floats, after: Floats) -> list[Floats]:
         """Signals of the ODE as they were; of others reals are interpolated, and integers still those `before`."""
         found: list[Floats] = []
         h = after[0] - before[0]

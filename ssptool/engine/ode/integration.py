@@ -3,7 +3,7 @@
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -217,6 +217,8 @@ class Integration:
             raise Stopped(self._failed(error.reason, error.t)) from None
         stuck = self._arrival.t - before <= math.ulp(before) and not self._arrival.roots
         self._stuck = self._stuck + 1 if stuck else 0
+        if not stuck:
+            self.system.setback = None  # it has been avoided
         if self._stuck == MAX_STUCK:
             raise Stopped(self._failed("its steps have become too small for time to pass", before))
 
@@ -296,15 +298,13 @@ class Integration:
 
     def _failed(self, reason: str, t: float) -> Failure:
         setback = self.system.setback
-        why = f"; last: {setback.message}" if setback is not None else ""
-        return Failure(
-            Ending.INTEGRATION,
-            f"the integrator cannot go on: {reason}{why}",
-            "loosen the tolerance, or check parameters and start values: the solution may not exist from here",
-            t,
-            setback.component if setback is not None else "",
-            setback.function if setback is not None else "",
-        )
+        if setback is None:
+            advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
+            return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)
+        # What is nan is so at all points that the integrator could still try.
+        ending = setback.ending if setback.ending is Ending.NONFINITE else Ending.INTEGRATION
+        message = f"the integrator cannot go on: {reason}; last: {setback.message}"
+        return replace(setback, ending=ending, message=message, time=t, recoverable=True)
 
 
 def _same(a: float, b: float) -> bool:

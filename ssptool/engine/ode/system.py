@@ -1,6 +1,6 @@
 """The components of model exchange as one right-hand side x' = f(t, x), with event indicators g(t, x)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import c_double, memset
 from dataclasses import dataclass
 from itertools import accumulate
@@ -8,14 +8,14 @@ from itertools import accumulate
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
-from ssptool.engine.ending import Failure
+from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats
 from ssptool.engine.masters.master import Drive
 from ssptool.engine.ode.course import Course
 from ssptool.engine.ode.stopped import Stopped
-from ssptool.engine.plan import PlannedOde
+from ssptool.engine.plan import PlannedInstance, PlannedOde
 from ssptool.fmu.binary import FmiError
-from ssptool.fmu.exchange import DISCARD, ContinuousModel
+from ssptool.fmu.exchange import DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
 
 BELOW_ZERO = -1e-300
 """What an event indicator that is exactly zero is taken for."""
@@ -86,6 +86,8 @@ class OdeSystem:
         self.causes = tuple(
             Cause(model.name, f"event indicator {i}") for model in self.models for i in range(model.indicators)
         )
+        self._derivatives = tuple(_derivatives(self.models, assembly.plan.integrated)) or (Cause("", "nothing"),)
+        self._views: dict[tuple[int, int], Floats] = {}
         self.setback: Failure | None = None
 
     # -- what the integrator calls -------------------------------------------------------------------------
@@ -101,7 +103,7 @@ class OdeSystem:
             return self.avoid(error, t)
         if self._stateless:
             memset(place, 0, _DOUBLE)
-        return True
+        return self._finite(t, self._view(place, self.size), self._derivatives, GET_DERIVATIVES)
 
     def signs(self, t: float, x: int, place: int) -> bool:
         """g: write the event indicators at (t, x).
@@ -116,9 +118,9 @@ class OdeSystem:
                 model.event_indicators(place + offset)
         except FmiError as error:
             return self.avoid(error, t)
-        found = np.ctypeslib.as_array((c_double * self.indicators).from_address(place))
+        found = self._view(place, self.indicators)
         found[found == 0.0] = BELOW_ZERO
-        return True
+        return self._finite(t, found, self.causes, GET_INDICATORS)
 
     def reach(self, t: float, x: int) -> bool:
         """Be at (t, x); False where that cannot be."""
@@ -129,7 +131,7 @@ class OdeSystem:
 
     def vector(self, address: int) -> Floats:
         """A view of a state vector."""
-        return np.ctypeslib.as_array((c_double * self.size).from_address(address))
+        return self._view(address, self.size)
 
     # -- what the driver calls -------------------------------------------------------------------------------
 
@@ -219,6 +221,32 @@ class OdeSystem:
             raise Stopped(self.setback)
         return False
 
+    def _view(self, address: int, size: int) -> Floats:
+        """Of a vector of the integrator, of which there are few, each asked for again and again."""
+        view = self._views.get((address, size))
+        if view is None:
+            view = np.ctypeslib.as_array((c_double * size).from_address(address))
+            self._views[address, size] = view
+        return view
+
+    def _finite(self, t: float, found: Floats, what: Sequence[Cause], function: Mapping[int, str]) -> bool:
+        """Whether these are all numbers; if not, it is a point to stay away from."""
+        finite = np.isfinite(found)
+        if finite.all():
+            return True
+        first = int(np.argmin(finite))
+        component, name = what[first].component, what[first].what
+        major = next(model.major for model in self.models if model.name == component)
+        self.setback = Failure(
+            Ending.NONFINITE,
+            f"component {component}: {name} is {found[first]} (from {function[major]})",
+            "check parameters and start values: the solution may not exist from here",
+            t,
+            component,
+            function[major],
+        )
+        return False
+
     def avoid(self, error: FmiError, t: float) -> bool:
         """A point that an FMU discards is one for the integrator to stay away from; other refusals end the run."""
         self.setback = self._assembly.refused(error, t)
@@ -231,6 +259,15 @@ def _model(assembly: Assembly, index: int) -> ContinuousModel:
     table = assembly.tables[index]
     planned = assembly.plan.instances[index]
     return ContinuousModel(assembly.instances[index], planned.description, table.functions, table.component)
+
+
+def _derivatives(models: Sequence[ContinuousModel], planned: Sequence[PlannedInstance]) -> Iterator[Cause]:
+    """What the elements of x' are."""
+    for model, one in zip(models, planned, strict=True):
+        names = [variable.name for variable in one.description.state_derivatives]
+        if len(names) != model.states:  # arrays
+            names = [f"state derivative {number}" for number in range(model.states)]
+        yield from (Cause(model.name, name) for name in names)
 
 
 def _offsets(sizes: list[int]) -> list[int]:

@@ -52,7 +52,7 @@ def beside(net, *exchange):
 
 
 def couple(folder, exchange, simulation, wires=(), values=None, *, native=None, **settings):
-    """Run components from a folder of FMUs, some as model exchange, some as co-simulation: name → FMU without suffix."""
+    """Run components from a folder of FMUs, some as model exchange, some as co-simulation: name → FMU."""
     files = {name: f"{fmu}.fmu" for name, fmu in {**simulation, **exchange}.items()}
     settings = {"stop_time": 1.0, "step_size": 0.01} | settings
     net = beside(network(files, wires, values, folder=folder), *exchange)
