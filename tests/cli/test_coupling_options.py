@@ -76,6 +76,8 @@ def test_the_plan_names_what_was_asked_for(ssptool):
         (("--convergence", "absolut=1"), "found 'absolut'"),
         (("--convergence", "absolute=0"), "must be positive"),
         (("--adaptive", "2"), "between 0 and 1"),
+        (("--iterations", "0"), "should be greater than or equal to 1"),
+        (("--prediction-order", "3"), "should be less than or equal to 2"),
         (("--exchange", "late", "--master", "iterated"), "exchange consistent"),
         (("--log-coupling", "log.txt"), "must end in .csv or .jsonl"),
     ],
@@ -83,4 +85,35 @@ def test_the_plan_names_what_was_asked_for(ssptool):
 def test_options_that_make_no_sense_are_refused(ssptool, arguments, message):
     status, _, error = ssptool("run", SYSTEM, "--stop-time", 0.01, "--in-process", *arguments)
     assert status == (1 if "late" in arguments else 2)  # settings that exclude each other; a wrong value
+    assert message in " ".join(error.replace("│", " ").split())
+
+
+def test_a_fixed_number_of_iterations_is_planned_and_logged_as_such(ssptool, tmp_path):
+    arguments = ("--iterations", 3, "--prediction-order", 0)
+    status, out, _ = ssptool("plan", SYSTEM, *arguments)
+    assert status == 0
+    assert "repeat, exactly 3 times in all" in out
+    assert "by extrapolation of order 0" in out
+    status, _, _ = ssptool(
+        "run", SYSTEM, "--stop-time", 0.01, "--in-process", "--log-coupling", "log.jsonl", *arguments
+    )
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert status == 0
+    assert [line["iteration"] for line in lines] == [1, 2, 3] * 10
+    assert all(line["converged"] is (line["iteration"] == 3) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--iterations", 2, "--master", "jacobi"), "only the iterated master repeats steps"),
+        (("--prediction-order", 0, "--master", "gauss-seidel"), "only the iterated master repeats steps"),
+        (("--iterations", 2, "--tolerance", "1e-6"), "leave out iterations or tolerance"),
+        (("--iterations", 2, "--convergence", "absolute=1e-6"), "leave out iterations or convergence"),
+        (("--iterations", 2, "--adaptive", "1e-4"), "leave out iterations or adaptive steps"),
+    ],
+)
+def test_a_fixed_number_of_iterations_goes_with_no_other_end_of_a_step(ssptool, arguments, message):
+    status, _, error = ssptool("run", SYSTEM, "--stop-time", 0.01, "--in-process", *arguments)
+    assert status == 1
     assert message in " ".join(error.replace("│", " ").split())

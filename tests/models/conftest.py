@@ -18,6 +18,7 @@ from fmpy import extract, fmi2, fmi3, read_model_description
 
 ROOT = Path(__file__).parents[2]
 OWN = ("System1", "System2", "System2NoFlange")
+WITH_OWN_STEPS = ("NewmarkMass", "SymplecticMass")
 WITH_EVENTS = ("BouncingBall", "Pulse", "Comparator", "Relay", "Restless")
 FOR_TESTS = ("Stateless", "Stiff", "Spindle", "Lag")
 SANITIZE = os.environ.get("SSPTOOL_SANITIZE", "OFF")
@@ -32,7 +33,7 @@ class Fmus:
 
     def __getitem__(self, key: tuple[str, int]) -> Path:
         name, version = key
-        kind = "models" if name in OWN else "test-models"
+        kind = "models" if name in OWN + WITH_OWN_STEPS else "test-models"
         return self.folder / kind / f"fmi{version}" / f"{name}.fmu"
 
 

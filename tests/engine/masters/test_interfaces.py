@@ -13,7 +13,7 @@ from ssptool.engine.ending import Ending
 from ssptool.engine.masters.acceleration import Interface
 from ssptool.engine.masters.interface_newton import InterfaceNewton
 from ssptool.engine.masters.iqn_ils import IqnIls, correction
-from ssptool.engine.masters.measures import Absolute, AllOf, Relative, ResidualRelative
+from ssptool.engine.masters.measures import Absolute, AllOf, FixedCount, Relative, ResidualRelative
 from tests.engine.dual_mass import oscillator, simulate
 
 
@@ -185,3 +185,23 @@ def test_a_diverging_iteration_names_group_signal_and_better_methods():
 def test_settings_that_make_no_sense_are_refused(wrong, message):
     with pytest.raises(ValueError, match=message):
         simulate(oscillator(), stop_time=0.1, **wrong)
+
+
+def test_a_fixed_count_is_over_at_its_last_iteration_whatever_is_left():
+    judge = FixedCount(3).begin(np.ones(2), np.ones(2))
+    assert [judge(np.array([1e6, -1.0])) <= 1.0 for _ in range(3)] == [False, False, True]
+
+
+def test_a_fixed_count_does_not_end_with_values_that_are_not_finite():
+    judge = FixedCount(1).begin(np.ones(2), np.ones(2))
+    assert not judge(np.array([np.nan, 0.0])) <= 1.0
+
+
+@pytest.mark.parametrize("order", [0, 1, 2])
+def test_a_converged_step_does_not_depend_on_the_order_of_its_first_guess(order):
+    """To ten times the tolerance of 1e-10, over 100 steps."""
+    traces = [
+        simulate(oscillator(), stop_time=0.1, step_size=1e-3, tolerance=1e-10, **more).unwrap().y
+        for more in ({}, {"master": "iterated", "prediction_order": order})
+    ]
+    assert np.max(np.abs(traces[0] - traces[1])) <= 1e-9
