@@ -145,7 +145,7 @@ class _Resolution:
                 continue
             taker = unbounded if event.action is Action.BIAS else target
             try:
-                found.append(Modification(self.start + event.time, event.action, taker.take(event.value)))
+                found.append(Modification(self.start + event.time, Action(event.action), taker.take(event.value)))
             except InvalidValue as error:
                 self._refuse((event,), f"found {error.found!r}, expected {error.expected}")
         if self.scenario.end is not None:

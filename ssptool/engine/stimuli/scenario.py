@@ -1,5 +1,6 @@
 """Scenarios: at a time, override, bias or reset a variable."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +27,19 @@ class Event:
 
     time: float
     variable: str
-    action: Action
+    action: Action | str
     value: Scalar | None = None
     line: int = 0
+
+    def __post_init__(self) -> None:
+        """Take plain text for the action, and refuse what cannot be."""
+        if self.action not in list(Action):
+            raise ValueError(f"action must be one of {', '.join(Action)}; found {self.action!r}")
+        object.__setattr__(self, "action", Action(self.action))
+        if not 0 <= self.time < math.inf:
+            raise ValueError(f"an event must have a time that is not negative, found {self.time!r} s")
+        if self.value is None and self.action is not Action.RESET:
+            raise ValueError(f"{self.action} of {self.variable} needs a value")
 
     def __str__(self) -> str:
         value = "" if self.value is None else f" {'with' if self.action is Action.OVERRIDE else 'by'} {self.value!r}"

@@ -12,7 +12,6 @@ from ssptool.network.signals import Conversion, Signal
 from ssptool.network.units import conversion, named
 from ssptool.network.values import NO_ITEMS, InvalidValue, convert, from_text
 
-
 NAMED = 5
 """Inputs that a message names."""
 

@@ -6,7 +6,6 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.simulate import run
-from ssptool.engine.stimuli.modification import Action
 from ssptool.engine.stimuli.scenario_file import read_scenario
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, step
@@ -17,7 +16,7 @@ WAYS = [*MASTERS, {"adaptive": 1e-4}, {"implementation": "me", "tolerance": 1e-9
 
 
 def scenario(*events, end=None):
-    found = (ssptool.Event(time, name, Action(what), *value) for time, name, what, *value in events)
+    found = (ssptool.Event(time, name, what, *value) for time, name, what, *value in events)
     return ssptool.Scenario(tuple(found), end)
 
 
@@ -224,6 +223,20 @@ def test_a_text_cannot_be_biased_nor_an_output_of_the_system_be_changed(pushed2)
     ):
         with pytest.raises(ssptool.BadScenario, match=message):
             simulated(pushed2, scenario(event))
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ((0.0, "u", "set", 1.0), "action must be one of override, bias, reset; found 'set'"),
+        ((-1.0, "u", "reset"), "found -1.0 s"),
+        ((float("nan"), "u", "reset"), "found nan s"),
+        ((0.0, "u", "bias"), "bias of u needs a value"),
+    ],
+)
+def test_events_that_cannot_be_are_refused_when_they_are_made(facts, message):
+    with pytest.raises(ValueError, match=message):
+        ssptool.Event(*facts)
 
 
 def test_the_plan_and_the_manifest_name_the_events(pushed2, tmp_path):

@@ -1,0 +1,72 @@
+"""`--inputs`, `--interpolation` and `--scenario` of `run` and `plan`."""
+
+import pytest
+from pytest import approx
+
+import ssptool as api
+from tests.engine.conftest import engine_models as engine_models
+from tests.engine.stimuli.pushed_mass import MASS, step, write_pushed_mass
+
+
+@pytest.fixture
+def pushed(engine_models, tmp_path):
+    return write_pushed_mass(tmp_path / "pushed", engine_models)
+
+
+def write(path, text):
+    path.write_text(text)
+    return path
+
+
+def test_a_run_is_driven_by_a_file_and_changed_by_a_scenario(ssptool, pushed, tmp_path):
+    write(tmp_path / "push.csv", "time,push\n0,0\n0.35,0\n0.35,4\n")
+    write(tmp_path / "fault.yaml", "events:\n- {time: 0.65, variable: push, action: override, value: 0}\n")
+    status, _, err = ssptool(
+        *("run", pushed, "--inputs", "push.csv", "--scenario", "fault.yaml"), *("--step-size", 0.1, "-o", "out.csv")
+    )
+    assert (status, err) == (0, "")
+    trace = api.read_trace(tmp_path / "out.csv")
+    v = step(trace.t, 0.35, 4.0)[1] - step(trace.t, 0.65, 4.0)[1]
+    assert trace["Mass.v"] == approx(v, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "final"), [([], 5.0), (["hold"], 0.0), (["push=hold"], 0.0), (["hold", "push=linear"], 5.0)]
+)
+def test_interpolation_is_chosen_for_all_columns_or_one(ssptool, pushed, tmp_path, options, final):
+    write(tmp_path / "push.csv", "time,push\n0,0\n1,10\n")
+    more = [part for option in options for part in ("--interpolation", option)]
+    assert ssptool("run", pushed, "--inputs", "push.csv", *more, "-o", "out.csv")[0] == 0
+    assert api.read_trace(tmp_path / "out.csv")["Mass.v"][-1] == approx(final / MASS)
+
+
+def test_the_plan_says_where_inputs_come_from_and_what_happens(ssptool, pushed, tmp_path):
+    write(tmp_path / "push.csv", "time,push\n0,3\n")
+    write(tmp_path / "fault.yaml", "events:\n- {time: 0.65, variable: push, action: bias, value: 1}\n")
+    _, out, _ = ssptool("plan", pushed, "--inputs", "push.csv", "--scenario", "fault.yaml")
+    assert "  push: push.csv, column push (linear); changed by the scenario; 3.0 at the start" in out.splitlines()
+    assert "  scenario, t = 0.65 s: bias push by 1" in out.splitlines()
+    assert "cut where inputs jump, master jacobi" in out
+
+
+def test_what_is_wrong_with_a_file_is_an_error_with_its_line_and_nothing_is_run(ssptool, pushed, tmp_path):
+    write(tmp_path / "push.csv", "time,push\n0,x\n")
+    status, _, err = ssptool("run", pushed, "--inputs", "push.csv")
+    assert (status, out) == (1, "")
+    assert "push.csv:2: push: found 'x', expected a number" in err
+    assert not (tmp_path / "pushed.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--interpolation", "hold"], "there are no --inputs to interpolate"),
+        (["--inputs", "push.csv", "--interpolation", "push=cubic"], "'cubic' is none of hold, linear"),
+        (["--inputs", "nothing.csv"], "nothing.csv"),
+        (["--scenario", "nothing.yaml"], "nothing.yaml"),
+    ],
+)
+def test_wrong_usage_is_told(ssptool, pushed, arguments, message):
+    status, _, err = ssptool("run", pushed, *arguments)
+    assert status == 2
+    assert message in err
