@@ -65,8 +65,8 @@ def simulate(
     ----------
     inputs
         Courses of inputs that nothing in the system drives, by full name: the path of a CSV file, a mapping to
-        constants, functions of time, `Table` or `Function`, a pandas frame, a numpy array with fields; `Inputs` around one of them
-        says how it is interpolated; a list of several.
+        constants, functions of time, `Table` or `Function`, a pandas frame, a numpy array with fields; `Inputs` around
+        one of them says how it is interpolated; a list of several.
     scenario
         A file as libcosim has them, or a `Scenario`: at a time override, bias or reset a variable.
     output
