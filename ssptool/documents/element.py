@@ -85,6 +85,7 @@ class Attribute(Generic[T]):
 
     def __init__(self, converter: Converter[Any], default: T, name: str | None) -> None:
         self.converter = converter
+        self._read = converter.read  # asked for a million times in a large document
         self.default = default
         self.name = name or ""
 
@@ -104,11 +105,11 @@ class Attribute(Generic[T]):
             return self
         text = element.get(self.name)
         if text is None:
-            if self.required:
+            if self.default is _MISSING:
                 raise MissingAttribute(element.position, self.name, self.converter.expected)
             return self.default
         try:
-            value: T = self.converter.read(text)
+            value: T = self._read(text)
         except ValueError:
             raise InvalidAttribute(element.position, self.name, text, self.converter.expected) from None
         return value

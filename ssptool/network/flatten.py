@@ -7,13 +7,13 @@ from pathlib import Path as FilePath
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
+from ssptool.documents.uncollected import uncollected
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
 from ssptool.network.places import ComponentPlace, Path, Tree, dotted
 from ssptool.network.signals import Wire
 from ssptool.network.terminals import Key, Terminal, terminals
 from ssptool.network.tree import grow
-from ssptool.network.uncollected import uncollected
 from ssptool.network.wiring import Flow, Wiring
 
 NO_OVERRIDES: Mapping[str, str] = {}

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
+from ssptool.documents.uncollected import uncollected
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import ComponentCycle, Dependence, cycles_in
 from ssptool.network.dependencies import Need, Stage, dependency_graph
 from ssptool.network.network import Network
-from ssptool.network.uncollected import uncollected
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position
 from ssptool.documents.entries import Limits
 from ssptool.documents.nesting import INSIDE
+from ssptool.documents.uncollected import uncollected
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS
 from ssptool.rules.excerpt import Excerpt, excerpt
 from ssptool.rules.fixes import Fix
@@ -60,7 +61,8 @@ def check(
     archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
     """Check an archive that is open; see `check_path`."""
-    found = examine(archive, variant, unguarded=unguarded)
+    with uncollected():
+        found = examine(archive, variant, unguarded=unguarded)
     listed, withheld = switches.apply(_sorted(found.diagnostics))
     shown = {one.position for one in listed}
     return Report(
