@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from hashlib import sha3_256
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssc import MetaSourceBase
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, TEXT, WARNING, Finding, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, rule
+from ssptool.rules.references import Reach, resolve
 from ssptool.rules.subjects import Structure, media_type
 
 SECTION = "SSP 2.0 §4.5.4, §4.5.5"
@@ -76,6 +78,42 @@ def media_types_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Struc
     """
     if not _MEDIA_TYPE.fullmatch(data.type):
         yield Finding(data, f"'{data.type}' is no media type", "", "type")
+
+
+@rule("META-101", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.5 leaves open how to verify", versions=["2.0"])
+def signatures_are_not_verified(signature: ssc.Signature, structure: Structure) -> Iterator[Finding]:
+    """That a signature is there does not say that it is valid: ssptool verifies none.
+
+    The standard has a place for signatures and no procedure; each type needs its own, and a key that is trusted.
+
+    Fix: verify it with the tool that signed.
+    """
+    what = "these metadata" if isinstance(signature.getparent(), ssc.MetaData) else "the element around it"
+    message = f"a signature of the type '{signature.type}' for the {signature.role} of {what} was not verified"
+    yield Finding(signature, message, "verify it with the tool that signed")
+
+
+@rule("META-102", severity=WARNING, basis=DERIVED, source="SSP Traceability 1.0, SRMD", versions=["2.0"])
+def checksums(data: ssc.MetaData, structure: Structure) -> Iterator[Finding]:
+    """The file that inline resource metadata describe has the checksum that these state.
+
+    Else it is not the file that was described. SHA3-256 is verified; that of another type, or of a file outside the
+    package, is only said to be there (an information).
+
+    Fix: find out which of the two is the wrong one; describe the file again if it was changed on purpose.
+    """
+    described = None if data.content is None else data.content.find(SRMD_ROOT)
+    if described is None or not (stated := described.get("checksum")):
+        return
+    kind, uri = described.get("checksumType", ""), described.get("data", "")
+    reference = resolve(uri, data.position.file, structure.archive.resolve)
+    if kind.upper() != "SHA3-256" or not uri or reference.reach is not Reach.INSIDE:
+        message = f"the checksum of '{uri}' ({kind or 'of no stated type'}) was not verified"
+        yield Finding(data, message, "only SHA3-256 of files of the package is verified", severity=INFO)
+    elif not structure.archive.has(reference.entry):
+        yield Finding(data, f"there is no file '{reference.entry}', whose checksum is stated")
+    elif (found := sha3_256(structure.archive.read(reference.entry)).hexdigest()) != stated.strip().lower():
+        yield Finding(data, f"the checksum of '{reference.entry}' is {found}, and {stated} is stated")
 
 
 @rule("TYPE-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.1; RFC 2045")

@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator
 
 from ssptool.documents.diagnostics import Position
+from ssptool.documents.element import Element
 from ssptool.rules.annotations import REVERSE_DOMAIN, reserved
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -18,7 +19,7 @@ from ssptool.rules.catalogue import (
     Finding,
     rule,
 )
-from ssptool.rules.references import Reach, resolve
+from ssptool.rules.references import Reach, refer
 from ssptool.rules.subjects import Package, Unreadable
 
 SECTION = "SSP 2.0 §3"
@@ -277,8 +278,10 @@ def _referenced(package: Package) -> Iterator[str]:
     """The entries to which any URI of a checked document leads."""
     for file in package.files:
         if file.document is not None:
-            for element in file.document.root.iter("*"):
+            elements = (element for element in file.document.root.iter("*") if isinstance(element, Element))
+            for element in elements:
                 for attribute in ("source", "iconSource"):
-                    uri = element.get(attribute)
-                    if uri and (reference := resolve(uri, file.name)).reach is Reach.INSIDE:
-                        yield reference.entry
+                    if uri := element.get(attribute):
+                        reference = refer(element, uri, file.name, package.archive)
+                        if reference.reach is Reach.INSIDE:
+                            yield reference.entry

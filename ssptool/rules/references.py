@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from urllib.parse import unquote
 
-from ssptool.documents import ssd
+from ssptool.documents import ssc, ssd
 from ssptool.documents import uri as uris
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.element import Element
@@ -61,12 +61,24 @@ def resolve(uri: str, base: str, within: Callable[[str, str], str] = uris.resolv
 
 
 def refer(element: Element, uri: str, base: str, archive: Archive) -> Reference:
-    """Where a URI of an element of the SSD `base` leads: `sourceBase` may say into the component around it."""
-    based = getattr(element, "source_base", None) is ssd.SourceBase.COMPONENT
-    component = next(around(element, ssd.Component), None) if based else None
-    if component is None:
+    """Where a URI of an element of the file `base` leads: `sourceBase` may say into or beside another file."""
+    holder = _base(element)
+    if holder is None:
         return resolve(uri, base, archive.resolve)
-    whole = resolve(component.source or "", base, archive.resolve)
+    whole = refer(holder, getattr(holder, "source", None) or "", base, archive)
     if whole.reach is not Reach.INSIDE or not archive.has(whole.entry):
         return Reference(uri, Reach.UNKNOWN)
-    return resolve(uri, whole.entry, lambda package, path: archive.inside(package, path))
+    if isinstance(holder, ssd.Component) and not whole.entry.lower().endswith(".ssd"):
+        return resolve(uri, whole.entry, archive.inside)
+    return resolve(uri, whole.entry, archive.resolve)
+
+
+def _base(element: Element) -> Element | None:
+    """The element around another one to whose file that one's URI is relative; None if that is the document itself."""
+    match getattr(element, "source_base", None):
+        case ssd.SourceBase.COMPONENT:
+            return next(around(element, ssd.Component), None)
+        case ssc.MetaSourceBase.RESOURCE | ssc.MetaSourceBase.META_DATA:
+            return next(around(element, Element), None)
+        case _:
+            return None

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath as Path
 from urllib.parse import quote
 
-from ssptool.documents import ssd
+from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 from ssptool.documents.nesting import INSIDE
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
@@ -111,6 +111,11 @@ def _sources(structure: Structure) -> Iterator[tuple[Element, str]]:
     for dictionary in every(structure.root, ssd.SignalDictionary):
         if dictionary.source:
             yield dictionary, dictionary.source
+    for root in structure.roots():
+        stated: tuple[type[ssc.MetaData | ssc.Signature], ...] = (ssc.MetaData, ssc.Signature)
+        for data in every(root, *stated):
+            if data.source:
+                yield data, data.source
 
 
 def _for(element: Element) -> str:

@@ -144,8 +144,9 @@ class Structure:
         return self._interfaces[system]
 
     def reference(self, element: Element, uri: str) -> Reference:
-        """What the URI of an element of the SSD refers to."""
-        return refer(element, uri, self.file.name, self.archive)
+        """What the URI of an element of the SSD, or of a file that it names, refers to."""
+        own = isinstance(element, ssc.MetaData | ssc.Signature)
+        return refer(element, uri, element.position.file if own else self.file.name, self.archive)
 
     def fmu_of(self, element: Element | None) -> FmuDescription | None:
         """The model description of a component; None if it is not an FMU, or cannot be read."""

@@ -137,13 +137,3 @@ def test_values_in_the_archive_of_a_component_are_checked(package: Callable[[Pat
     document = folder / "SystemStructure.ssd"
     document.write_text(document.read_text().replace("values.ssv", "valves.ssv"))
     assert [one.code for one in check_path(folder, unguarded=True).errors] == ["URI-002"]
-
-
-def test_documents_in_packages_inside_are_not_edited(package: Callable[[Path], Path]):
-    """Their findings have fixes when they are checked by themselves."""
-    inner = package(HERE / "SSD-CONN-013" / "fail-empty-element.ssd")
-    assert check_path(inner).fixable
-    outer, prefix = wrapped(inner, ("ssp",))
-    report = check_path(outer)
-    assert places(report, "SSD-CONN-013") == places(check_path(inner), "SSD-CONN-013", prefix)
-    assert not report.fixable
