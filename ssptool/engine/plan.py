@@ -19,7 +19,7 @@ from ssptool.engine.ode.beside import Beside
 from ssptool.engine.refusals import refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.settings import InitName, Settings
-from ssptool.engine.stimuli.acting import acted_on
+from ssptool.engine.stimuli.acting import acted_on, refuse_inside
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended, feed
 from ssptool.engine.trace import Column
 from ssptool.engine.unsupported import Unsupported
@@ -282,6 +282,7 @@ def _choose_master(
     if ode is None:
         return base, choices
     refuse_substeps(exchange, settings)
+    refuse_inside(schedules.table.stimuli, exchange)
     integrator, more = integrator_of(exchange, settings)
     return Beside(base, integrator), (*choices, *more)
 

@@ -51,7 +51,7 @@ def test_the_plan_says_where_inputs_come_from_and_what_happens(ssptool, pushed, 
 
 def test_what_is_wrong_with_a_file_is_an_error_with_its_line_and_nothing_is_run(ssptool, pushed, tmp_path):
     write(tmp_path / "push.csv", "time,push\n0,x\n")
-    status, _, err = ssptool("run", pushed, "--inputs", "push.csv")
+    status, out, err = ssptool("run", pushed, "--inputs", "push.csv")
     assert (status, out) == (1, "")
     assert "push.csv:2: push: found 'x', expected a number" in err
     assert not (tmp_path / "pushed.csv").exists()

@@ -101,7 +101,8 @@ class _Stretches:
 
     @property
     def finished(self) -> bool:
-        return self.t >= self.system.stop and not self._at_jump
+        # A jump that rounding has put just before the stop time leaves no step to be done.
+        return self.t >= self.system.stop - CLOSE * self.system.step and not self._at_jump
 
     @property
     def _at_jump(self) -> bool:

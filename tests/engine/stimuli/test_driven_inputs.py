@@ -66,6 +66,23 @@ def test_a_step_at_a_communication_point_that_rounding_has_moved_is_there(pushed
     assert trace["Mass.v"][-1] == approx(4.0 * 0.7 / MASS, abs=1e-12)
 
 
+def test_a_step_that_rounding_has_put_before_the_stop_time_leaves_nothing_to_do(pushed2):
+    almost = float(np.nextafter(1.0, 0.0))
+    trace = simulated(pushed2, {"push": ssptool.Table((0.0, almost), (1.0, 5.0), "hold")})
+    assert trace["push"][-2:].tolist() == [1.0, 5.0]
+    assert len(trace) == 12
+
+
+def test_rows_at_a_distance_in_time_have_the_later_side_of_a_step(pushed2):
+    recording = ssptool.Recording(output_step=0.05)
+    inputs = {"push": ssptool.Table((0.0, AT), (0.0, 4.0), "hold")}
+    trace = ssptool.simulate(
+        pushed2, inputs=inputs, settings=ssptool.Settings(step_size=0.1), recording=recording
+    ).unwrap()
+    assert trace.t == approx(0.05 * np.arange(21))
+    assert trace["push"][6:8].tolist() == [0.0, 4.0]
+
+
 def test_steps_at_the_start_and_at_the_stop_are_seen(pushed2):
     trace = simulated(pushed2, {"push": ssptool.Table((0.0, 0.0, 1.0), (9.0, 1.0, 5.0), "hold")})
     assert trace["push"][0] == 1.0

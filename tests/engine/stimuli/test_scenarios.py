@@ -7,6 +7,7 @@ from pytest import approx
 import ssptool
 from ssptool.engine.simulate import run
 from ssptool.engine.stimuli.scenario_file import read_scenario
+from ssptool.engine.unsupported import Unsupported
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, step
 
@@ -187,6 +188,19 @@ def test_what_happens_to_an_output_and_to_the_input_behind_it_adds_up(chain):
     acting = scenario((0.1, "A.y", "bias", 1.0), (0.2, "B.u", "bias", 10.0), (0.3, "A.y", "reset"))
     trace = simulated(chain, acting, {"A.c": "2"})
     assert [at(trace, "B.u", t) for t in (0.0, 0.1, 0.2, 0.3)] == approx([2.0, 3.0, 13.0, 12.0])
+
+
+@pytest.mark.parametrize("name", ["B.u", "A.c"])
+def test_what_is_inside_of_an_ode_beside_co_simulation_is_refused_by_name(chain, name):
+    ssd = chain / "SystemStructure.ssd"
+    text = ssd.read_text()
+    for component in "AB":
+        text = text.replace(f'name="{component}"', f'name="{component}" implementation="ModelExchange"')
+    ssd.write_text(text)
+    with pytest.raises(Unsupported, match=r"^scenario: .* ODE that is integrated beside co-simulation"):
+        simulated(chain, scenario((0.1, name, "override", 1.0)))
+    trace = simulated(chain, scenario((0.35, "M.F", "override", 1.0)), tolerance=1e-9)
+    assert trace["M.v"][-1] == approx(0.65 / 0.03575)
 
 
 @pytest.mark.parametrize("native", [False, True])
