@@ -262,6 +262,7 @@ class Element(etree.ElementBase):
     PARSER = PARSER
     slots: ClassVar[tuple[Slot[Any], ...]] = ()
     qualified_name: ClassVar[str] = ""
+    local_name: ClassVar[str] = ""
     # The attributes that tell this element from its siblings, for addresses.
     identity: ClassVar[tuple[str, ...]] = ("name",)
 
@@ -272,6 +273,7 @@ class Element(etree.ElementBase):
         if tag is not None:
             cls.qualified_name = expand(tag)
             prefix, _, local = tag.rpartition(":")
+            cls.local_name = local
             _CLASSES.get_namespace(NSMAP[prefix])[local] = cls
 
     @classmethod
@@ -380,14 +382,14 @@ def _quoted(text: str) -> str:
 
 def step(node: etree._Element, parent: etree._Element) -> str:
     """One step of an address: the identity of an element if it states one, else its number among its like."""
-    tag = getattr(node, "qualified_name", "") or node.tag  # That of the class is at hand already.
-    if not isinstance(tag, str):
-        return "comment()"
-    name = stated = _local(tag)
-    for key in getattr(node, "identity", ()):
-        if (value := node.get(key)) is not None:
-            stated += f"[@{key}={_quoted(value)}]"
-    if stated != name:
-        return stated
+    name: str = getattr(node, "local_name", "")  # That of the class is at hand already.
+    if not name:
+        if not isinstance(node.tag, str):
+            return "comment()"
+        name = _local(node.tag)
+    get = node.get
+    stated = [f"[@{key}={_quoted(value)}]" for key in getattr(node, "identity", ()) if (value := get(key)) is not None]
+    if stated:
+        return name + "".join(stated)
     like = list(parent.iterchildren(node.tag))
     return name if len(like) == 1 else f"{name}[{like.index(node) + 1}]"

@@ -30,8 +30,10 @@ class Digraph(Generic[V, L]):
 
     def add_edge(self, source: V, destination: V, label: L) -> None:
         """Add an edge, and the vertices that are not there yet; one that is there gets the label."""
-        self.add_vertex(source)
-        self.add_vertex(destination)
+        if source not in self._after:
+            self.add_vertex(source)
+        if destination not in self._after:
+            self.add_vertex(destination)
         self._after[source][destination] = label
         self._before[destination][source] = label
 
