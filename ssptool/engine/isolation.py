@@ -117,10 +117,25 @@ class _Fork:
         self.connection.close()
 
 
+class NotSendable(ValueError):
+    """Something of a run cannot be given to a fresh process."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the run cannot be given to a process of its own ({reason}): define functions that drive inputs at the "
+            "top level of a module, or run the FMUs in this process (isolated=False)"
+        )
+        self.reason = reason
+
+
 class _Fresh:
     """A new interpreter."""
 
     def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
+        try:
+            task = dumps(assignment)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise NotSendable(str(error)) from None
         self.connection, theirs = Pipe()
         descriptors = (theirs.fileno(), memory.descriptor)
         command = [sys.executable, "-c", _ENTRY, *map(str, descriptors), str(os.getpid())]
@@ -128,7 +143,7 @@ class _Fresh:
         self._process = subprocess.Popen(command, pass_fds=descriptors, env=environment, stdin=subprocess.DEVNULL)
         self.pid = self._process.pid
         theirs.close()
-        self.connection.send_bytes(dumps(assignment))
+        self.connection.send_bytes(task)
 
     def wait(self) -> int:
         return self._process.wait()

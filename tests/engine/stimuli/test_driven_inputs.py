@@ -5,6 +5,7 @@ integrator of model exchange is asked for 1e-9, of which it keeps a small multip
 """
 
 import zipfile
+from contextlib import nullcontext
 
 import numpy as np
 import pandas
@@ -12,6 +13,11 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool.engine.execution import Job
+from ssptool.engine.isolation import NotSendable, execute_isolated
+from ssptool.engine.limits import Limits
+from ssptool.engine.recorder import Recorder
+from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step
 
 MASTERS = [{"master": master} for master in ("jacobi", "gauss-seidel", "iterated")]
@@ -174,6 +180,15 @@ def test_a_file_drives_the_system_in_this_process_and_in_a_child(pushed2, tmp_pa
         pushed2, inputs=path, settings=ssptool.Settings(step_size=0.1), isolated=isolated
     ).unwrap()
     assert result["Mass.v"] == approx(step(result.t, AT, 4.0)[1], abs=1e-12)
+
+
+@pytest.mark.parametrize("fork", [False, True])
+def test_a_function_that_cannot_go_to_a_fresh_process_is_told_of(pushed2, fork):
+    plan = ssptool.plan(pushed2, inputs={"push": lambda t: 3 * t}, settings=ssptool.Settings(step_size=0.1))
+    recorder = Recorder(plan, keep=True)
+    with nullcontext() if fork else pytest.raises(NotSendable, match=r"define functions .* at the top level"):
+        execute_isolated(Job(plan, Folder(pushed2)), recorder, Limits(), fork=fork)
+        assert recorder.trace["Mass.v"] == approx(ramp(recorder.trace.t, 3.0)[1], abs=1e-12)
 
 
 def test_a_function_with_steps_jumps_there(pushed2):
