@@ -9,6 +9,7 @@ from ssptool.documents.replacement import replacing
 from ssptool.editing.versions import (
     LONE_SUFFIXES,
     Migration,
+    Types,
     Version,
     downgrade_package,
     migrate_lone,
@@ -16,12 +17,25 @@ from ssptool.editing.versions import (
 )
 
 
-def upgrade(path: Path | str, *, output: Path | None = None, force: bool = False, write: bool = True) -> Migration:
+def upgrade(
+    path: Path | str,
+    *,
+    types: str = "keep",
+    output: Path | None = None,
+    force: bool = False,
+    write: bool = True,
+) -> Migration:
     """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
 
     Nothing is lost, and what an earlier downgrade kept aside comes back.
+
+    Parameters
+    ----------
+    types
+        "keep" those of SSP 1.0, which 2.0 has as well; or "fmi3": Real becomes Float64 and Integer becomes Int32, also
+        in documents that are of 2.0 already.
     """
-    return _migrate(Path(path), Version.V2_0, output, force, write)
+    return _migrate(Path(path), Version.V2_0, output, force, write, types=Types(types))
 
 
 def downgrade(
@@ -55,18 +69,25 @@ def downgrade(
 
 
 def _migrate(
-    path: Path, version: Version, output: Path | None, force: bool, write: bool, *, drop: bool = False
+    path: Path,
+    version: Version,
+    output: Path | None,
+    force: bool,
+    write: bool,
+    *,
+    drop: bool = False,
+    types: Types = Types.KEEP,
 ) -> Migration:
     if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
         document = Document(path.name, path.read_bytes())
-        migration = migrate_lone(document, version, drop=drop)
+        migration = migrate_lone(document, version, drop=drop, types=types)
         if write and (migration.files or output):
             with replacing(output or path) as file:
                 file.write(document.to_bytes())
         return migration
     with Archive.open(path) as archive:
         upgrades = version is Version.V2_0
-        migration = upgrade_package(archive) if upgrades else downgrade_package(archive, drop=drop)
+        migration = upgrade_package(archive, types=types) if upgrades else downgrade_package(archive, drop=drop)
         if not force and (found := new_errors(archive)):
             raise BrokenEdit(path, found)
         if write and (migration.files or output):

@@ -12,6 +12,7 @@ class Loss(StrEnum):
     """What the change of one thing costs."""
 
     NOTHING = "restored"
+    REWORDED = "reworded"
     WEAKENED = "weakened"
     DROPPED = "dropped"
 

@@ -14,6 +14,7 @@ from ssptool.documents.converters import integer
 from ssptool.documents.element import Element, expand
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.editing import kept
+from ssptool.editing.cascading import Gone, connections_of, ends_of, gone_with
 from ssptool.editing.changes import Change, Loss
 from ssptool.editing.parts import Part
 from ssptool.network.connections import End, direct
@@ -85,6 +86,7 @@ class Downgrade:
     part: Part
     fmi_version: FmiVersionOf
     changes: list[Change] = field(default_factory=list)
+    gone: list[Gone] = field(default_factory=list)
 
     def run(self) -> None:
         for code, apply in STEPS:
@@ -102,11 +104,13 @@ class Downgrade:
         self.changes.append(Change(code, noted.loss, noted.element.position, noted.message))
 
     def _drop(self, code: str, element: Element) -> None:
-        """Remove an element and the connections that lead to it."""
-        for connection in list(_connections_of(element, self.part)):
-            self._note(code, dropped(connection, f"the connection {_ends(connection)} goes with its connector"))
+        """Remove an element and the connections that lead to it; what else refers to it is for `cascading`."""
+        touching = connections_of(element, _owner(element)) if isinstance(element, ssd.Connector) else ()
+        for connection in list(touching):
+            self._note(code, dropped(connection, f"the connection {ends_of(connection)} goes with its connector"))
             self.part.forget(connection)
             kept.remove(connection)
+        self.gone += gone_with(element, self.part.root)
         self.part.forget(element)
         kept.remove(element)
 
@@ -172,7 +176,7 @@ def unspecified_kinds(part: Part) -> Iterator[Noted]:
 def element_wise_connections(part: Part) -> Iterator[Noted]:
     for connection in part.every(ssd.Connection):
         if connection.start_indices is not None or connection.end_indices is not None:
-            yield dropped(connection, f"{_ends(connection)} connects elements of arrays")
+            yield dropped(connection, f"{ends_of(connection)} connects elements of arrays")
 
 
 @step("DIFF-12", "DIFF-09")
@@ -187,9 +191,9 @@ def new_pairs(part: Part) -> Iterator[Noted]:
                 continue
             source, destination = pair
             if source.kind is Kind.CONSTANT and destination.kind is Kind.STRUCTURAL_PARAMETER:
-                yield dropped(connection, f"{_ends(connection)} sets a structural parameter to a constant")
+                yield dropped(connection, f"{ends_of(connection)} sets a structural parameter to a constant")
             elif direct(_in_1_0(source), _in_1_0(destination), "1.0") is None:
-                yield dropped(connection, f"{_ends(connection)}: {source.kind} to {destination.kind} is new in 2.0")
+                yield dropped(connection, f"{ends_of(connection)}: {source.kind} to {destination.kind} is new in 2.0")
 
 
 @step("DIFF-21")
@@ -379,11 +383,6 @@ def _name(element: Typed | ssv.Parameter) -> str:
     return f"the {what} {element.name!r}"
 
 
-def _ends(connection: ssd.Connection) -> str:
-    ends = ((connection.start_element, connection.start_connector), (connection.end_element, connection.end_connector))
-    return " – ".join(".".join(filter(None, end)) for end in ends)
-
-
 def _addresses(connection: ssd.Connection) -> tuple[tuple[str, str], tuple[str, str]]:
     return (
         (connection.start_element, connection.start_connector),
@@ -401,14 +400,6 @@ def _addresses_of(connector: ssd.Connector, owner: ssd.SystemElement) -> set[tup
     if isinstance(outer, ssd.System):
         found.add((outer, owner.name, connector.name))
     return found
-
-
-def _connections_of(element: Element, part: Part) -> Iterator[ssd.Connection]:
-    if isinstance(element, ssd.Connector):
-        for system, name, connector in _addresses_of(element, _owner(element)):
-            for connection in cast(ssd.System, system).connections:
-                if (name, connector) in _addresses(connection):
-                    yield connection
 
 
 def _interface(system: ssd.System) -> dict[tuple[str, str], Kind]:

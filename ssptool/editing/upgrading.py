@@ -1,12 +1,17 @@
 """From SSP 1.0 to 2.0: nothing is lost, and what a downgrade kept aside comes back."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ssptool.documents import ssc, ssd
+from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.document import Document
+from ssptool.documents.element import expand
 from ssptool.editing import kept
 from ssptool.editing.changes import Change, Loss
 from ssptool.editing.parts import Part
+
+MODERN = {"Real": "Float64", "Integer": "Int32"}
+"""The types of 1.0 and what they are called in FMI 3; both names mean the same in SSP 2.0."""
 
 
 def upgrade_part(part: Part) -> Iterator[Change]:
@@ -15,6 +20,24 @@ def upgrade_part(part: Part) -> Iterator[Change]:
     yield from _empty_sources(part)
     yield from _kept_aside(part)
     part.root.set("version", "2.0")
+
+
+def modern_types(part: Part) -> Iterator[Change]:
+    """DIFF-03, DIFF-04: the types of FMI 3 instead of those that SSP 2.0 has kept from 1.0; a downgrade undoes it."""
+    counts: Counter[str] = Counter()
+    types = [
+        *(connector.type for connector in part.every(ssd.Connector)),
+        *(signal.type for signal in part.every(ssb.DictionaryEntry)),
+        *(parameter.type for parameter in part.every(ssv.Parameter)),
+    ]
+    for type_ in types:
+        if type_ is not None and type_.type_name in MODERN:
+            counts[type_.type_name] += 1
+            prefix = "ssv" if isinstance(type_, ssv.ParameterType) else "ssc"
+            type_.tag = expand(f"{prefix}:{MODERN[type_.type_name]}")
+    if counts:
+        told = ", ".join(f"{count} × {old} is {MODERN[old]} now" for old, count in sorted(counts.items()))
+        yield Change("DIFF-03", Loss.REWORDED, part.root.position, told)
 
 
 def _pre_release(part: Part) -> Iterator[Change]:

@@ -11,11 +11,12 @@ from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position,
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
 from ssptool.documents.schema import schema_findings
+from ssptool.editing.cascading import Cascade, Gone
 from ssptool.editing.changes import Change, FileEdit, Loss
 from ssptool.editing.downgrading import Downgrade, FmiVersionOf
 from ssptool.editing.errors import EditError
 from ssptool.editing.parts import Part
-from ssptool.editing.upgrading import rename_variants, upgrade_part
+from ssptool.editing.upgrading import modern_types, rename_variants, upgrade_part
 from ssptool.fmu.description import UnreadableFmu, read_description
 
 LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
@@ -26,6 +27,13 @@ _FOREIGN_FOLDERS = ("extra/", "documentation/")  # of other tools, and of people
 class Version(StrEnum):
     V1_0 = "1.0"
     V2_0 = "2.0"
+
+
+class Types(StrEnum):
+    """What an upgrade does about the types that 2.0 has under two names: Real is Float64, Integer is Int32."""
+
+    KEEP = "keep"
+    FMI3 = "fmi3"
 
 
 class NotRepresentable(EditError):
@@ -55,7 +63,7 @@ class Migration:
     nested: tuple[str, ...] = ()
 
 
-def upgrade_package(archive: Archive) -> Migration:
+def upgrade_package(archive: Archive, *, types: Types = Types.KEEP) -> Migration:
     """Make all documents of an archive ones of 2.0, to be saved.
 
     Raises
@@ -65,10 +73,11 @@ def upgrade_package(archive: Archive) -> Migration:
     """
     changes: list[Change] = []
     documents = tuple(documents_of(archive))
+    upgraded = any(document.version != Version.V2_0 for document in documents)
     for document in documents:
-        changes += upgrade_document(document)
+        changes += upgrade_document(document, types)
     # Packages of 2.0 already are left alone, names and all.
-    if any(document.changed for document in documents):
+    if upgraded:
         changes += rename_variants(archive.variants())
     return _migrated(archive, Version.V2_0, documents, changes)
 
@@ -86,8 +95,14 @@ def downgrade_package(archive: Archive, *, drop: bool = False) -> Migration:
     """
     changes: list[Change] = []
     documents = tuple(documents_of(archive))
+    gone: list[Gone] = []
     for document in documents:
-        changes += downgrade_document(document, _fmi_versions(archive, document))
+        done = _lower(document, _fmi_versions(archive, document))
+        changes += [change for each in done for change in each.changes]
+        gone += [thing for each in done for thing in each.gone]
+    changes += Cascade(archive, documents).run(gone)
+    for document in documents:
+        _require_success(document, Version.V1_0)
     _refuse(changes, drop)
     return _migrated(archive, Version.V1_0, documents, changes)
 
@@ -101,38 +116,45 @@ def _migrated(archive: Archive, version: Version, documents: tuple[Document, ...
     return migration
 
 
-def migrate_lone(document: Document, version: Version, *, drop: bool = False) -> Migration:
+def migrate_lone(document: Document, version: Version, *, drop: bool = False, types: Types = Types.KEEP) -> Migration:
     """Make a document outside any archive one of a version. Raises as the functions above."""
     if version is Version.V2_0:
-        changes = upgrade_document(document)
+        changes = upgrade_document(document, types)
     else:
         changes = downgrade_document(document, lambda _: None)
         _refuse(changes, drop)
     return _migration(version, (document,), changes)
 
 
-def upgrade_document(document: Document) -> list[Change]:
+def upgrade_document(document: Document, types: Types = Types.KEEP) -> list[Change]:
     """Make a document one of 2.0; says what is worth telling."""
     changes: list[Change] = []
     _require_valid(document)
     for part in _parts(document):
         if part.version != Version.V2_0:
             changes += upgrade_part(part)
+    if types is Types.FMI3:
+        for part in _parts(document):
+            changes += modern_types(part)
     _require_success(document, Version.V2_0)
     return changes
 
 
 def downgrade_document(document: Document, fmi_version: FmiVersionOf) -> list[Change]:
     """Make a document one of 1.0, whatever that takes; says what it took."""
-    changes: list[Change] = []
-    _require_valid(document)
-    for part in _parts(document):
-        if part.version == Version.V2_0:
-            downgrade = Downgrade(part, fmi_version)
-            downgrade.run()
-            changes += downgrade.changes
+    done = _lower(document, fmi_version)
+    changes = [change for each in done for change in each.changes]
+    changes += Cascade(None, (document,)).run([thing for each in done for thing in each.gone])
     _require_success(document, Version.V1_0)
     return changes
+
+
+def _lower(document: Document, fmi_version: FmiVersionOf) -> list[Downgrade]:
+    _require_valid(document)
+    done = [Downgrade(part, fmi_version) for part in _parts(document) if part.version == Version.V2_0]
+    for downgrade in done:
+        downgrade.run()
+    return done
 
 
 def documents_of(archive: Archive) -> Iterator[Document]:

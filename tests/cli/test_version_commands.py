@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.network.packages import component, model, package, ssd
+import ssptool as library
+from ssptool.documents.archive import Archive
+from tests.network.packages import component, model, package, ssd, ssv
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+MASSES = SYSTEM.with_name("mass_spring_damper")
 MODEL = model("input u Real; output y Real")
 
 
@@ -74,8 +77,8 @@ def test_output_leaves_the_original_alone(ssptool, clocked, tmp_path):
     assert (status, "not empty" in err) == (2, True)
 
 
-def test_a_change_that_would_bring_errors_is_not_made(ssptool, tmp_path):
-    """Dropping an item that is in use would leave a type without a definition of it."""
+def test_what_refers_to_something_dropped_is_named_and_goes_and_all_of_it_comes_back(ssptool, tmp_path):
+    """The only item of an enumeration needs 33 bits, so that the type of a connector has no definition."""
     enumeration = '<ssc:Enumeration name="E"><ssc:Item name="wide" value="4294967296"/></ssc:Enumeration>'
     connector = '<ssd:Connector name="u" kind="input"><ssc:Enumeration name="E"/></ssd:Connector>'
     structure = ssd(
@@ -83,9 +86,44 @@ def test_a_change_that_would_bring_errors_is_not_made(ssptool, tmp_path):
     )
     folder = package(tmp_path / "p", structure, {}).path
     before = texts(folder)
-    status, _, err = ssptool("downgrade", folder, "--drop")
+    status, _, err = ssptool("downgrade", folder)
     assert (status, texts(folder)) == (1, before)
-    assert "ENUM-002" in err
+    assert "the connector 'u' has no type: the enumeration 'E' is gone" in err
+    status, out, _ = ssptool("downgrade", folder, "--drop")
+    assert status == 0
+    assert "dropped DIFF-27: the connector 'u' has no type: the enumeration 'E' is gone" in out
+    assert library.validate(folder).errors == ()
+    assert ssptool("upgrade", folder)[0] == 0
+    assert "".join(texts(folder)["SystemStructure.ssd"].split()) == "".join(before["SystemStructure.ssd"].split())
+
+
+@pytest.mark.parametrize("form", ["folder", "zip"])
+def test_types_get_their_names_of_fmi_3_and_lose_them_again(ssptool, tmp_path, form):
+    folder = Path(shutil.copytree(MASSES, tmp_path / "masses"))
+    path = folder if form == "folder" else library.pack(folder).path
+    before = contents(path)
+    status, out, _ = ssptool("upgrade", path, "--types", "fmi3")
+    assert status == 0
+    assert "SystemStructure.ssd:2: reworded DIFF-03: 14 × Real is Float64 now" in out
+    assert [name for name, text in contents(path).items() if b":Real" in text or b":Integer" in text] == []
+    assert library.validate(path).errors == ()
+    assert ssptool("downgrade", path)[0] == 0
+    assert contents(path) == before
+
+
+def test_types_of_a_document_of_2_0_get_their_names_of_fmi_3_too(ssptool, tmp_path):
+    (tmp_path / "x.ssv").write_text(ssv("a Real value='1'", "b Integer value='2'", "c Float64 value='3'"))
+    assert ssptool("upgrade", "x.ssv")[1] == "x.ssv: SSP 2.0 already, nothing to do\n"
+    status, out, _ = ssptool("upgrade", "x.ssv", "--types", "fmi3")
+    assert status == 0
+    assert "1 × Integer is Int32 now, 1 × Real is Float64 now" in out
+    wanted = ssv("a Float64 value='1'", "b Int32 value='2'", "c Float64 value='3'")
+    assert (tmp_path / "x.ssv").read_text() == wanted
+
+
+def contents(path: Path) -> dict[str, bytes]:
+    with Archive.open(path) as archive:
+        return {name: archive.read(name) for name in archive.names() if name.endswith((".ssd", ".ssv", ".ssm"))}
 
 
 @pytest.mark.parametrize(
