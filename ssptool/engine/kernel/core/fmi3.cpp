@@ -44,7 +44,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty())
-      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_.data(), motion.value))) return failure;
     const bool varies = motion.order() > 0;
     if (varies && !has_environment_) return {"fmi3DoStep:intermediateUpdate", fmi::error};
     start_ = t;
@@ -83,7 +83,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void intermediate_update(double time) noexcept override {
     if (motion_ == nullptr) return;
     for (std::size_t i = 0; i < inputs_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
-    const Failure failure = checked(set_function(), reals.set(inputs_, intermediate_));
+    const Failure failure = checked(set_function(), reals.set(inputs_.data(), intermediate_));
     if (!intermediate_failure_) intermediate_failure_ = failure;
   }
 

@@ -57,13 +57,14 @@ class RealAccess {
   RealAccess(fmi::Component component, fmi::v3::SetFloat64* set, fmi::v3::GetFloat64* get) noexcept
       : component_(component), set3_(set), get3_(get) {}
 
-  [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
-    return set2_ != nullptr ? set2_(component_, references.data(), references.size(), values.data())
-                            : set3_(component_, references.data(), references.size(), values.data(), values.size());
+  // As many references as values.
+  [[nodiscard]] int set(const fmi::Reference* references, std::span<const double> values) const noexcept {
+    return set2_ != nullptr ? set2_(component_, references, values.size(), values.data())
+                            : set3_(component_, references, values.size(), values.data(), values.size());
   }
-  [[nodiscard]] int get(References references, std::span<double> values) const noexcept {
-    return get2_ != nullptr ? get2_(component_, references.data(), references.size(), values.data())
-                            : get3_(component_, references.data(), references.size(), values.data(), values.size());
+  [[nodiscard]] int get(const fmi::Reference* references, std::span<double> values) const noexcept {
+    return get2_ != nullptr ? get2_(component_, references, values.size(), values.data())
+                            : get3_(component_, references, values.size(), values.data(), values.size());
   }
 
  private:

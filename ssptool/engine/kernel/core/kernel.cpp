@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
@@ -83,7 +84,8 @@ Kernel::Kernel(std::size_t slots, const std::vector<Slot>& integers)
       tangent_(slots),
       owned_(slots),
       holds_integer_(slots),
-      wire_into_(slots, unconnected) {
+      wire_into_(slots, unconnected),
+      recorded_(values_.data(), {}) {
   for (Point& point : history_) point.values.resize(slots);
   for (const Slot slot : integers) {
     check_slot(slot);
@@ -126,9 +128,15 @@ Index Kernel::add(Member member) {
   auto typed_outputs = by_type(member.outputs);
   members_.push_back(std::move(member));
   double* const first = input_rates_.data();
-  steppers_.push_back({Window(input_value_.data(), inputs.slots), Window(first, inputs.slots),
-                       Window(first + values_.size(), inputs.slots), transfer(index, outputs), std::move(typed_inputs),
-                       std::move(typed_outputs)});
+  Stepper stepper{Window(input_value_.data(), inputs.slots),
+                  Window(first, inputs.slots),
+                  Window(first + values_.size(), inputs.slots),
+                  {},
+                  transfer(index, outputs),
+                  std::move(typed_inputs),
+                  std::move(typed_outputs)};
+  stepper.motion = {stepper.value.room(), stepper.first.room(), stepper.second.room()};
+  steppers_.push_back(std::move(stepper));
   return index;
 }
 
@@ -206,12 +214,14 @@ Kernel::ResolvedCall Kernel::resolve(const Call& call) {
   const Variables arriving = some_of(member.inputs, inputs, "input");
   const Variables leaving = some_of(member.outputs, outputs, "output");
   const Variables set = of_type(arriving, Type::float64), got = of_type(leaving, Type::float64);
-  return {wires_into(inputs),
+  Wires wires = wires_into(inputs);
+  const bool typed = set.slots.size() + got.slots.size() < inputs.size() + outputs.size() || !wires.integer.empty();
+  return {std::move(wires),
           transfer(call.instance, set),
           transfer(call.instance, got),
           by_type(arriving),
           by_type(leaving),
-          set.slots.size() + got.slots.size() < inputs.size() + outputs.size(),
+          typed,
           Window(tangent_.data(), set.slots),
           Window(tangent_.data(), got.slots)};
 }
@@ -226,16 +236,14 @@ Index Kernel::loop(const LoopCalls& calls) {
     if (holds_integer_[slot])
       throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be torn");
   }
-  Loop loop{.torn = calls.torn,
+  Loop loop{.torn = {},
             .body = {},
-            .nominal = calls.nominal,
             .rtol = calls.rtol,
             .atol = calls.atol,
             .max_iterations = calls.max_iterations,
             .chord = std::vector<double>(m * m),
-            .x = std::vector<double>(m),
-            .residual = std::vector<double>(m),
             .open = 0};
+  for (std::size_t i = 0; i < m; ++i) loop.torn.push_back({calls.torn[i], calls.nominal[i]});
   for (const Call& call : calls.body) loop.body.push_back(resolve(call));
   for (std::size_t i = 0; i < m; ++i) loop.chord[i * m + i] = -1.0;
   loops_.push_back(std::move(loop));
@@ -256,15 +264,19 @@ Index Kernel::sweep(const std::vector<std::variant<Call, SolveLoop>>& steps) {
   return sweeps_.size() - 1;
 }
 
-void Kernel::record_slots(std::vector<Slot> slots) {
+void Kernel::record_slots(const std::vector<Slot>& slots) {
   for (const Slot slot : slots) check_slot(slot);
-  recorded_ = std::move(slots);
+  recorded_ = Window(values_.data(), slots);
 }
 
 // -- inputs ----------------------------------------------------------------------------------------------------
 
-inline void Kernel::copy(const Wires& wires) noexcept {
+inline void Kernel::copy_linear(const Wires& wires) noexcept {
   for (const auto& wire : wires.linear) values_[wire.destination] = wire.factor * values_[wire.source] + wire.offset;
+}
+
+inline void Kernel::copy(const Wires& wires) noexcept {
+  copy_linear(wires);
   for (const Wire& wire : wires.integer) copy_integer(wire);
 }
 
@@ -316,6 +328,7 @@ void Kernel::extrapolate(const Group& group, int order) noexcept {
   const Point& now = accepted(0);
   const Point& before = accepted(1);
   const Point& oldest = accepted(2);
+  const double h = now.t - before.t;
   stay(group, now.values);
   for (const Slot slot : group.inputs) {
     const double y0 = now.values[slot];
@@ -323,14 +336,14 @@ void Kernel::extrapolate(const Group& group, int order) noexcept {
       move(slot, y0, 0.0, 0.0);
       continue;
     }
-    const double d01 = (y0 - before.values[slot]) / (now.t - before.t);
+    const double d01 = (y0 - before.values[slot]) / h;
     if (order == 1) {
       move(slot, y0, d01, 0.0);
       continue;
     }
     const double d12 = (before.values[slot] - oldest.values[slot]) / (before.t - oldest.t);
     const double curvature = (d01 - d12) / (now.t - oldest.t);
-    move(slot, y0, d01 + curvature * (now.t - before.t), 2.0 * curvature);
+    move(slot, y0, d01 + curvature * h, 2.0 * curvature);
   }
 }
 
@@ -362,23 +375,19 @@ void Kernel::interpolate(const Group& group, int order, double h) noexcept {
 
 // These two are in every step several times: inlined, they cost half as much.
 inline bool Kernel::set(Transfer& inputs) noexcept {
-  if (inputs.references.empty()) return true;
-  const int status = inputs.reals.set(inputs.references, inputs.values.read());
-  if (status > fmi::warning) [[unlikely]]
-    return failed(inputs.index, {inputs.instance->set_function(), status});
-  return true;
+  if (inputs.values.size() == 0) return true;
+  const int status = inputs.reals.set(inputs.references.data(), inputs.values.read());
+  return status <= fmi::warning || not_set(inputs, status);
 }
 
 inline bool Kernel::get(Transfer& outputs) noexcept {
-  if (outputs.references.empty()) return true;
   const std::span<double> values = outputs.values.room();
-  const int status = outputs.reals.get(outputs.references, values);
-  if (status > fmi::warning) [[unlikely]]
-    return failed(outputs.index, {outputs.instance->get_function(), status});
+  if (values.empty()) return true;
+  const int status = outputs.reals.get(outputs.references.data(), values);
+  if (status > fmi::warning) return not_got(outputs, status);
   outputs.values.written();
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (!std::isfinite(values[i])) [[unlikely]]
-      return nonfinite(outputs, i);
+    if (!std::isfinite(values[i])) return nonfinite(outputs, i);
   return true;
 }
 
@@ -387,21 +396,23 @@ Outcome Kernel::advance(Index group, double t, double h) { return result(step_al
 inline bool Kernel::step(Index index, double t, double h) noexcept {
   Stepper& stepper = steppers_[index];
   if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
-  const Motion motion{stepper.value.read(), stepper.first.read(), stepper.second.read()};
-  const Failure failure = stepper.outputs.instance->step(t, h, motion);
+  const Failure failure = stepper.step(t, h);
   if (failure) [[unlikely]]
     return failed(index, failure);
   return get(stepper.outputs) && (stepper.typed_outputs.empty() || get_typed(index, stepper.typed_outputs));
 }
 
-inline bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
+bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
   for (const Index instance : group.instances)
     if (!step(instance, t, h)) return false;
   return true;
 }
 
-bool Kernel::step_all(Group& group, double t, double h) noexcept {
-  if (!workers_ || group.instances.size() < 2) return step_one_by_one(group, t, h);
+inline bool Kernel::step_all(Group& group, double t, double h) noexcept {
+  return !workers_ || group.instances.size() < 2 ? step_one_by_one(group, t, h) : step_together(group, t, h);
+}
+
+bool Kernel::step_together(Group& group, double t, double h) noexcept {
   if (group.measured == trials)
     return group.seconds >= worth ? step_in_parallel(group, t, h) : step_one_by_one(group, t, h);
   const auto began = std::chrono::steady_clock::now();
@@ -417,11 +428,8 @@ bool Kernel::step_in_parallel(Group& group, double t, double h) noexcept {
     Stepper& stepper = steppers_[index];
     if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
   }
-  workers_->share(group.instances.size(), [&](std::size_t rank) {
-    Stepper& stepper = steppers_[group.instances[rank]];
-    const Motion motion{stepper.value.read(), stepper.first.read(), stepper.second.read()};
-    group.failures[rank] = stepper.outputs.instance->step(t, h, motion);
-  });
+  workers_->share(group.instances.size(),
+                  [&](std::size_t rank) { group.failures[rank] = steppers_[group.instances[rank]].step(t, h); });
   for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
     const Index index = group.instances[rank];
     Stepper& stepper = steppers_[index];
@@ -475,6 +483,14 @@ bool Kernel::nonfinite(const Transfer& outputs, std::size_t i) noexcept {
   return false;
 }
 
+bool Kernel::not_set(const Transfer& inputs, int status) noexcept {
+  return failed(inputs.index, {inputs.instance->set_function(), status});
+}
+
+bool Kernel::not_got(const Transfer& outputs, int status) noexcept {
+  return failed(outputs.index, {outputs.instance->get_function(), status});
+}
+
 bool Kernel::failed(Index instance, const Failure& failure) noexcept {
   outcome_ = {.code = Code::fmi,
               .instance = static_cast<int>(instance),
@@ -484,8 +500,10 @@ bool Kernel::failed(Index instance, const Failure& failure) noexcept {
 }
 
 inline bool Kernel::perform(ResolvedCall& call) noexcept {
-  copy(call.wires);
-  if (!call.typed) return set(call.inputs) && get(call.outputs);
+  copy_linear(call.wires);
+  if (!call.typed) [[likely]]
+    return set(call.inputs) && get(call.outputs);
+  for (const Wire& wire : call.wires.integer) copy_integer(wire);
   return set(call.inputs) && set_typed(call.inputs.index, call.typed_inputs, values_) && get(call.outputs) &&
          get_typed(call.outputs.index, call.typed_outputs);
 }
@@ -498,18 +516,15 @@ Outcome Kernel::evaluate(Index sweep) {
 bool Kernel::visit_all(Index sweep) noexcept {
   for (auto& step : sweeps_[sweep]) {
     const auto* loop = std::get_if<SolveLoop>(&step);
-    if (!(loop != nullptr ? solve(loop->loop) : perform(*std::get_if<ResolvedCall>(&step)))) return false;
+    if (!(loop != nullptr ? solve(loops_[loop->loop]) : perform(*std::get_if<ResolvedCall>(&step)))) return false;
   }
   return true;
 }
 
 void Kernel::accept(double t) {
   copy(outer_wires_);
-  while (accepted_ > 0 && accepted(0).t >= t) {
-    latest_ = (latest_ + 1) % points;
-    --accepted_;
-  }
-  latest_ = (latest_ + points - 1) % points;
+  for (; accepted_ > 0 && accepted(0).t >= t; --accepted_) ++latest_;
+  --latest_;
   accepted_ = std::min(accepted_ + 1, points);
   Point& now = accepted(0);
   now.t = t;
@@ -541,37 +556,42 @@ void Kernel::release() noexcept {
   for (Member& member : members_) member.instance->release();
 }
 
-void Kernel::check_program(std::span<const Instruction> program) const {
+// Throws if the program is wrong; what does nothing, such as holding the inputs of no instance, is left out.
+std::vector<Kernel::Task> Kernel::tasks(std::span<const Instruction> program) {
+  std::vector<Task> tasks;
   std::size_t records = 0;
   for (const Instruction& instruction : program) {
-    if (instruction.op == Op::extrapolate || instruction.op == Op::interpolate)
-      check_order(instruction.order, max_order);
-    if (instruction.op == Op::record)
+    const auto [op, argument, order] = instruction;
+    Task task{op, order, argument, nullptr, &instruction - program.data()};
+    if (op == Op::extrapolate || op == Op::interpolate) check_order(order, max_order);
+    if (op == Op::record)
       ++records;
-    else if (instruction.op == Op::evaluate)
-      check_index(instruction.argument, sweeps_.size(), "sweep");
-    else if (instruction.op == Op::iterate)
-      check_index(instruction.argument, iterations_.size(), "iteration");
-    else if (instruction.op != Op::accept)
-      check_index(instruction.argument, groups_.size(), "group");
+    else if (op == Op::evaluate)
+      check_index(argument, sweeps_.size(), "sweep");
+    else if (op == Op::iterate)
+      check_index(argument, iterations_.size(), "iteration");
+    else if (op != Op::accept)
+      task.group = &checked_group(argument);
+    if (task.group == nullptr || !task.group->instances.empty()) tasks.push_back(task);
   }
   if (records > 1) throw std::invalid_argument("a program may record one row per macro step");
+  return tasks;
 }
 
-inline bool Kernel::execute(const Instruction& instruction, double t, double reached, double h, double* row) {
-  const Index argument = instruction.argument;
-  switch (instruction.op) {
-    case Op::exchange: copy(groups_[argument].wires); break;
-    case Op::hold: hold(groups_[argument]); break;
-    case Op::extrapolate: extrapolate(argument, instruction.order); break;
-    case Op::interpolate: interpolate(argument, instruction.order, h); break;
-    case Op::advance: return step_all(groups_[argument], t, h);
-    case Op::evaluate: return visit_all(argument);
-    case Op::iterate: return converge(iterations_[argument], t, h);
+inline bool Kernel::execute(const Task& task, double t, double reached, double h, double* row) {
+  switch (task.op) {
+    case Op::exchange: copy(task.group->wires); break;
+    case Op::hold: hold(*task.group); break;
+    case Op::extrapolate: extrapolate(*task.group, task.order); break;
+    case Op::interpolate: interpolate(*task.group, task.order, h); break;
+    case Op::advance: return step_all(*task.group, t, h);
+    case Op::evaluate: return visit_all(task.argument);
+    case Op::iterate: return converge(iterations_[task.argument], t, h);
     case Op::accept: accept(reached); break;
     case Op::record:
       *row = reached;
-      for (const Slot slot : recorded_) *++row = values_[slot];
+      if (const std::span<const double> values = recorded_.read(); !values.empty())
+        std::memcpy(row + 1, values.data(), values.size_bytes());
       break;
   }
   return true;
@@ -579,7 +599,7 @@ inline bool Kernel::execute(const Instruction& instruction, double t, double rea
 
 Outcome Kernel::run(std::span<const Instruction> program, double start, double h, std::int64_t first,
                     std::span<double> rows, std::int64_t steps) {
-  check_program(program);
+  const std::vector<Task> tasks = this->tasks(program);
   const std::size_t width = 1 + recorded_.size();
   check_size(rows.size(), static_cast<std::size_t>(steps) * width, "the array of rows");
   counts_.clear();
@@ -589,10 +609,10 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
     const double t = start + static_cast<double>(first + k) * h;
     const double reached = start + static_cast<double>(first + k + 1) * h;
     double* row = rows.data() + static_cast<std::size_t>(k) * width;
-    for (const Instruction& instruction : program)
-      if (!execute(instruction, t, reached, h, row)) [[unlikely]] {
+    for (const Task& task : tasks)
+      if (!execute(task, t, reached, h, row)) [[unlikely]] {
         outcome_.steps = k;
-        outcome_.instruction = &instruction - program.data();
+        outcome_.instruction = task.instruction;
         return outcome_;
       }
   }
@@ -699,45 +719,43 @@ bool Kernel::converge(Iteration& iteration, double t, double h) noexcept {
 
 // -- algebraic loops -------------------------------------------------------------------------------------------
 
-bool Kernel::evaluate_body(Index index, const double* x) noexcept {
-  Loop& loop = loops_[index];
-  for (const Slot slot : loop.torn) values_[slot] = *x++;
+inline bool Kernel::evaluate_body(Loop& loop) noexcept {
+  for (const Torn& torn : loop.torn) values_[torn.slot] = torn.x;
   for (ResolvedCall& call : loop.body)
-    if (!perform(call)) {
-      outcome_.loop = static_cast<int>(index);
+    if (!perform(call)) [[unlikely]] {
+      outcome_.loop = number(loop);
       return false;
     }
   return true;
 }
 
-bool Kernel::solve(Index index) noexcept {
-  Loop& loop = loops_[index];
-  const std::size_t m = loop.torn.size();
-  for (std::size_t i = 0; i < m; ++i) loop.x[i] = values_[loop.torn[i]];
+bool Kernel::solve(Loop& loop) noexcept {
+  for (Torn& torn : loop.torn) torn.x = values_[torn.slot];
   for (std::int64_t iteration = 0; iteration < loop.max_iterations; ++iteration) {
-    if (!evaluate_body(index, loop.x.data())) {
+    if (!evaluate_body(loop)) [[unlikely]] {
       // After the first iteration a guess is to blame: an iterate ran away.
       if (outcome_.code == Code::nonfinite && iteration > 0) outcome_.code = Code::loop;
       return false;
     }
     if (converged(loop)) return true;
-    for (std::size_t i = 0; i < m; ++i) {
+    const double* factor = loop.chord.data();
+    for (Torn& torn : loop.torn) {
       double correction = 0.0;
-      for (std::size_t j = 0; j < m; ++j) correction += loop.chord[i * m + j] * loop.residual[j];
-      loop.x[i] -= correction;
+      for (const Torn& other : loop.torn) correction += *factor++ * other.residual;
+      torn.x -= correction;
     }
   }
-  outcome_ = {.code = Code::loop, .loop = static_cast<int>(index), .slot = static_cast<int>(loop.open)};
+  outcome_ = {.code = Code::loop, .loop = number(loop), .slot = static_cast<int>(loop.open)};
   return false;
 }
 
-bool Kernel::converged(Loop& loop) noexcept {
+inline bool Kernel::converged(Loop& loop) noexcept {
   bool all = true;
-  for (std::size_t i = loop.torn.size(); i-- > 0;) {
-    loop.residual[i] = values_[loop.torn[i]] - loop.x[i];
-    const double tolerance = loop.atol + loop.rtol * std::max(std::abs(loop.x[i]), loop.nominal[i]);
-    if (!(std::abs(loop.residual[i]) <= tolerance)) {
-      loop.open = loop.torn[i];
+  for (Torn& torn : loop.torn) {
+    torn.residual = values_[torn.slot] - torn.x;
+    const double tolerance = loop.atol + loop.rtol * std::max(std::abs(torn.x), torn.nominal);
+    if (!(std::abs(torn.residual) <= tolerance)) {
+      if (all) loop.open = torn.slot;
       all = false;
     }
   }
@@ -746,10 +764,11 @@ bool Kernel::converged(Loop& loop) noexcept {
 
 Outcome Kernel::residual(Index index, std::span<const double> x, std::span<double> g) {
   check_index(index, loops_.size(), "loop");
-  const Loop& loop = loops_[index];
+  Loop& loop = loops_[index];
   check_size(x.size(), loop.torn.size(), "x");
-  const bool ok = evaluate_body(index, x.data());
-  for (std::size_t i = 0; i < loop.torn.size(); ++i) g[i] = values_[loop.torn[i]];
+  for (std::size_t i = 0; i < x.size(); ++i) loop.torn[i].x = x[i];
+  const bool ok = evaluate_body(loop);
+  for (std::size_t i = 0; i < x.size(); ++i) g[i] = values_[loop.torn[i].slot];
   return result(ok);
 }
 
@@ -758,7 +777,7 @@ Outcome Kernel::jacobian_product(Index index, std::span<const double> seed, std:
   Loop& loop = loops_[index];
   check_size(seed.size(), loop.torn.size(), "the seed");
   std::fill(tangent_.begin(), tangent_.end(), 0.0);
-  for (std::size_t i = 0; i < loop.torn.size(); ++i) tangent_[loop.torn[i]] = seed[i];
+  for (std::size_t i = 0; i < seed.size(); ++i) tangent_[loop.torn[i].slot] = seed[i];
   bool ok = true;
   for (ResolvedCall& call : loop.body) {
     // Integers do not move.
@@ -777,7 +796,7 @@ Outcome Kernel::jacobian_product(Index index, std::span<const double> seed, std:
     }
     call.output_tangents.written();
   }
-  for (std::size_t i = 0; i < loop.torn.size(); ++i) product[i] = tangent_[loop.torn[i]];
+  for (std::size_t i = 0; i < seed.size(); ++i) product[i] = tangent_[loop.torn[i].slot];
   return result(ok);
 }
 

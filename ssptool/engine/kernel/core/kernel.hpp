@@ -109,7 +109,7 @@ class Kernel {
   Index group(std::vector<Index> instances);
   Index loop(const LoopCalls&);
   Index sweep(const std::vector<std::variant<Call, SolveLoop>>&);
-  void record_slots(std::vector<Slot>);
+  void record_slots(const std::vector<Slot>&);
   [[nodiscard]] std::size_t recorded() const noexcept { return recorded_.size(); }
 
   void exchange(Index group);
@@ -142,6 +142,7 @@ class Kernel {
  private:
   static constexpr int max_order = 2;
   static constexpr int points = max_order + 1;
+  static constexpr unsigned ring = 4;  // room for them; a power of two, to find them without a division
 
   struct Point {
     double t = 0.0;
@@ -172,15 +173,23 @@ class Kernel {
     Wires wires;
     Transfer inputs, outputs;  // of type Float64
     std::vector<Typed> typed_inputs, typed_outputs;
-    bool typed;  // whether there are any
+    bool typed;  // whether there are any, or wires of integers
     Window input_tangents, output_tangents;
   };
 
   // What a step needs of an instance.
   struct Stepper {
     Window value, first, second;  // of the inputs of type Float64
+    Motion motion;                // their numbers
     Transfer outputs;
     std::vector<Typed> typed_inputs, typed_outputs;
+
+    Failure step(double t, double h) noexcept {
+      value.read();
+      first.read();
+      second.read();
+      return outputs.instance->step(t, h, motion);
+    }
   };
 
   struct Group {
@@ -192,19 +201,33 @@ class Kernel {
     int measured = 0;
   };
 
+  struct Torn {
+    Slot slot;
+    double nominal;
+    double x = 0.0, residual = 0.0;
+  };
+
   struct Loop {
-    std::vector<Slot> torn;
+    std::vector<Torn> torn;
     std::vector<ResolvedCall> body;
-    std::vector<double> nominal;
     double rtol, atol;
     std::int64_t max_iterations;
-    std::vector<double> chord, x, residual;
+    std::vector<double> chord;
     Slot open;  // the first torn slot that has not converged
   };
 
   struct Iteration {
     IterationCalls calls;
     std::vector<double> x, tolerance;
+  };
+
+  // An instruction, checked and looked up.
+  struct Task {
+    Op op;
+    int order;
+    Index argument;
+    Group* group;  // if the argument is one
+    std::int64_t instruction;
   };
 
   static constexpr std::size_t unconnected = static_cast<std::size_t>(-1);
@@ -215,9 +238,10 @@ class Kernel {
   Transfer transfer(Index instance, const Variables& floats);
   Wires wires_into(const std::vector<Slot>&) const;
   void add_wire(Wires&, const Wire&) const;
-  void check_program(std::span<const Instruction>) const;
+  std::vector<Task> tasks(std::span<const Instruction> program);
 
   void copy(const Wires&) noexcept;
+  void copy_linear(const Wires&) noexcept;
   void copy_integer(const Wire&) noexcept;
   void move(Slot, double value, double first, double second) noexcept;
   // Whether all went well; if not, outcome_ says what happened. Arguments were checked by the caller.
@@ -231,9 +255,10 @@ class Kernel {
   void stay(const Group&, const std::vector<double>& cells) noexcept;
   bool step_all(Group&, double t, double h) noexcept;
   bool step_one_by_one(const Group&, double t, double h) noexcept;
+  bool step_together(Group&, double t, double h) noexcept;
   bool step_in_parallel(Group&, double t, double h) noexcept;
   bool visit_all(Index sweep) noexcept;
-  bool execute(const Instruction&, double t, double reached, double h, double* row);
+  bool execute(const Task&, double t, double reached, double h, double* row);
   bool save_all(const Group&) noexcept;
   bool restore_all(const Group&) noexcept;
   void extrapolate(const Group&, int order) noexcept;
@@ -242,17 +267,21 @@ class Kernel {
   bool iterate(Iteration&, double t, double h, bool first) noexcept;
   bool converge(Iteration&, double t, double h) noexcept;
   Iteration& checked_iteration(Index);
-  bool evaluate_body(Index loop, const double* x) noexcept;
-  bool solve(Index loop) noexcept;
+  bool evaluate_body(Loop&) noexcept;
+  bool solve(Loop&) noexcept;
+  [[nodiscard]] int number(const Loop& loop) const noexcept { return static_cast<int>(&loop - loops_.data()); }
   bool converged(Loop&) noexcept;
-  bool failed(Index instance, const Failure&) noexcept;
-  bool nonfinite(const Transfer&, std::size_t i) noexcept;
+  // Cold, so that what leads there stays small enough to be inlined. They return false.
+  [[gnu::cold]] bool failed(Index instance, const Failure&) noexcept;
+  [[gnu::cold]] bool not_set(const Transfer&, int status) noexcept;
+  [[gnu::cold]] bool not_got(const Transfer&, int status) noexcept;
+  [[gnu::cold]] bool nonfinite(const Transfer&, std::size_t i) noexcept;
   [[nodiscard]] const Group& checked_group(Index) const;
   [[nodiscard]] Group& checked_group(Index);
   Outcome result(bool ok) const noexcept { return ok ? Outcome{} : outcome_; }
 
   // The k-th latest accepted point.
-  [[nodiscard]] Point& accepted(int k) noexcept { return history_[static_cast<std::size_t>((latest_ + k) % points)]; }
+  [[nodiscard]] Point& accepted(unsigned k) noexcept { return history_[(latest_ + k) % ring]; }
 
   std::vector<double> values_, input_value_, input_rates_, tangent_;
   std::vector<Member> members_;
@@ -267,9 +296,9 @@ class Kernel {
   std::vector<Iteration> iterations_;
   std::vector<std::int64_t> counts_;
   std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;
-  std::vector<Slot> recorded_;
-  std::array<Point, points> history_;  // a ring; see accepted()
-  int latest_ = 0;
+  Window recorded_;
+  std::array<Point, ring> history_;  // see accepted()
+  unsigned latest_ = 0;
   int accepted_ = 0;  // how many points of the history are filled
   std::unique_ptr<Workers> workers_;
   Outcome outcome_;  // of the last operation that failed

@@ -31,19 +31,27 @@ class Window {
 
   // The numbers as they are in the array now.
   std::span<const double> read() noexcept {
-    for (std::size_t i = 0; i < scattered_.size(); ++i) buffer_[i] = array_[scattered_[i]];
+    if (!scattered_.empty()) gather();
     return numbers_;
   }
 
   // Room to write them to, before `written`.
   [[nodiscard]] std::span<double> room() noexcept { return numbers_; }
+  [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
 
   // Everything that was written goes to the array.
   void written() noexcept {
-    for (std::size_t i = 0; i < scattered_.size(); ++i) array_[scattered_[i]] = buffer_[i];
+    if (!scattered_.empty()) scatter();
   }
 
  private:
+  void gather() noexcept {
+    for (std::size_t i = 0; i < scattered_.size(); ++i) buffer_[i] = array_[scattered_[i]];
+  }
+  void scatter() noexcept {
+    for (std::size_t i = 0; i < scattered_.size(); ++i) array_[scattered_[i]] = buffer_[i];
+  }
+
   double* array_;
   std::vector<Slot> scattered_;  // empty for a view
   std::vector<double> buffer_;
