@@ -2,7 +2,7 @@
 
 The layers, each importing only those to its left:
 
-    documents ← fmu ← network ← rules, exchange, draw, editing ← engine ← results ← study ← api ← cli, web
+    documents ← fmu ← network ← rules, exchange, drawing, editing ← engine ← results ← study ← api ← cli, web
 
 The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from ssptool.api.comparing import Tolerance as Tolerance
     from ssptool.api.comparing import ToleranceFor as ToleranceFor
     from ssptool.api.comparing import compare as compare
+    from ssptool.api.drawing import NoSuchSystem as NoSuchSystem
+    from ssptool.api.drawing import draw as draw
     from ssptool.api.editing import DIFF_RENDERERS as DIFF_RENDERERS
     from ssptool.api.editing import Editor as Editor
     from ssptool.api.editing import diff as diff
@@ -75,6 +77,7 @@ _MODULES = {
     "acting": ("BadInputs", "BadScenario", "Event", "Function", "Inputs", "Scenario", "Table", "input_origins"),
     "catalogue": ("catalogue_page", "rule_list", "rule_page"),
     "comparing": ("NothingToCompare", "TRACE_COMPARISON_RENDERERS", "Tolerance", "ToleranceFor", "compare"),
+    "drawing": ("NoSuchSystem", "draw"),
     "editing": ("DIFF_RENDERERS", "Editor", "diff", "edit", "new", "unified_diff"),
     "fixing": ("fix",),
     "migrating": ("downgrade", "upgrade"),

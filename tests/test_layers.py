@@ -13,7 +13,7 @@ LEVELS = [
     ["documents"],
     ["fmu"],
     ["network"],
-    ["rules", "exchange", "draw", "editing"],
+    ["rules", "exchange", "drawing", "editing"],
     ["engine"],
     ["results"],
     ["study"],

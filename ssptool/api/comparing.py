@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ssptool.draw.plot import PICTURES, check_plot_name
+from ssptool.drawing.plot import PICTURES, check_plot_name
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.trace import Trace
 from ssptool.results.comparison import NothingToCompare as NothingToCompare

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from ssptool.draw.curves import Curve
-from ssptool.draw.plot import check_plot_name as check_plot_name
-from ssptool.draw.plot import plot_signals
+from ssptool.drawing.curves import Curve
+from ssptool.drawing.plot import check_plot_name as check_plot_name
+from ssptool.drawing.plot import plot_signals
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import Trace

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from ssptool.api.opening import NO_OVERRIDES, valid
 from ssptool.documents.archive import Archive
-from ssptool.draw.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
-from ssptool.draw.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
-from ssptool.draw.inventory import INVENTORY_RENDERERS as INVENTORY_RENDERERS
+from ssptool.drawing.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
+from ssptool.drawing.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
+from ssptool.drawing.inventory import INVENTORY_RENDERERS as INVENTORY_RENDERERS
 from ssptool.network.dependencies import Stage
 from ssptool.network.explanation import Explained, explain_all
 from ssptool.network.explanation import explain as explain_names

@@ -17,6 +17,7 @@ from ssptool.cli.dictionary import dictionary_app
 from ssptool.cli.diff import diff_command
 from ssptool.cli.disconnect import disconnect_command
 from ssptool.cli.downgrade import downgrade_command
+from ssptool.cli.draw import draw_command
 from ssptool.cli.explain import explain_command
 from ssptool.cli.graph import graph_command
 from ssptool.cli.info import info_command
@@ -51,6 +52,7 @@ app.command("validate")(validate_command)
 app.command("rule")(rule_command)
 app.command("explain")(explain_command)
 app.command("graph")(graph_command)
+app.command("draw")(draw_command)
 app.command("plan")(plan_command)
 app.command("run")(run_command)
 app.command("plot")(plot_command)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.draw.plot import PICTURES, check_plot_name
-from ssptool.draw.plot_picture import new_figure
+from ssptool.drawing.plot import PICTURES, check_plot_name
+from ssptool.drawing.plot_picture import new_figure
 from ssptool.engine.trace import Trace
 from ssptool.results.comparison import SignalComparison, TraceComparison, Verdict
 from ssptool.results.tube import Curve, tube

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from ssptool.draw.curves import Curve
-from ssptool.draw.plot import check_plot_name, plot_signals
+from ssptool.drawing.curves import Curve
+from ssptool.drawing.plot import check_plot_name, plot_signals
 
 T = np.linspace(0.0, 1.0, 11)
 

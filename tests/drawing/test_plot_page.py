@@ -4,8 +4,8 @@ import re
 
 import numpy as np
 
-from ssptool.draw.curves import Curve, panels
-from ssptool.draw.plot import plot_signals
+from ssptool.drawing.curves import Curve, panels
+from ssptool.drawing.plot import plot_signals
 
 T = np.linspace(0.0, 1.0, 11)
 

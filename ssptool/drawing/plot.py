@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ssptool.draw.curves import Curve, panels
-from ssptool.draw.plot_page import draw_page
-from ssptool.draw.plot_picture import draw_picture
+from ssptool.drawing.curves import Curve, panels
+from ssptool.drawing.plot_page import draw_page
+from ssptool.drawing.plot_picture import draw_picture
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html",)

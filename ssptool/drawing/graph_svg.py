@@ -3,8 +3,8 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from ssptool.draw.diagram import Box, Line, draw
-from ssptool.draw.graph_dot import loop_edges
+from ssptool.drawing.diagram import Box, Line, draw
+from ssptool.drawing.graph_dot import loop_edges
 from ssptool.network.cycles import component_graph
 from ssptool.network.digraph import condensation, topological_order
 from ssptool.network.network import Network

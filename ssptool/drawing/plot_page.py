@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ssptool.draw.curves import Panel, Styled
-from ssptool.draw.plot_unavailable import PlotUnavailable
+from ssptool.drawing.curves import Panel, Styled
+from ssptool.drawing.plot_unavailable import PlotUnavailable
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
 # Those of matplotlib, so that page and picture of a run look alike.

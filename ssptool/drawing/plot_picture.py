@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ssptool.draw.curves import Panel
-from ssptool.draw.plot_unavailable import PlotUnavailable
+from ssptool.drawing.curves import Panel
+from ssptool.drawing.plot_unavailable import PlotUnavailable
 
 _DASHES = ("-", "--", ":", "-.")
 

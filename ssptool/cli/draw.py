@@ -1,0 +1,39 @@
+"""`ssptool draw`."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.options import SystemPath, Variant
+
+
+class Highlight(StrEnum):
+    LOOPS = "loops"
+    FINDINGS = "findings"
+
+
+def draw_command(
+    system: SystemPath,
+    variant: Variant = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="A .svg or .png picture, or an .html page; else SYSTEM.svg."),
+    ] = None,
+    level: Annotated[
+        str,
+        typer.Option("--level", metavar="NAME", help="The nested system to draw, by its full name; a page has all."),
+    ] = "",
+    highlight: Annotated[
+        list[Highlight] | None, typer.Option("--highlight", help="What stands out; may be given twice.")
+    ] = None,
+) -> None:
+    """Draw a system as a diagram: elements, connectors, connections, icons and notes where the documents place them.
+
+    What has no place is laid out in layers. A page (.html) zooms and opens nested systems.
+    """
+    path = output or Path(f"{system.resolve().stem}.svg")
+    ssptool.draw(system, path, variant=variant, system=level, highlights=[one.value for one in highlight or ()])
+    typer.echo(f"drawing: {path}")

@@ -1,0 +1,9 @@
+"""When the library that draws is missing."""
+
+
+class PlotUnavailable(Exception):
+    """matplotlib (plots), plotly (plots that zoom), igraph (layouts) or resvg_py (diagrams as PNG) is not installed."""
+
+    def __init__(self, library: str) -> None:
+        super().__init__(f"this is drawn with {library}, which is not installed: pip install 'ssptool[plot]'")
+        self.library = library

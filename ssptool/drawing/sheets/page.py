@@ -1,0 +1,55 @@
+"""All sheets of a system as one HTML page: it zooms, opens nested systems, prints, and needs no network."""
+
+import html
+from collections.abc import Sequence
+from importlib.resources import files
+
+from ssptool.drawing.sheets.sheet import Sheet
+from ssptool.drawing.sheets.svg import Remarks, sheet_svg
+from ssptool.network.places import Path
+
+
+def sheets_page(sheets: Sequence[Sheet], remarks: Remarks, title: str) -> str:
+    """One section per sheet; the first is shown at first, and on paper all of them are."""
+    known = {sheet.path: sheet for sheet in sheets}
+    sections = "\n".join(_section(sheet, known, remarks) for sheet in sheets)
+    heading = html.escape(title)
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{_resource('page.css')}</style>\n</head>\n<body>\n<header><h1>{heading}</h1>"
+        '<button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button>'
+        '<button id="fit">Fit</button></header>\n'
+        f"<main>\n{sections}\n</main>\n<script>{_resource('page.js')}</script>\n</body>\n</html>\n"
+    )
+
+
+def _section(sheet: Sheet, known: dict[Path, Sheet], remarks: Remarks) -> str:
+    return (
+        f'<section id="{html.escape(_identity(sheet.path))}" aria-label="{html.escape(sheet.name)}">\n'
+        f'<nav aria-label="Where this is">{_trail(sheet, known)}</nav>\n'
+        f"{sheet_svg(sheet, remarks, link=_address)}</section>"
+    )
+
+
+def _trail(sheet: Sheet, known: dict[Path, Sheet]) -> str:
+    """The systems around, each a link, and the name of this one."""
+    around = [sheet.path[:depth] for depth in range(len(sheet.path))]
+    links = [
+        f'<a href="{html.escape(_address(path))}">{html.escape(known[path].name)}</a>'
+        for path in around
+        if path in known
+    ]
+    return " › ".join([*links, f'<span aria-current="page">{html.escape(sheet.name)}</span>'])
+
+
+def _identity(path: Path) -> str:
+    return "/".join(["system", *path])
+
+
+def _address(path: Path) -> str:
+    return "#" + _identity(path)
+
+
+def _resource(name: str) -> str:
+    return (files("ssptool.drawing.sheets") / name).read_text(encoding="utf-8")

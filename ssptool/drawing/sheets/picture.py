@@ -1,0 +1,29 @@
+"""SVG as PNG, by resvg."""
+
+from importlib.resources import files
+from importlib.util import find_spec
+
+from ssptool.drawing.plot_unavailable import PlotUnavailable
+
+
+def png(svg: str, scale: float = 2.0) -> bytes:
+    """A picture at `scale` times its natural size.
+
+    Raises
+    ------
+    PlotUnavailable
+        resvg, which draws it, is not installed.
+    """
+    try:
+        import resvg_py  # optional
+    except ImportError as error:
+        raise PlotUnavailable("resvg_py") from error
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, font_files=_fonts()))
+
+
+def _fonts() -> list[str] | None:
+    """Those that come with matplotlib: machines without fonts have labels, too."""
+    if find_spec("matplotlib") is None:
+        return None
+    folder = files("matplotlib") / "mpl-data" / "fonts" / "ttf"
+    return [str(folder / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]

@@ -1,0 +1,134 @@
+"""From documents to what they say of the look of each system."""
+
+from collections.abc import Iterator
+
+from ssptool.documents import ssd
+from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.document import Document
+from ssptool.documents.element import Element
+from ssptool.drawing.sheets.stated import Extent, Icon, Note, Span, StatedBlock, StatedLine, StatedPin, StatedSheet
+from ssptool.network.places import ComponentPlace, Path, SystemPlace
+from ssptool.network.tree import grow
+
+_MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
+_FMU_ICONS = ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png", "icon.svg", "icon.png", "model.png")
+"""Where FMI 3.0 and 2.0 have them, the better ones first."""
+
+
+def stated_sheets(archive: Archive, structure: Document) -> tuple[StatedSheet, ...]:
+    """A sheet for each system that can be read, the root first; those of nested SSDs and packages are among them."""
+    tree = grow(archive, structure)
+    inside = {place.path for place in tree.systems}
+    fmus = {place.path: place for place in tree.components}
+    return tuple(_Reader(archive, place, inside, fmus).sheet() for place in tree.systems)
+
+
+class _Reader:
+    def __init__(
+        self, archive: Archive, place: SystemPlace, inside: set[Path], fmus: dict[Path, ComponentPlace]
+    ) -> None:
+        self._archive = archive
+        self._place = place
+        self._inside = inside
+        self._fmus = fmus
+        self._file = place.scope.document.name
+
+    def sheet(self) -> StatedSheet:
+        system = self._place.system
+        name = self._place.path[-1] if self._place.path else system.name
+        canvas = system.system_geometry
+        return StatedSheet(
+            path=self._place.path,
+            name=name,
+            canvas=None if canvas is None else _extent(canvas),
+            blocks=tuple(self._block(element) for element in system.elements),
+            lines=tuple(self._line(connection) for connection in system.connections),
+            notes=tuple(Note(_extent(note), note.text) for note in system.notes),
+            pins=tuple(_pin(connector) for connector in system.connectors),
+        )
+
+    def _block(self, element: ssd.SystemElement) -> StatedBlock:
+        path = (*self._place.path, element.name)
+        geometry = element.geometry
+        return StatedBlock(
+            path=path,
+            source=_source(element),
+            described=element.description or "",
+            extent=None if geometry is None else _extent(geometry),
+            rotation=0.0 if geometry is None else geometry.rotation,
+            icon=self._icon(path, geometry),
+            pins=tuple(_pin(connector) for connector in element.connectors),
+            opens=path in self._inside,
+            span=self._span(element),
+        )
+
+    def _line(self, connection: ssd.Connection) -> StatedLine:
+        geometry = connection.geometry
+        start = connection.start_element, connection.start_connector
+        end = connection.end_element, connection.end_connector
+        return StatedLine(
+            start=start,
+            end=end,
+            way=None if geometry is None else tuple(zip(geometry.points_x, geometry.points_y, strict=False)),
+            described=f"{'.'.join(filter(None, start))} – {'.'.join(filter(None, end))}",
+            span=self._span(connection),
+        )
+
+    def _span(self, element: Element) -> Span:
+        last = max((node.line for node in element.iter() if isinstance(node, Element)), default=element.line)
+        return Span(self._file, element.line, last)
+
+    def _icon(self, path: Path, geometry: ssd.ElementGeometry | None) -> Icon | None:
+        found = self._stated_icon(geometry) or self._fmu_icon(path)
+        if found is None or geometry is None:
+            return None
+        content, media_type = found
+        return Icon(content, media_type, geometry.icon_rotation, geometry.icon_flip, geometry.icon_fixed_aspect_ratio)
+
+    def _stated_icon(self, geometry: ssd.ElementGeometry | None) -> tuple[bytes, str] | None:
+        if geometry is None or geometry.icon_source is None:
+            return None
+        try:
+            entry = self._archive.resolve(self._file, geometry.icon_source)
+        except UnresolvableUri:
+            return None
+        return self._picture(entry)
+
+    def _fmu_icon(self, path: Path) -> tuple[bytes, str] | None:
+        place = self._fmus.get(path)
+        if place is None:
+            return None
+        pictures = (self._picture(self._archive.inside(place.source, name)) for name in _FMU_ICONS)
+        return next(filter(None, pictures), None)
+
+    def _picture(self, entry: str) -> tuple[bytes, str] | None:
+        media_type = next((kind for ending, kind in _MEDIA_TYPES.items() if entry.lower().endswith(ending)), None)
+        if media_type is None or not self._archive.has(entry):
+            return None
+        return self._archive.content(entry), media_type
+
+
+def _extent(box: ssd.Box) -> Extent:
+    return Extent(box.x1, box.y1, box.x2, box.y2)
+
+
+def _pin(connector: ssd.Connector) -> StatedPin:
+    geometry = connector.geometry
+    place = None if geometry is None else (geometry.x, geometry.y)
+    inner = place
+    if geometry is not None and geometry.system_inner_x is not None and geometry.system_inner_y is not None:
+        inner = geometry.system_inner_x, geometry.system_inner_y
+    return StatedPin(connector.name, connector.kind.value, place, inner, "; ".join(_facts(connector)))
+
+
+def _facts(connector: ssd.Connector) -> Iterator[str]:
+    unit = f" [{connector.unit}]" if connector.unit else ""
+    yield f"{connector.name}: {connector.kind.value}{' ' + connector.type_name if connector.type_name else ''}{unit}"
+    if connector.description:
+        yield connector.description
+
+
+def _source(element: ssd.SystemElement) -> str:
+    if isinstance(element, ssd.Component):
+        return (element.source or "").rpartition("/")[2]
+    return element.dictionary if isinstance(element, ssd.SignalDictionaryReference) else ""

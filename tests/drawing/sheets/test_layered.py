@@ -1,0 +1,75 @@
+"""The layout of what has no place: nothing overlaps, lines meet their pins, order follows the signals."""
+
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ssptool.drawing.sheets.layered import Box, Spacing, lay_out
+from ssptool.drawing.sheets.layers import Edge, in_layers
+
+SPACING = Spacing(row=10.0, lane=4.0, margin=8.0)
+
+
+def box(name: str, height: float = 20.0) -> Box:
+    return Box(name, 30.0, height, {"in": 5.0}, {"out": height - 5.0})
+
+
+def edge(source: str, destination: str) -> Edge:
+    return Edge((source, "out"), (destination, "in"))
+
+
+@st.composite
+def graphs(draw) -> tuple[list[Box], list[Edge]]:
+    names = [f"n{number}" for number in range(draw(st.integers(1, 9)))]
+    boxes = [box(name, draw(st.sampled_from([15.0, 20.0, 60.0]))) for name in names]
+    pairs = draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=20, unique=True))
+    return boxes, [edge(*pair) for pair in pairs]
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_boxes_do_not_touch_and_lines_run_from_pin_to_pin(graph):
+    boxes, edges = graph
+    layout = lay_out(boxes, edges, SPACING)
+    assert set(layout.corners) == {box.name for box in boxes}
+    for one, other in combinations(boxes, 2):
+        a, b = layout.corners[one.name], layout.corners[other.name]
+        beside = a.x + one.width <= b.x or b.x + other.width <= a.x
+        above = a.y + one.height + SPACING.row <= b.y + 1e-6 or b.y + other.height + SPACING.row <= a.y + 1e-6
+        assert beside or above
+    by_name = {box.name: box for box in boxes}
+    for line in edges:
+        way, source, destination = layout.ways[line], by_name[line.source[0]], by_name[line.destination[0]]
+        begin, end = layout.corners[source.name], layout.corners[destination.name]
+        assert way[0] == pytest.approx((begin.x + source.width, begin.y + source.outlets["out"]))
+        assert way[-1] == pytest.approx((end.x, end.y + destination.inlets["in"]))
+        assert all(p.x == q.x or p.y == q.y for p, q in pairwise(way))
+
+
+@given(graphs())
+@settings(max_examples=60, deadline=None)
+def test_all_lines_but_those_that_close_cycles_point_right(graph):
+    boxes, edges = graph
+    layers = in_layers([box.name for box in boxes], edges)
+    layout = lay_out(boxes, edges, SPACING)
+    for line in edges:
+        forward = layout.corners[line.source[0]].x < layout.corners[line.destination[0]].x
+        assert forward or line in layers.backward
+
+
+def test_without_a_cycle_no_line_runs_back():
+    assert in_layers(["a", "b", "c"], [edge("a", "b"), edge("b", "c"), edge("a", "c")]).backward == ()
+
+
+def test_of_a_cycle_the_fewest_lines_run_back():
+    """Two signals from a to b and one back: the one is cut."""
+    two = [Edge(("a", "x"), ("b", "x")), Edge(("a", "v"), ("b", "v"))]
+    assert in_layers(["a", "b"], [*two, edge("b", "a")]).backward == (edge("b", "a"),)
+
+
+def test_a_chain_is_a_straight_line():
+    boxes = [Box(name, 30.0, 20.0, {"in": 10.0}, {"out": 10.0}) for name in "abc"]
+    layout = lay_out(boxes, [edge("a", "b"), edge("b", "c")], SPACING)
+    assert all(len(way) == 2 for way in layout.ways.values())
