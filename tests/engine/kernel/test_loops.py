@@ -181,6 +181,13 @@ def test_kernel_and_twin_iterate_to_the_same_bits(mocks):
     assert results[0] == results[1]
 
 
+@pytest.mark.parametrize(("gains", "slot"), [((0.0, 3.0, 3.0), 4), ((3.0, 3.0, 0.0), 3), ((0.0, 0.0, 3.0), 5)])
+def test_of_several_signals_that_diverge_the_first_is_named(make_kernel, mocks, gains, slot):
+    kernel, _component, loop = matrix_loop(make_kernel, mocks, np.diag(gains))
+    outcome = kernel.evaluate(kernel.sweep([SolveLoop(loop)]))
+    assert (outcome.code, outcome.loop, outcome.slot) == (Code.LOOP, loop, slot)
+
+
 def test_a_failing_directional_derivative_is_named(make_kernel, mocks):
     kernel, mock, loop = matrix_loop(make_kernel, mocks, MATRIX)
     mock.refuse(DIRECTIONAL)

@@ -183,6 +183,17 @@ def test_a_failing_run_keeps_the_rows_before(make_kernel, mocks):
     assert np.all(rows[5:] == -1.0)
 
 
+def test_a_failing_instruction_has_its_place_in_the_whole_program(make_kernel, mocks):
+    """Also behind instructions for nobody."""
+    kernel, (first, _), group = chain(make_kernel, mocks)
+    nobody = kernel.group([])
+    first.refuse(DO_STEP)
+    kernel.record_slots([])
+    idle = [Instruction(Op.HOLD, nobody), Instruction(Op.EXTRAPOLATE, nobody, 1), Instruction(Op.ADVANCE, nobody)]
+    outcome = kernel.run([*idle, Instruction(Op.ADVANCE, group)], 0.0, 0.1, 0, np.empty((1, 1)))
+    assert (outcome.code, outcome.instruction) == (Code.FMI, 3)
+
+
 PROGRAMS = {
     "jacobi, held": [Instruction(Op.EXCHANGE, 0), Instruction(Op.HOLD, 0), Instruction(Op.ADVANCE, 0)],
     "jacobi, extrapolated": [Instruction(Op.EXTRAPOLATE, 0, 2), Instruction(Op.ADVANCE, 0)],

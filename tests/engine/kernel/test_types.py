@@ -112,6 +112,15 @@ def test_a_call_may_mix_types(make_kernel, carrier):
     assert [read(kernel, 4 + n, kind) for n, kind in enumerate(kinds)] == [2**53 + 1, 0.1, "text", 3]
 
 
+def test_an_integer_arrives_in_a_call_that_has_doubles_only(make_kernel, carrier):
+    kernel = make_kernel(3, integers=[0])
+    kernel.add(table(carrier, 3, [1], [2], "Float64", passed=True))
+    kernel.connect([0], [1], [0.5], [10.0])
+    kernel.integers[0] = 7
+    assert kernel.evaluate(kernel.sweep([Call(0, [1], [2])])).ok
+    assert kernel.values[2] == 13.5
+
+
 def test_tables_replace_what_they_list(make_kernel):
     kernel = make_kernel(3, integers=[0, 1])
     kernel.connect([0, 0], [1, 2], [1.0, 0.5], [0.0, 10.0], {0: {1: 5, 2: -3}, 1: {1: 2**40}})
