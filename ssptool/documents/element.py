@@ -384,9 +384,10 @@ def step(node: etree._Element, parent: etree._Element) -> str:
     """One step of an address: the identity of an element if it states one, else its number among its like."""
     name: str = getattr(node, "local_name", "")  # That of the class is at hand already.
     if not name:
-        if not isinstance(node.tag, str):
+        tag: object = node.tag
+        if not isinstance(tag, str):
             return "comment()"
-        name = _local(node.tag)
+        name = _local(tag)
     get = node.get
     stated = [f"[@{key}={_quoted(value)}]" for key in getattr(node, "identity", ()) if (value := get(key)) is not None]
     if stated:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
-from ssptool.fmu.model_xml import in_memory_fmu, model_description_xml, unreadable_reason
+from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
 from ssptool.fmu.units import Exponents, Unit
 
 Value: TypeAlias = float | int | bool | str | bytes
@@ -162,17 +162,21 @@ def read_description(path: Path) -> FmuDescription:
         The file is missing, is not a zip, or has no modelDescription.xml; or that is not well-formed XML, is
         of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
     """
-    # FMPy loads numpy: half of the time that it takes to check a small system, which may have no FMU at all.
-    from fmpy.model_description import read_model_description
-
     try:
-        root = model_description_xml(path)
-        raw = read_model_description(in_memory_fmu(root), validate=False)
-        return _description(raw, root)
+        return _read(model_description(path))
     # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
     # Python raises for the rest (KeyError, TypeError, ValueError …).
     except Exception as error:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
+
+
+@by_content
+def _read(content: bytes) -> FmuDescription:
+    # FMPy loads numpy: half of the time that it takes to check a small system, which may have no FMU at all.
+    from fmpy.model_description import read_model_description
+
+    root = parse(content)
+    return _description(read_model_description(in_memory_fmu(root), validate=False), root)
 
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}

@@ -1,7 +1,10 @@
 """The XML of a model description, out of an FMU and in the shape in which FMPy can read all of it."""
 
+from collections.abc import Callable
+from functools import lru_cache, wraps
 from io import BytesIO
 from pathlib import Path
+from typing import TypeVar
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
@@ -10,25 +13,41 @@ from lxml import etree
 MODEL_DESCRIPTION = "modelDescription.xml"
 MAXIMUM_SIZE = 256 * 1024 * 1024
 """Bytes of XML that are read at most; a larger model description is refused (a zip may hide gigabytes)."""
+KEPT, KEPT_SIZE = 32, 1024 * 1024
+"""Of so many model descriptions results are remembered, and of none with more bytes."""
+
+T = TypeVar("T")
 
 
 class UnusableXml(Exception):
     """What is wrong with the FMU's file or its XML, in words for the user."""
 
 
-def model_description_xml(path: Path) -> etree._Element:
-    """The root element of the model description of the FMU (a zip, or an unpacked folder) at `path`.
+def by_content(read: Callable[[bytes], T]) -> Callable[[bytes], T]:
+    """A function of a model description that remembers its latest results.
 
-    External entities, DTDs and the network are never used.
+    Checking a system, flattening it and running it ask for the same few FMUs again and again.
+    """
+    remembered = lru_cache(KEPT)(read)
+
+    @wraps(read)
+    def recall(content: bytes) -> T:
+        return remembered(content) if len(content) <= KEPT_SIZE else read(content)
+
+    return recall
+
+
+def parse(content: bytes) -> etree._Element:
+    """The root element of a model description. External entities, DTDs and the network are never used.
 
     Raises
     ------
     UnusableXml
-        There is no such file, no model description in it, or not one of FMI 1.0, 2.0 or 3.x.
+        It is not well-formed, or not a model description of FMI 1.0, 2.0 or 3.x.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     try:
-        root = etree.fromstring(_bytes(path), parser)
+        root = etree.fromstring(content, parser)
     except etree.XMLSyntaxError as error:
         raise UnusableXml(f"{MODEL_DESCRIPTION}, line {error.lineno}: {error.msg.partition(', line ')[0]}") from error
     if root.getroottree().docinfo.internalDTD is not None:
@@ -43,7 +62,14 @@ def model_description_xml(path: Path) -> etree._Element:
     return root
 
 
-def _bytes(path: Path) -> bytes:
+def model_description(path: Path) -> bytes:
+    """The model description of the FMU (a zip, or an unpacked folder) at `path`.
+
+    Raises
+    ------
+    UnusableXml
+        There is no such file, or no model description in it.
+    """
     if path.is_dir():
         file = path / MODEL_DESCRIPTION
         if not file.is_file():

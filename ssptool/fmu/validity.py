@@ -10,7 +10,7 @@ from typing import Any, cast
 from lxml import etree
 
 from ssptool.fmu.description import UnreadableFmu
-from ssptool.fmu.model_xml import in_memory_fmu, model_description_xml, unreadable_reason
+from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
 
 _SCHEMAS = {
     "1": "fmi1/fmiModelDescription.xsd",
@@ -43,19 +43,24 @@ def description_problems(path: Path) -> tuple[Problem, ...]:
     UnreadableFmu
         As `read_description` does.
     """
+    try:
+        return _problems(model_description(path))
+    # FMPy raises plain `Exception` and whatever Python raises.
+    except Exception as error:
+        raise UnreadableFmu(path, unreadable_reason(error)) from error
+
+
+@by_content
+def _problems(content: bytes) -> tuple[Problem, ...]:
     # Imported here for the reason that `read_description` has.
     from fmpy.model_description import read_model_description
     from fmpy.validation import validate_model_description
 
-    try:
-        root = model_description_xml(path)
-        schema = _schema(root.get("fmiVersion", "")[:1])
-        if not schema.validate(root):
-            return tuple(Problem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
-        raw = read_model_description(in_memory_fmu(root), validate=False)
-    # FMPy raises plain `Exception` and whatever Python raises.
-    except Exception as error:
-        raise UnreadableFmu(path, unreadable_reason(error)) from error
+    root = parse(content)
+    schema = _schema(root.get("fmiVersion", "")[:1])
+    if not schema.validate(root):
+        return tuple(Problem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
+    raw = read_model_description(in_memory_fmu(root), validate=False)
     plain = all(_PLAIN_NAME.fullmatch(variable.name) for variable in raw.modelVariables)
     lines = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
     found = validate_model_description(raw, validate_variable_names=not plain, validate_model_structure=True)
