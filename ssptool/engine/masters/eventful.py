@@ -61,7 +61,7 @@ class _Following:
         return self.base.inputs
 
     def start(self, system: Coupled) -> OneStepper:
-        return _Follower(self.base.start(system), _drive(system), system.everything.group)
+        return _follower(self.base.start(system), system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return self.base.outline(groups)
@@ -79,6 +79,10 @@ class _Follower:
     def step(self, t: float, h: float, end: float) -> int | Failure:
         self.drive.begin(end, self.everything)
         return self.stepper.step(t, h, end)
+
+
+def _follower(stepper: OneStepper, system: Coupled) -> _Follower:
+    return _Follower(stepper, _drive(system), system.everything.group)
 
 
 def _drive(system: Coupled) -> Drive:
@@ -116,24 +120,26 @@ class _Stretches:
     def _steps(self) -> "_Equal | _Varying":
         if isinstance(self.base, Adaptive):
             return _Varying(replace(self.base, base=_Following(self.base.base)), self.system, self.t, self._end)
-        return _Equal(_Following(self.base).start(self.system), self.system)
+        stepper = self.base.start(self.system)
+        return _Equal(stepper, _follower(stepper, self.system), self.system)
 
     def run(self, first: int, rows: Floats) -> Stretch:
         self.counts, self.rejected = [], 0
         filled = 0
         failure: Failure | None = None
         while filled < len(rows) and not self.finished and failure is None:
-            failure = self._jump(rows[filled]) if self._at_jump else self._step(rows[filled])
-            filled += failure is None
+            if self._at_jump:
+                failure = self._jump(rows[filled])
+                filled += failure is None
+                continue
+            taken = self.steps.next(self.t, self._end, rows[filled:])
+            self.counts += taken.iterations
+            self.rejected += taken.rejected
+            filled += taken.steps
+            failure = taken.failure
+            if taken.steps:
+                self.t = float(rows[filled - 1, 0])
         return Stretch(filled, failure, tuple(self.counts), self.rejected, self.finished)
-
-    def _step(self, row: Floats) -> Failure | None:
-        taken = self.steps.next(self.t, self._end, row)
-        self.counts += taken.iterations
-        self.rejected += taken.rejected
-        if taken.failure is None:
-            self.t = float(row[0])
-        return taken.failure
 
     def _jump(self, row: Floats) -> Failure | None:
         """The other side of the instant that has been reached."""
@@ -148,29 +154,44 @@ class _Stretches:
 
 @dataclass(slots=True)
 class _Equal:
-    """Macro steps from point to point of the grid, cut at the end of a stretch."""
+    """Macro steps from point to point of the grid, cut at the end of a stretch: as many at once as are whole, where
+    nothing changes from one to the next.
+    """
 
     stepper: OneStepper
+    follower: OneStepper
     system: Coupled
 
-    def next(self, t: float, end: float, row: Floats) -> Stretch:
-        """From t to the next point, which is not after `end` [s]."""
-        system, number = self.system, self._next(t)
-        point = system.time(number)
+    def next(self, t: float, end: float, rows: Floats) -> Stretch:
+        """From t to some next points, none of them after `end` [s]."""
+        system, number = self.system, self._passed(t)
+        if not system.stepwise and t == system.time(number) and (count := self._whole(number, end)):
+            return self.stepper.run(number, rows[:count])
+        return self._one(t, number + 1, end, rows[0])
+
+    def _one(self, t: float, number: int, end: float, row: Floats) -> Stretch:
+        system = self.system
+        point, h = system.time(number), system.step
         whole = t == system.time(number - 1)
-        h = system.step
         if point > end - CLOSE * h:
             whole = whole and point == end
             point = end
-        iterations = self.stepper.step(t, h if whole else point - t, point)
+        iterations = self.follower.step(t, h if whole else point - t, point)
         if isinstance(iterations, Failure):
             return Stretch(0, iterations)
         system.finish_at(point, row)
         return Stretch(1, None, (iterations,))
 
-    def _next(self, t: float) -> int:
-        """Number of the first point of the grid that is after t [s]."""
-        return int((t - self.system.start) / self.system.step + CLOSE) + 1
+    def _passed(self, t: float) -> int:
+        """Number of the last point of the grid that is not after t [s]."""
+        return int((t - self.system.start) / self.system.step + CLOSE)
+
+    def _whole(self, number: int, end: float) -> int:
+        """How many macro steps there are from this point of the grid until `end` [s], at most."""
+        last = self._passed(end)
+        # What rounding has put beside a point of the grid is reached by a step of its own.
+        beside = 0.0 < abs(self.system.time(last) - end) <= CLOSE * self.system.step
+        return last - number - beside
 
 
 class _Varying:
@@ -179,5 +200,5 @@ class _Varying:
     def __init__(self, master: Adaptive, system: Coupled, start: float, end: float) -> None:
         self.stepper = master.start(replace(system, start=start, stop=end))
 
-    def next(self, t: float, end: float, row: Floats) -> Stretch:
-        return self.stepper.run(0, row[None])
+    def next(self, t: float, end: float, rows: Floats) -> Stretch:
+        return self.stepper.run(0, rows)

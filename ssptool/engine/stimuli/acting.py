@@ -48,9 +48,7 @@ def refuse_inside(stimuli: Stimuli, integrated: Collection[str]) -> None:
     for setting in stimuli.settings:
         if setting.signal.component in integrated:
             subject = f"scenario: the parameter {setting.signal}"
-            raise Unsupported(
-                subject, "its component is in the ODE that is integrated beside co-simulation", advice
-            )
+            raise Unsupported(subject, "its component is in the ODE that is integrated beside co-simulation", advice)
 
 
 def _between(stimuli: Stimuli, interval: Interval) -> float | None:

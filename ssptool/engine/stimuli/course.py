@@ -27,6 +27,11 @@ class Course(Protocol):
     def continuous(self) -> bool: ...
 
     @property
+    def steady(self) -> bool:
+        """Whether it is constant between jumps."""
+        ...
+
+    @property
     def jumps(self) -> tuple[float, ...]:
         """Times [s] at which the two limits differ, ascending."""
         ...
@@ -56,6 +61,7 @@ class Constant:
 
     value: Value
     continuous: bool = False
+    steady: bool = True
     jumps: tuple[float, ...] = ()
     knots: tuple[float, ...] = ()
     first: float = -math.inf
@@ -81,6 +87,10 @@ class Table:
     @property
     def continuous(self) -> bool:
         return self.interpolation is Interpolation.LINEAR
+
+    @property
+    def steady(self) -> bool:
+        return not self.continuous
 
     @property
     def first(self) -> float:
@@ -137,6 +147,7 @@ class Function:
     function: Callable[[float], Value]
     steps: tuple[float, ...] = ()
     interpolation: Interpolation = Interpolation.LINEAR
+    steady: bool = False
     first: float = -math.inf
 
     @property

@@ -34,13 +34,13 @@ class _Feed:
 class _Ends:
     """Inputs of components that driven inputs lead to, by slot.
 
-    `following` run as their courses do over a macro step, `middle` are held at the value of its middle, all others at
-    the one of its start.
+    Places in `all`: `following` run as their courses do over a macro step, `middle` are held at the value of its
+    middle, all others at the one of its start.
     """
 
     all: NDArray[np.intp]
-    following: NDArray[np.bool_]
-    middle: NDArray[np.bool_]
+    following: NDArray[np.intp]
+    middle: NDArray[np.intp]
 
 
 class Driver:
@@ -67,8 +67,9 @@ class Driver:
         self.end = self._boundaries[0].first if self._boundaries else math.inf
         self._values = kernel.values
         self._integers = kernel.integers
-        self._at_start = self._integers[self._ends.all]
-        self._at_end = self._at_start
+        self._input_value, self._input_rates = kernel.input_value.view(np.int64), kernel.input_rates
+        self._held = self._integers[self._ends.all]
+        self._change = np.zeros(len(self._ends.all))
 
     # -- stretches -------------------------------------------------------------------------------------------
 
@@ -123,22 +124,28 @@ class Driver:
 
     # -- macro steps -----------------------------------------------------------------------------------------
 
+    @property
+    def steady(self) -> bool:
+        """Whether nothing changes between jumps, so that macro steps need not be watched."""
+        return self._gated is None and all(one.course.steady for one in self._feeds)
+
     def begin(self, end: float, everything: int) -> None:
         """Before a macro step to `end` [s] of the group `everything`: what courses lead to has its value there."""
-        self._at_start = self._integers[self._ends.all]
+        ends = self._ends
+        start = self._integers[ends.all]  # as integers, whose bits need not be those of a number
         self.write(end)
         self.kernel.exchange(everything)
-        self._at_end = self._integers[self._ends.all]
+        first, second = start.view(np.float64), self._values[ends.all]
+        self._change[ends.following] = second[ends.following] - first[ends.following]
+        first[ends.middle] = 0.5 * (first[ends.middle] + second[ends.middle])
+        self._held = start
 
     def over(self, h: float) -> None:
         """Let inputs run over the macro step of size h [s] as the courses say, whatever the coupling made of them."""
-        ends = self._ends
-        first, second = self._at_start.view(np.float64), self._at_end.view(np.float64)
-        start = np.where(ends.middle, 0.5 * (first + second), first)
-        # As integers, whose bits need not be those of a number.
-        self.kernel.input_value.view(np.int64)[ends.all] = np.where(ends.middle, start.view(np.int64), self._at_start)
-        self.kernel.input_rates[0][ends.all] = np.where(ends.following, (second - first) / h, 0.0)
-        self.kernel.input_rates[1][ends.all] = 0.0
+        every = self._ends.all
+        self._input_value[every] = self._held
+        self._input_rates[0][every] = self._change / h
+        self._input_rates[1][every] = 0.0
 
 
 def gated(plan: Plan, kernel: Kernel) -> Kernel:
@@ -185,4 +192,4 @@ def _ends(plan: Plan) -> _Ends:
             slots.append(slot)
             following.append(moves and follows)
             middle.append(moves and not follows and variable.variability is Variability.CONTINUOUS)
-    return _Ends(np.array(slots, dtype=np.intp), np.array(following, dtype=bool), np.array(middle, dtype=bool))
+    return _Ends(np.array(slots, dtype=np.intp), np.flatnonzero(following), np.flatnonzero(middle))

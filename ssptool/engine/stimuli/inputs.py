@@ -1,5 +1,6 @@
 """Courses of inputs as a user gives them: files, tables, functions, constants."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -246,8 +247,11 @@ class _Typed:
     function: Callable[[float], Any]
 
     def __call__(self, t: float) -> Value:
+        value = self.function(t)
+        if type(value) is float and self.target.unbounded and math.isfinite(value):
+            return value
         try:
-            return self.target.take(self.function(t))
+            return self.target.take(value)
         except InvalidValue as error:
             message = f"at t = {t!r} s the function returned {error.found!r}, expected {error.expected}"
             raise BadInputs([DataFinding("inputs", 0, self.target.name, message)]) from None

@@ -56,6 +56,10 @@ class Modified:
         return self.base.continuous
 
     @property
+    def steady(self) -> bool:
+        return self.base.steady
+
+    @property
     def first(self) -> float:
         return self.base.first
 

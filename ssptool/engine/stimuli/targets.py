@@ -35,6 +35,11 @@ class Target:
     def name(self) -> str:
         return str(self.signal)
 
+    @property
+    def unbounded(self) -> bool:
+        """Whether every finite double is a value."""
+        return self.type == "Float64" and self.minimum == -math.inf and self.maximum == math.inf
+
     def read(self, text: str) -> Value:
         """The value that a text states. Raises InvalidValue."""
         if self.type == "Boolean" and text in ("0.0", "1.0"):
