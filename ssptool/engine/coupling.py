@@ -101,14 +101,19 @@ class Evaluation:
         return None
 
 
-def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Coupled:
-    """Register groups and sweeps with the kernel, and accept the start time as the first point."""
+def couple(
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], *, afresh: bool = True
+) -> Coupled:
+    """Register groups and sweeps with the kernel, and accept the start time as the first point.
+
+    If it does not start `afresh`, it has yet to be told where it was.
+    """
     plan, kernel = assembly.plan, assembly.kernel
     groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
     everyone = _stepped(plan, tuple(range(len(plan.instances))))
     steps = tuple(step for group in plan.groups for step in group.sweep)
     everything = _set(assembly, everyone, evaluation.register(_registered(steps, loops)))
-    ode = _begin_beside(assembly, evaluation, loops, everything) if plan.coupled_ode else None
+    ode = _begin_beside(assembly, evaluation, loops, everything, afresh) if plan.coupled_ode else None
     kernel.exchange(everything.group)
     kernel.accept(plan.interval.start)
     return Coupled(
@@ -120,9 +125,11 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
         groups=groups,
         evaluate=evaluation,
         explain=assembly.explain,
-        integration=begin_alone(assembly, everything, evaluation) if plan.ode is not None and plan.ode.alone else None,
+        integration=begin_alone(assembly, everything, evaluation, afresh=afresh)
+        if plan.ode is not None and plan.ode.alone
+        else None,
         ode=ode,
-        stepwise=assembly.loop_log is not None or bool(everything.parts) or assembly.driver is not None,
+        stepwise=assembly.loop_log is not None or bool(everything.parts) or (assembly.driver is not None and not assembly.driver.steady),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         interface_pattern=partial(interface_pattern, plan),
@@ -134,14 +141,15 @@ def couple(assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningL
 
 
 def _begin_beside(
-    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances, afresh: bool
 ) -> Component:
     ode = assembly.plan.coupled_ode
     assert ode is not None
     own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
-    component = begin_beside(assembly, own.register(_registered(ode.sweep, loops)), own)
-    # What fails here fails again in the first step, and is told then.
-    evaluation(everything.sweep, assembly.plan.interval.start)
+    component = begin_beside(assembly, own.register(_registered(ode.sweep, loops)), own, afresh=afresh)
+    if afresh:
+        # What fails here fails again in the first step, and is told then.
+        evaluation(everything.sweep, assembly.plan.interval.start)
     return component
 
 

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import Memory, part_of, under
 from ssptool.engine.plan import Plan
 
-_FORMAT = 1
-_FACTS = "facts"
+_FORMAT = 2
+_FACTS, _MEMORY = "facts", "master"
 
 
 class NotASavedSimulation(Exception):
@@ -54,10 +55,14 @@ class SavedSimulation:
         Those of the kernel.
     history : (k, 1 + n)
         The latest accepted points, oldest first: time, then all slots.
+    last : (1 + n,)
+        The last row, which may be a side of an event.
     loops
         By their number in the plan.
     states
         Serialized FMU states, in the order of the instances.
+    memory
+        What the master has learned, and where it is if it chooses its steps.
     texts
         What the numbers in slots of strings stand for.
     """
@@ -67,8 +72,10 @@ class SavedSimulation:
     input_value: Floats
     input_rates: Floats
     history: Floats
+    last: Floats
     loops: Mapping[int, SavedLoop]
     states: tuple[bytes, ...]
+    memory: Memory
     texts: tuple[str, ...] = ()
 
     def write(self, path: Path, plan: Plan) -> None:
@@ -86,9 +93,11 @@ class SavedSimulation:
             "input_value": self.input_value,
             "input_rates": self.input_rates,
             "history": self.history,
+            "last": self.last,
         }
         arrays |= {f"chord_{number}": loop.chord for number, loop in self.loops.items()}
         arrays |= {f"state_{index}": _bytes(state) for index, state in enumerate(self.states)}
+        arrays |= under(_MEMORY, self.memory)
         unfinished = path.with_name(path.name + ".part")
         with unfinished.open("wb") as file:
             np.savez_compressed(file, **arrays)
@@ -119,8 +128,10 @@ class SavedSimulation:
             input_value=arrays["input_value"],
             input_rates=arrays["input_rates"],
             history=arrays["history"],
+            last=arrays["last"],
             loops={int(n): SavedLoop(rtol, arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
             texts=tuple(facts["texts"]),
+            memory=part_of(arrays, _MEMORY),
             states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
         )
 

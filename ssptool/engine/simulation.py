@@ -8,20 +8,21 @@ from types import TracebackType
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.engine.assembly import Assembly, Sources, assemble
 from ssptool.engine.cells import as_numbers, read_cell, write_cell
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure, RunError
 from ssptool.engine.initialize import InitializationReport, initialize
-from ssptool.engine.kernel.interface import Call, Floats
+from ssptool.engine.kernel.interface import Call, Floats, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
-from ssptool.engine.masters.master import LONG_AGO, Coupled, Stepper
+from ssptool.engine.masters.master import LONG_AGO, Coupled, Remembering, Stepper
 from ssptool.engine.plan import Plan
 from ssptool.engine.saved import SavedLoop, SavedSimulation
 from ssptool.engine.trace import Trace
 from ssptool.fmu.binary import FmiError, FmuInstance
-from ssptool.fmu.description import Causality, Value, Variability, Variable
+from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
 from ssptool.network.signals import Signal
 
 Observer = Callable[[float, Mapping[str, Value]], None]
@@ -122,7 +123,9 @@ class Simulation:
         self._evaluation: Evaluation
         self._loops: dict[int, RunningLoop]
         self._stepper: Stepper
+        # Points from which inputs are extrapolated, and the last row, which need not be one of them.
         self._history: Floats = np.empty((0, 1 + len(plan.signals)))
+        self._last: Floats = np.zeros(1 + len(plan.signals))
         self._rows: list[Floats] = []
         self._steps = 0
         self._finished = False
@@ -134,9 +137,9 @@ class Simulation:
             self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
             if self._saved is None:
                 self._initialize()
+                self._stepper = self.plan.master.start(self._system)
             else:
                 self._go_on(SavedSimulation.read(self._saved, self.plan))
-            self._stepper = self.plan.master.start(self._system)
             self._stack = stack.pop_all()
         return self
 
@@ -154,7 +157,7 @@ class Simulation:
     @property
     def time(self) -> float:
         """The communication point that has been reached [s]."""
-        return float(self._history[-1, 0])
+        return float(self._last[0])
 
     @property
     def finished(self) -> bool:
@@ -226,7 +229,7 @@ class Simulation:
         before = self.time
         rows = np.empty((count, self._history.shape[1]))
         stretch = self._stepper.run(self._steps, rows)
-        self._remember(rows[: stretch.steps])
+        self._remember(rows[: stretch.steps], stretch.points)
         self._steps += stretch.steps
         self._finished = stretch.finished
         if stretch.failure is not None:
@@ -236,11 +239,17 @@ class Simulation:
             observer(self.time, _View(self))
         if self._system.drive is not None:
             return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0], prepend=before)))
+        if stretch.points is not None:
+            return int(np.count_nonzero(stretch.points))
         return max(stretch.steps, 1)
 
-    def _remember(self, rows: Floats) -> None:
+    def _remember(self, rows: Floats, points: NDArray[np.bool_] | None = None) -> None:
+        if not len(rows):
+            return
+        self._last = rows[-1].copy()
         self._rows.append(as_numbers(rows[:, self._chosen], self._types))
-        self._history = np.concatenate([self._history, rows[-REMEMBERED:]])[-REMEMBERED:]
+        accepted = rows if points is None else rows[points]
+        self._history = np.concatenate([self._history, accepted[-REMEMBERED:]])[-REMEMBERED:]
 
     @property
     def trace(self) -> Trace:
@@ -291,7 +300,7 @@ class Simulation:
         for driven in self.plan.stimuli.driven:
             if driven.signal == signal:
                 raise NotSettable(name, f"it is driven, by {driven.origin}")
-        if self._system.integration is not None:
+        if self._system.integration is not None or signal.component in {one.name for one in self.plan.integrated}:
             raise NotSettable(name, "components that are integrated as one ODE do not allow it yet; use co-simulation")
         for wire in self.plan.network.wires:
             if wire.destination == signal:
@@ -317,7 +326,7 @@ class Simulation:
         time = self.time
         self._check(system.settle(time))
         row = np.concatenate([[time], kernel.values])
-        self._history = np.stack([np.concatenate([[LONG_AGO], kernel.values]), row])
+        self._history, self._last = np.stack([np.concatenate([[LONG_AGO], kernel.values]), row]), row
         self._rows[-1][-1] = as_numbers(row[np.newaxis, self._chosen], self._types)[0]
 
     def _check(self, failure: Failure | None) -> None:
@@ -351,16 +360,18 @@ class Simulation:
     def save(self, path: Path | str) -> None:
         """Write the complete co-simulation into a file, from which it can go on in another process.
 
-        What a master has learned from earlier steps is not saved; it is forgotten here too, so that this simulation
-        and the one that goes on give the same bits.
+        What a master has learned from earlier steps is part of it. An integrator of model exchange starts anew, here
+        too, so that in any case this simulation and the one that goes on give the same bits.
 
         Raises
         ------
         NotSavable
-            An FMU cannot serialize its state, or the master cannot be stopped and started.
+            An FMU cannot serialize its state, or something acts on the system from outside.
         """
-        self._check_savable()
+        stepper = self._savable()
         kernel = self._assembly.kernel
+        # First: it may bring the FMUs to where they are to be saved.
+        memory = stepper.memory()
         try:
             states = tuple(instance.serialize() for instance in self._assembly.instances)
         except FmiError as error:
@@ -371,26 +382,24 @@ class Simulation:
             input_value=kernel.input_value.copy(),
             input_rates=kernel.input_rates.copy(),
             history=self._history,
+            last=self._last,
             loops={number: SavedLoop(loop.planned.calls.rtol, loop.chord) for number, loop in self._loops.items()},
             states=states,
+            memory=memory,
             texts=tuple(kernel.text(number) for number in range(kernel.texts)),
         )
         saved.write(Path(path), self.plan)
-        self._stepper = self.plan.master.start(self._system)
 
-    def _check_savable(self) -> None:
+    def _savable(self) -> Remembering:
         if self._failure is not None:
             raise NotSavable(f"it has failed {self._failure}")
-        if self._system.integration is not None:
-            raise NotSavable("the integrator of model exchange does not give its state; use co-simulation")
-        if self._system.drive is not None:
+        if self._system.drive is not None or not isinstance(self._stepper, Remembering):
             raise NotSavable("inputs are driven or a scenario acts on it, which cannot be stopped and started yet")
-        if self.plan.master.chooses_steps:
-            raise NotSavable(f"master {self.plan.master.name} cannot be stopped and started; use one with equal steps")
         for planned in self.plan.instances:
-            interface = planned.description.co_simulation
+            interface = planned.description.interface(planned.interface)
             if interface is None or not interface.serializes_state:
                 raise NotSavable(f"the FMU of {planned.name} cannot serialize its state (canSerializeFMUState)")
+        return self._stepper
 
     def _initialize(self) -> None:
         initialized = initialize(self._assembly)
@@ -406,35 +415,40 @@ class Simulation:
         kernel = self._assembly.kernel
         for text in saved.texts:
             kernel.number(text)  # in their order, so that they get the numbers that they had
-        loops: dict[int, RunningLoop] = {}
-        for number, loop in saved.loops.items():
-            planned = self.plan.loops[number]
-            calls = replace(planned.calls, rtol=loop.rtol)
-            loops[number] = RunningLoop(self._assembly, replace(planned, calls=calls), number)
-            loops[number].chord = loop.chord
-            kernel.set_chord(loops[number].index, loop.chord)
-        self._couple(loops)
+        self._restore_states(saved)
+        self._couple({number: self._loop_of(number, loop) for number, loop in saved.loops.items()}, afresh=False)
         for point in saved.history:
             kernel.values[:] = point[1:]
             kernel.accept(float(point[0]))
+        self._stepper = self.plan.master.start(self._system)
+        if isinstance(self._stepper, Remembering):
+            self._stepper.recall(saved.memory)
         kernel.values[:] = saved.values
         kernel.input_value[:] = saved.input_value
         kernel.input_rates[:] = saved.input_rates
-        self._restore_states(saved)
         self._steps = saved.steps
-        self._remember(saved.history)
-        self._rows = [as_numbers(saved.history[-1:, self._chosen], self._types)]
+        self._history, self._last = saved.history, saved.last
+        self._rows = [as_numbers(saved.last[np.newaxis, self._chosen], self._types)]
+
+    def _loop_of(self, number: int, saved: SavedLoop) -> RunningLoop:
+        ode, planned = self.plan.coupled_ode, self.plan.loops[number]
+        inside = ode is not None and SolveLoop(number) in ode.sweep
+        assembly = self._assembly.of_ode if inside else self._assembly
+        loop = RunningLoop(assembly, replace(planned, calls=replace(planned.calls, rtol=saved.rtol)), number)
+        loop.chord = saved.chord
+        assembly.kernel.set_chord(loop.index, saved.chord)
+        return loop
 
     def _restore_states(self, saved: SavedSimulation) -> None:
         for planned, instance, state in zip(self.plan.instances, self._assembly.instances, saved.states, strict=True):
             instance.deserialize(state)
             rates = saved.input_rates[:, list(planned.input_slots)]
             order = int(np.max(np.flatnonzero(rates.any(axis=1)) + 1, initial=0))
-            if order:
+            if order and planned.interface is InterfaceType.CO_SIMULATION:
                 # The new kernel does not know that this FMU follows them; it would not tell it to stop.
                 instance.forget_rates([signal.variable for signal in planned.inputs], order)
 
-    def _couple(self, loops: dict[int, RunningLoop]) -> None:
+    def _couple(self, loops: dict[int, RunningLoop], *, afresh: bool = True) -> None:
         self._loops = loops
         self._evaluation = Evaluation(self._assembly, tuple(loops.values()))
-        self._system = couple(self._assembly, self._evaluation, loops)
+        self._system = couple(self._assembly, self._evaluation, loops, afresh=afresh)

@@ -146,19 +146,20 @@ def test_what_is_not_the_users_to_choose_is_refused(name, reason):
 
 # -- saving --------------------------------------------------------------------------------------------------
 
-FORGETFUL = [
+MASTERS = [
     {"master": "jacobi", "input": "hold"},
     {"master": "jacobi", "input": "extrapolate", "input_order": 2},
     {"master": "gauss-seidel"},
     {"master": "iterated", "acceleration": "anderson"},
     {"master": "iterated", "acceleration": "anderson", "input_order": 2},
+    {"master": "iterated", "acceleration": "iqn-ils"},
+    {"master": "iterated", "acceleration": "newton"},
 ]
-LEARNING = [{"master": "iterated", "acceleration": "iqn-ils"}, {"master": "iterated", "acceleration": "newton"}]
 
 
 @pytest.mark.parametrize("native", [None, False])
 @pytest.mark.parametrize("sources", [FMI2, FMI3, MIXED])
-@pytest.mark.parametrize("settings", FORGETFUL, ids=lambda s: "-".join(map(str, s.values())))
+@pytest.mark.parametrize("settings", MASTERS, ids=lambda s: "-".join(map(str, s.values())))
 def test_a_resumed_simulation_has_the_bits_of_one_that_was_never_saved(tmp_path, native, sources, settings):
     heavy = {"System2__m_c": 2.0}
     whole = run(plan(sources, values=heavy, **settings), Folder(), native=native).unwrap()
@@ -176,17 +177,36 @@ def test_a_resumed_simulation_has_the_bits_of_one_that_was_never_saved(tmp_path,
         assert np.array_equal(resumed.trace.y, whole.y[17:])
 
 
-@pytest.mark.parametrize("settings", LEARNING, ids=lambda s: s["acceleration"])
-def test_a_master_that_learns_starts_anew_where_it_was_saved_and_where_it_goes_on(tmp_path, settings):
-    with Simulation(plan(**settings), Folder()) as simulation:
-        simulation.step(17)
+@pytest.mark.parametrize("acceleration", ["iqn-ils", "newton"])
+def test_what_a_master_has_learned_goes_on_with_it(tmp_path, acceleration):
+    """Steps that differ much from plain iteration: the memory counts, and without it other bits would follow."""
+    settings = {"master": "iterated", "acceleration": acceleration, "tolerance": 1e-11, "step_size": 0.05}
+    heavy = {"System2__m_c": 50.0}
+    whole = run(plan(values=heavy, **settings), Folder()).unwrap()
+    with Simulation(plan(values=heavy, **settings), Folder()) as simulation:
+        simulation.step(4)
         simulation.save(tmp_path / "state")
-        simulation.step(33)
-        expected = simulation.trace
+    with Simulation(plan(values=heavy, **settings), Folder(), saved=tmp_path / "state") as resumed:
+        assert any(memory.size for memory in resumed._stepper.memory().values())
+        resumed.step(6)
+        assert np.array_equal(resumed.trace.y, whole.y[4:])
+
+
+@pytest.mark.parametrize("steps", [1, 2, 7, 8])
+@pytest.mark.parametrize("master", ["jacobi", "iterated"])
+def test_adaptive_steps_go_on_with_the_same_bits_wherever_in_a_pair_they_were(tmp_path, master, steps):
+    settings = {"master": master, "adaptive": 1e-4}
+    whole = run(plan(**settings), Folder()).unwrap()
+    with Simulation(plan(**settings), Folder()) as simulation:
+        simulation.step(steps)
+        simulation.save(tmp_path / "state")
+        list(simulation)
+        assert np.array_equal(simulation.trace.y, whole.y)
     with Simulation(plan(**settings), Folder(), saved=tmp_path / "state") as resumed:
-        resumed.step(33)
-        assert np.array_equal(resumed.trace.y, expected.y[17:])
-    assert expected.y == approx(run(plan(**settings), Folder()).unwrap().y, abs=1e-8)  # the coupling's tolerance
+        assert resumed.time == whole.t[steps]
+        list(resumed)
+        assert np.array_equal(resumed.trace.t, whole.t[steps:])
+        assert np.array_equal(resumed.trace.y, whole.y[steps:])
 
 
 def test_a_simulation_goes_on_in_another_process(tmp_path):

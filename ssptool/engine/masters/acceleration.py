@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
+from ssptool.engine.masters.master import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,14 @@ class Accelerator(Protocol):
 
     def begin(self) -> Proposal:
         """A new macro step."""
+        ...
+
+    def memory(self) -> Memory:
+        """What it has seen."""
+        ...
+
+    def recall(self, memory: Memory) -> None:
+        """Have seen that."""
         ...
 
 
@@ -68,3 +77,9 @@ class EachStep:
 
     def begin(self) -> Proposal:
         return self.method.proposal()
+
+    def memory(self) -> Memory:
+        return {}
+
+    def recall(self, memory: Memory) -> None:
+        pass

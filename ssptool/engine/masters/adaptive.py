@@ -10,7 +10,17 @@ import numpy as np
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.inputs import Inputs
-from ssptool.engine.masters.master import Coupled, OneStepper, Participants, Stepper, Stretch
+from ssptool.engine.masters.master import (
+    Coupled,
+    Memory,
+    OneStepper,
+    Participants,
+    Remembering,
+    Stepper,
+    Stretch,
+    part_of,
+    under,
+)
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""
@@ -91,6 +101,22 @@ class _Pairs:
     @property
     def finished(self) -> bool:
         return not self.rows and self.t >= self.system.stop
+
+    def memory(self) -> Memory:
+        if not isinstance(self.stepper, Remembering):
+            raise TypeError(f"{self.master.base.name} does not remember")
+        width = 1 + len(self.system.recorded)
+        own = {"times": np.array([self.t, self.h]), "rows": np.array(self.rows).reshape(-1, width)}
+        return {**own, **under("base", self.stepper.memory())}
+
+    def recall(self, memory: Memory) -> None:
+        self.t, self.h = memory["times"].tolist()
+        self.rows = deque(memory["rows"])
+        for row in self.rows:
+            self.values[self.system.recorded] = row[1:]
+            self.system.kernel.accept(float(row[0]))
+        if isinstance(self.stepper, Remembering):
+            self.stepper.recall(part_of(memory, "base"))
 
     @np.errstate(over="ignore", invalid="ignore")  # steps that run away are taken back
     def run(self, first: int, rows: Floats) -> Stretch:

@@ -9,6 +9,7 @@ from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.loops.jacobian import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
 from ssptool.engine.masters.acceleration import Accelerator, Interface
+from ssptool.engine.masters.master import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,12 @@ class _KeptJacobian:
     def begin(self) -> Proposal:
         self.last_size = None
         return self
+
+    def memory(self) -> Memory:
+        return {} if self.inverse is None else {"inverse": self.inverse}
+
+    def recall(self, memory: Memory) -> None:
+        self.inverse = memory.get("inverse")
 
     def __call__(self, x: Floats, value: Floats) -> Floats:
         residual = value - x

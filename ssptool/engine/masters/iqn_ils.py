@@ -2,12 +2,14 @@
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.acceleration import Accelerator, Interface
+from ssptool.engine.masters.master import Memory
 
 _NOISE = 1e-12
 """Differences of residuals below this (in nominal values) are rounding."""
@@ -54,6 +56,20 @@ class _Secants:
             self.steps.appendleft(deque(maxlen=self.method.max_columns))
         self.last = None
         return self
+
+    def memory(self) -> Memory:
+        columns = [column for step in self.steps for column in step]
+        return {
+            "columns": np.array([len(step) for step in self.steps]),
+            "changes": np.array([change for change, _ in columns]),
+            "answers": np.array([answer for _, answer in columns]),
+        }
+
+    def recall(self, memory: Memory) -> None:
+        columns = iter(zip(memory["changes"], memory["answers"], strict=True))
+        self.steps.clear()
+        for count in memory["columns"].tolist():
+            self.steps.append(deque(islice(columns, count), maxlen=self.method.max_columns))
 
     def __call__(self, x: Floats, value: Floats) -> Floats:
         residual = value - x

@@ -19,7 +19,7 @@ from ssptool.engine.masters.iterated_natively import (
     programmed,
     suits,
 )
-from ssptool.engine.masters.master import Coupled, Instances, Participants, Stretch
+from ssptool.engine.masters.master import Coupled, Instances, Memory, Participants, Stretch, part_of, under
 from ssptool.engine.masters.measures import FixedCount, Measure, Relative
 
 MISSES, MISSES_WITHIN = 5, 50
@@ -115,6 +115,14 @@ class Iteration:
             system.finish(first + done + 1, rows[done])
         return Stretch(len(rows), None, tuple(counts))
 
+    def memory(self) -> Memory:
+        memories = (under(f"group {number}", group.memory()) for number, group in enumerate(self.groups))
+        return {name: value for memory in memories for name, value in memory.items()}
+
+    def recall(self, memory: Memory) -> None:
+        for number, group in enumerate(self.groups):
+            group.recall(part_of(memory, f"group {number}"))
+
     def step(self, t: float, h: float, end: float) -> int | Failure:
         most = 1
         for group in self.groups:
@@ -146,6 +154,15 @@ class Group:
         self.cautious = master.plain_iterations == 1
         self.misses: deque[float] = deque(maxlen=MISSES)
         self.accelerator = master.acceleration.start(Interface(self._probe, self._pattern))
+
+    def memory(self) -> Memory:
+        own = {"cautious": np.array(self.cautious), "misses": np.array(self.misses, dtype=float)}
+        return {**own, **under("acceleration", self.accelerator.memory())}
+
+    def recall(self, memory: Memory) -> None:
+        self.cautious = bool(memory["cautious"])
+        self.misses.extend(memory["misses"].tolist())
+        self.accelerator.recall(part_of(memory, "acceleration"))
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         """One macro step; the number of iterations that it took."""

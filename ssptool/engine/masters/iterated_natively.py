@@ -10,7 +10,7 @@ from ssptool.engine.kernel.interface import Floats, Instruction, IterationCalls,
 from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.masters.acceleration import EachStep
 from ssptool.engine.masters.inputs import Interpolate
-from ssptool.engine.masters.master import Coupled, Stretch
+from ssptool.engine.masters.master import Coupled, Memory, Stretch
 from ssptool.engine.masters.measures import Absolute, Relative
 
 if TYPE_CHECKING:
@@ -77,6 +77,12 @@ class ProgrammedIteration:
             most = max(most, iterations)
             iterations = group.step(t, system.step, end)
         return iterations if isinstance(iterations, Failure) else max(most, iterations)
+
+    def memory(self) -> Memory:
+        return self.iteration.memory()
+
+    def recall(self, memory: Memory) -> None:
+        self.iteration.recall(memory)
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         """One macro step, one operation after the other; neither accepted nor recorded."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,16 @@ from ssptool.fmu.binary import FmiError
 
 Memory = Mapping[str, NDArray[Any]]
 """What somebody has to remember, as arrays by name."""
+
+
+def under(name: str, memory: Memory) -> dict[str, NDArray[Any]]:
+    """The memory of a part, in that of the whole."""
+    return {f"{name}/{key}": value for key, value in memory.items()}
+
+
+def part_of(memory: Memory, name: str) -> Memory:
+    """What a part remembers: the inverse of `under`."""
+    return {key.removeprefix(f"{name}/"): value for key, value in memory.items() if key.startswith(f"{name}/")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +86,9 @@ class Checkpoint(Protocol):
 class Component(Protocol):
     """An ODE that is stepped as if it were a component of co-simulation."""
 
-    def weave(self, before: Floats, rows: Floats) -> Floats:
+    def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         """Rows (k, 1 + recorded) of communication points, the one before them being `before`, with those of events in
-        between: new ones, or the same where there are no events.
+        between: new ones, or the same where there are no events. And which of them are communication points.
         """
         ...
 
@@ -87,7 +97,7 @@ class Component(Protocol):
         ...
 
     def memory(self) -> Memory:
-        """What is needed to go on from where it is, which it does from now on."""
+        """What is needed to go on from where it is, as it does itself from now on."""
         ...
 
     def recall(self, memory: Memory) -> None:
@@ -266,6 +276,8 @@ class Stretch:
         A master with steps of its own choice has reached the stop time.
     events, evaluations
         Of model exchange: state and time events, and evaluations of the derivatives of all components together.
+    points : (steps,)
+        Which rows are communication points, others being sides of events between them; None: all are.
     """
 
     steps: int
@@ -275,6 +287,7 @@ class Stretch:
     finished: bool = False
     events: int = 0
     evaluations: int = 0
+    points: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,6 +333,19 @@ class Stepper(Protocol):
 
         Fills `rows` (steps, 1 + recorded). Called again and again, each time from where it came to.
         """
+        ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A stepper, or a part of one, that can go on in another process, with the same bits."""
+
+    def memory(self) -> Memory:
+        """What it needs to go on from where it is."""
+        ...
+
+    def recall(self, memory: Memory) -> None:
+        """Go on from there. The kernel has the history that it had, but for points whose rows wait here."""
         ...
 
 
@@ -403,6 +429,12 @@ class Program:
                 return Stretch(done, outcome)
             self.system.finish(point + 1, rows[done])
         return Stretch(len(rows))
+
+    def memory(self) -> Memory:
+        return {}
+
+    def recall(self, memory: Memory) -> None:
+        pass
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         for instruction in self.steps:

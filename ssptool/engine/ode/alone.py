@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from ssptool.engine.choices import Interval
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Memory, Stretch
+from ssptool.engine.masters.master import Memory, Stretch, part_of, under
 from ssptool.engine.ode.cvode import Effort
 from ssptool.engine.ode.integration import Integration, OdeStatistics
 from ssptool.engine.ode.position import Position
@@ -34,6 +36,7 @@ class Alone:
         self._interval = interval
         self._tally = Tally(integration)
         self._point = 1  # the next communication point
+        self._reached = interval.start  # by rows that were handed out
         self._failure: Failure | None = None
 
     def begin(self) -> None:
@@ -52,6 +55,7 @@ class Alone:
         waiting, filled = self.integration.rows, 0
         while filled < len(rows) and self._produce():
             rows[filled] = waiting.popleft()
+            self._reached = float(rows[filled, 0])
             filled += 1
         finished = self._point > self._interval.steps and not waiting
         failure = None if waiting else self._failure
@@ -74,7 +78,20 @@ class Alone:
         return bool(integration.rows)
 
     def memory(self) -> Memory:
-        raise NotImplementedError
+        rows = self.integration.rows
+        t = float(rows[-1][0]) if rows else self._reached
+        position = self.integration.position(t)
+        self.integration.go_to(position)
+        return {
+            "point": np.array(self._point),
+            "rows": np.array(rows).reshape(-1, self.integration.system.width),
+            **under("position", position.memory()),
+        }
 
     def recall(self, memory: Memory) -> None:
-        self.integration.go_to(Position.recalled(memory))
+        self._point = int(memory["point"])
+        self.integration.rows.extend(memory["rows"])
+        position = Position.recalled(part_of(memory, "position"))
+        self._reached = position.t
+        self.integration.go_to(position)
+        self._tally = Tally(self.integration, self.integration.statistics)

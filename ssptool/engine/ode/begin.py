@@ -30,8 +30,9 @@ class MissingIntegrator(Exception):
         self.reason = reason
 
 
-def begin_alone(assembly: Assembly, everything: Instances, evaluate: Evaluate) -> "Alone":
-    """A system that is nothing but an ODE, at the first instant of continuous time.
+def begin_alone(assembly: Assembly, everything: Instances, evaluate: Evaluate, *, afresh: bool) -> "Alone":
+    """A system that is nothing but an ODE, at the first instant of continuous time; or if it does not start `afresh`,
+    before it recalls where it was.
 
     Raises
     ------
@@ -43,13 +44,13 @@ def begin_alone(assembly: Assembly, everything: Instances, evaluate: Evaluate) -
     from ssptool.engine.ode.alone import Alone
 
     alone = Alone(integration, assembly.plan.interval)
-    alone.begin()
+    if afresh:
+        alone.begin()
     return alone
 
 
-def begin_beside(assembly: Assembly, sweep: int, evaluate: Evaluate) -> "OdeComponent":
-    """An ODE beside components of co-simulation, at the first instant of continuous time; `sweep` and `evaluate` are
-    those of the kernel of its own.
+def begin_beside(assembly: Assembly, sweep: int, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
+    """An ODE beside components of co-simulation, likewise; `sweep` and `evaluate` are those of the kernel of its own.
 
     Raises
     ------
@@ -62,10 +63,11 @@ def begin_beside(assembly: Assembly, sweep: int, evaluate: Evaluate) -> "OdeComp
     from ssptool.engine.ode.component import OdeComponent
 
     component = OdeComponent(integration, assembly)
-    component.begin()
-    for one in plan.integrated:
-        slots = [*one.input_slots, *one.output_slots]
-        assembly.kernel.values[slots] = own.values[slots]
+    if afresh:
+        component.begin()
+        for one in plan.integrated:
+            slots = [*one.input_slots, *one.output_slots]
+            assembly.kernel.values[slots] = own.values[slots]
     assert assembly.ode is not None
     assembly.ode.stepped = component
     return component

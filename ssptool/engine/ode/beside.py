@@ -5,10 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Component, Coupled, Master, Participants, Stepper, Stretch
+from ssptool.engine.masters.master import (
+    Component,
+    Coupled,
+    Master,
+    Memory,
+    Participants,
+    Remembering,
+    Stepper,
+    Stretch,
+    part_of,
+    under,
+)
 from ssptool.engine.ode.integrated import Integrated
 
 
@@ -40,6 +52,14 @@ class Beside:
         return (*self.base.outline(groups), *self.integrator.as_component())
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Time and signals, at a communication point or on a side of an event."""
+
+    cells: Floats
+    point: bool
+
+
 class _WithEvents:
     """Puts rows of events between those of communication points."""
 
@@ -47,13 +67,14 @@ class _WithEvents:
         self.base, self.system, self.ode, self.chooses_steps = base, system, ode, chooses_steps
         self.steps = round((system.stop - system.start) / system.step)
         self.point = 0  # communication points since the start
-        self.rows: deque[Floats] = deque()  # not handed out yet
+        self.rows: deque[Row] = deque()  # not handed out yet
         self.last = np.concatenate(((system.start,), system.kernel.values[system.recorded]))
         self.failure: Failure | None = None
         self.done = self.steps == 0
 
     def run(self, _first: int, rows: Floats) -> Stretch:
-        filled = self._hand_out(rows)
+        points = np.zeros(len(rows), dtype=bool)
+        filled = self._hand_out(rows, points)
         iterations: tuple[int, ...] = ()
         rejected = 0
         while filled < len(rows) and not self.done and self.failure is None:
@@ -62,13 +83,38 @@ class _WithEvents:
             stretch = self.base.run(self.point, rows[filled : filled + count])
             iterations += stretch.iterations
             rejected += stretch.rejected
-            filled = self._take(stretch, rows, filled)
+            filled = self._take(stretch, rows, points, filled)
         failure = None if self.rows else self.failure
         events, evaluations = self.ode.news()
         finished = self.done and not self.rows
-        return Stretch(filled, failure, iterations, rejected, finished, events, evaluations)
+        return Stretch(filled, failure, iterations, rejected, finished, events, evaluations, points[:filled])
 
-    def _take(self, stretch: Stretch, rows: Floats, filled: int) -> int:
+    def memory(self) -> Memory:
+        if not isinstance(self.base, Remembering):
+            raise TypeError("this master does not remember")
+        width = 1 + len(self.system.recorded)
+        return {
+            "point": np.array(self.point),
+            "last": self.last,
+            "rows": np.array([row.cells for row in self.rows]).reshape(-1, width),
+            "points": np.array([row.point for row in self.rows], dtype=bool),
+            **under("base", self.base.memory()),
+            **under("ode", self.ode.memory()),
+        }
+
+    def recall(self, memory: Memory) -> None:
+        self.point, self.last = int(memory["point"]), memory["last"]
+        self.done = not self.chooses_steps and self.point == self.steps
+        self.rows = deque(map(Row, memory["rows"], memory["points"].tolist()))
+        for row in self.rows:
+            if row.point:
+                self.system.kernel.values[self.system.recorded] = row.cells[1:]
+                self.system.kernel.accept(float(row.cells[0]))
+        if isinstance(self.base, Remembering):
+            self.base.recall(part_of(memory, "base"))
+        self.ode.recall(part_of(memory, "ode"))
+
+    def _take(self, stretch: Stretch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
         """Put rows of events between those of a stretch; what finds no room waits. Returns how many are filled now."""
         self.point += stretch.steps
         self.failure = stretch.failure
@@ -76,16 +122,18 @@ class _WithEvents:
         if not stretch.steps:
             return filled
         found = rows[filled : filled + stretch.steps]
-        woven = self.ode.weave(self.last, found)
+        woven, are_points = self.ode.weave(self.last, found)
         self.last = found[-1].copy()
-        room = len(rows) - filled
-        self.rows.extend(woven[room:])
-        rows[filled : filled + len(woven[:room])] = woven[:room]
-        return filled + len(woven[:room])
+        room = min(len(woven), len(rows) - filled)
+        self.rows.extend(map(Row, woven[room:], are_points[room:].tolist()))
+        rows[filled : filled + room] = woven[:room]
+        points[filled : filled + room] = are_points[:room]
+        return filled + room
 
-    def _hand_out(self, rows: Floats) -> int:
+    def _hand_out(self, rows: Floats, points: NDArray[np.bool_]) -> int:
         filled = 0
         while filled < len(rows) and self.rows:
-            rows[filled] = self.rows.popleft()
+            row = self.rows.popleft()
+            rows[filled], points[filled] = row.cells, row.point
             filled += 1
         return filled

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import chain, count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
@@ -119,15 +120,17 @@ class OdeComponent:
 
     # -- what a master asks for ------------------------------------------------------------------------------------
 
-    def weave(self, before: Floats, rows: Floats) -> Floats:
+    def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
         if not self._events:
-            return rows
+            return rows, np.ones(len(rows), dtype=bool)
         found: list[Floats] = []
+        points: list[bool] = []
         for row in rows:
-            found += self._between(before, row)
-            found.append(row)
+            events = self._between(before, row)
+            found += [*events, row]
+            points += [*(False for _ in events), True]
             before = row
-        return np.array(found)
+        return np.array(found), np.array(points)
 
     def _between(self, before: Floats, after: Floats) -> list[Floats]:
         """Signals of the ODE as they were; of others reals are interpolated, and integers still those `before`."""
@@ -154,6 +157,7 @@ class OdeComponent:
 
     def recall(self, memory: Memory) -> None:
         self.integration.go_to(Position.recalled(memory))
+        self._tally = Tally(self.integration, self.integration.statistics)
         self._signs = memory["signs"]
         self._events = deque(EventRow(float(row[0]), row[1:]) for row in memory["rows"])
 
@@ -193,7 +197,7 @@ def _saves(plan: Plan, index: int) -> bool:
     return interface is not None and interface.saves_state
 
 
-def _columns(plan: Plan, ode: PlannedOde) -> tuple[Floats, Floats]:
+def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Of a row (1 + recorded,): the time and what is the ODE's or follows from it; integers that are not."""
     instances = [plan.instances[index] for index in ode.instances]
     slots = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
