@@ -15,6 +15,7 @@ from ssptool.engine.masters.master import Component, Coupled, Instances, Part
 from ssptool.engine.ode.begin import begin_alone, begin_beside
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
+from ssptool.engine.stimuli.driver import Driver
 
 
 @dataclass(slots=True)
@@ -129,7 +130,7 @@ def couple(
         if plan.ode is not None and plan.ode.alone
         else None,
         ode=ode,
-        stepwise=assembly.loop_log is not None or bool(everything.parts) or (assembly.driver is not None and not assembly.driver.steady),
+        stepwise=assembly.loop_log is not None or bool(everything.parts) or _watched(assembly.driver),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         interface_pattern=partial(interface_pattern, plan),
@@ -151,6 +152,11 @@ def _begin_beside(
         # What fails here fails again in the first step, and is told then.
         evaluation(everything.sweep, assembly.plan.interval.start)
     return component
+
+
+def _watched(driver: Driver | None) -> bool:
+    """Whether what acts from outside has to be asked at every step."""
+    return driver is not None and not driver.steady
 
 
 def _group(assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Instances:
