@@ -1,29 +1,29 @@
-"""Ways to show a report, by name. Each takes a report and gives a text; none of them checks anything."""
+"""Ways to show a report, by name. Each takes a report and gives a text; none of them checks anything.
+
+A way is loaded when it is first gone: most of them need libraries that nobody waits for who only wants to run a system.
+"""
 
 from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
 from types import MappingProxyType
+from typing import Any
 
-from ssptool.rules.renderers.github import render_github
-from ssptool.rules.renderers.json import render_json
-from ssptool.rules.renderers.junit import render_junit
-from ssptool.rules.renderers.sarif import render_sarif
-from ssptool.rules.renderers.text import render_text, summary
+from ssptool.rules.renderers.summary import summary
 from ssptool.rules.report import Report
 
 __all__ = ["PLAIN_RENDERERS", "RENDERERS", "summary"]
 
-_FOR_PROGRAMS: Mapping[str, Callable[[Report], str]] = {
-    "json": render_json,
-    "sarif": render_sarif,
-    "junit": render_junit,
-    "github": render_github,
-}
-RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType({"text": render_text, **_FOR_PROGRAMS})
+_NAMES = ("text", "json", "sarif", "junit", "github")
 
 
-def _plain_text(report: Report) -> str:
-    return render_text(report, colour=False)
+def _render(name: str, report: Report, **options: Any) -> str:
+    text: str = getattr(import_module(f"{__name__}.{name}"), f"render_{name}")(report, **options)
+    return text
 
 
-PLAIN_RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType({"text": _plain_text, **_FOR_PROGRAMS})
+RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType({name: partial(_render, name) for name in _NAMES})
+PLAIN_RENDERERS: Mapping[str, Callable[[Report], str]] = MappingProxyType(
+    {**RENDERERS, "text": partial(_render, "text", colour=False)}
+)
 """The same without colours, for files."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.rules.renderers.text import summary
+from ssptool.rules.renderers.summary import summary
 from ssptool.rules.report import Report
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.rules.excerpt import Excerpt
+from ssptool.rules.renderers.summary import summary
 from ssptool.rules.report import Report
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
@@ -112,20 +113,6 @@ def _expanded(excerpt: Excerpt) -> tuple[str, int, int]:
     return excerpt.text.expandtabs(4), start, end
 
 
-def summary(report: Report) -> str:
-    """How much was found, and where."""
-    where = _files(report)
-    ignored = f" ({len(report.withheld)} more ignored)" if report.withheld else ""
-    if not report.diagnostics:
-        return f"no findings in {where}{ignored}"
-    counts = [
-        _count(len(report.errors), "error"),
-        _count(len(report.warnings), "warning"),
-        _count(len(report.infos), "info"),
-    ]
-    return f"{', '.join(filter(None, counts))} in {where}{ignored}"
-
-
 def _style(report: Report) -> str:
     if not report.diagnostics:
         return "green"
@@ -145,13 +132,3 @@ def _withheld(report: Report) -> str:
     counts = Counter(diagnostic.code for diagnostic in report.withheld)
     listed = ", ".join(f"{code} ({number})" for code, number in sorted(counts.items()))
     return f"although the standard says so: {listed}"
-
-
-def _files(report: Report) -> str:
-    found = Counter(diagnostic.position.file for diagnostic in report.diagnostics)
-    files = list(found) or [file for file in report.files if file.endswith(".ssd")] or [report.subject]
-    return ", ".join(files[:3]) + (f" and {_count(len(files) - 3, 'more file')}" if len(files) > 3 else "")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun if number == 1 else noun + 's'}" if number else ""
