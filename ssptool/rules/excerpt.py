@@ -8,6 +8,7 @@ from ssptool.documents.diagnostics import Position
 
 _STEP = re.compile(r"(?P<name>[\w.\-]+)(?P<stated>(\[@\w+=('[^']*'|\"[^\"]*\")\])*)(\[\d+\])?$")
 _STATED = re.compile(r"\[@(\w+)=(?:'([^']*)'|\"([^\"]*)\")\]")
+_ATTRIBUTES = re.compile(r"([\w:.\-]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _ATTRIBUTE = re.compile(r"/@([\w\-]+)$")
 
 
@@ -85,6 +86,7 @@ def _first(line: str, step: re.Match[str], at: int) -> tuple[int, int] | None:
     wanted = [(key, one or two) for key, one, two in _STATED.findall(step["stated"])]
     tags = re.compile(rf"<(\w[\w.\-]*:)?{re.escape(step['name'])}(?=[\s/>]|$)[^<>]*>?").finditer(line, at)
     for tag in tags:
-        if all(re.search(rf"\b{key}\s*=\s*([\"']){re.escape(value)}\1", tag[0]) for key, value in wanted):
+        stated = {key: value[1:-1] for key, value in _ATTRIBUTES.findall(tag[0])}
+        if all(stated.get(key) == value for key, value in wanted):
             return tag.span()
     return None

@@ -65,8 +65,7 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
     """
     for element, uri in _sources(structure):
         reference = structure.reference(element, uri)
-        packaged = _packaged(structure, uri)
-        if reference.reach is Reach.ABSOLUTE and not (isinstance(element, ssd.Component) and packaged):
+        if reference.reach is Reach.ABSOLUTE and not (isinstance(element, ssd.Component) and _packaged(structure, uri)):
             yield Finding(element, f"'{uri}' leads {reference.reach}", "refer to a file of the package", "source")
 
 
@@ -93,8 +92,9 @@ def packaged_components(structure: Structure) -> Iterator[Finding]:
     Fix: write the path inside the package.
     """
     for element, uri in _sources(structure):
-        packaged = _packaged(structure, uri) if isinstance(element, ssd.Component) else ""
-        if packaged and structure.reference(element, uri).reach is Reach.ABSOLUTE:
+        absolute = isinstance(element, ssd.Component) and structure.reference(element, uri).reach is Reach.ABSOLUTE
+        packaged = _packaged(structure, uri) if absolute else ""
+        if packaged:
             message = f"'{uri}' is absolute, but the file is in the package"
             fix = rewritten(element, "source", quote(packaged), safe=False)
             yield Finding(element, message, f"write {packaged}", "source", fix=fix)

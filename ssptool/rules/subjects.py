@@ -99,6 +99,7 @@ class Structure:
     _interfaces: dict[Element, Interface] = field(default_factory=dict, repr=False)
     _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
     _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
+    _references: dict[str, Reference] = field(default_factory=dict, repr=False)
     _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
 
     @property
@@ -145,8 +146,13 @@ class Structure:
 
     def reference(self, element: Element, uri: str) -> Reference:
         """What the URI of an element of the SSD, or of a file that it names, refers to."""
-        own = isinstance(element, ssc.MetaData | ssc.Signature)
-        return refer(element, uri, element.position.file if own else self.file.name, self.archive)
+        if isinstance(element, ssc.MetaData | ssc.Signature):
+            return refer(element, uri, element.position.file, self.archive)
+        if isinstance(element, ssd.ParameterBinding | ssd.ParameterMapping):
+            return refer(element, uri, self.file.name, self.archive)
+        if uri not in self._references:
+            self._references[uri] = refer(element, uri, self.file.name, self.archive)
+        return self._references[uri]
 
     def fmu_of(self, element: Element | None) -> FmuDescription | None:
         """The model description of a component; None if it is not an FMU, or cannot be read."""
