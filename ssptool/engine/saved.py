@@ -149,4 +149,5 @@ def _identity(plan: Plan) -> dict[str, Any]:
         "FMUs": [[one.name, one.description.fmi_version, one.description.token] for one in plan.instances],
         "interval": [interval.start, interval.step],
         "master": repr(plan.master),
+        "stimuli": plan.stimuli.fingerprint(),
     }

@@ -366,7 +366,7 @@ class Simulation:
         Raises
         ------
         NotSavable
-            An FMU cannot serialize its state, or something acts on the system from outside.
+            An FMU cannot serialize its state.
         """
         stepper = self._savable()
         kernel = self._assembly.kernel
@@ -393,8 +393,8 @@ class Simulation:
     def _savable(self) -> Remembering:
         if self._failure is not None:
             raise NotSavable(f"it has failed {self._failure}")
-        if self._system.drive is not None or not isinstance(self._stepper, Remembering):
-            raise NotSavable("inputs are driven or a scenario acts on it, which cannot be stopped and started yet")
+        if not isinstance(self._stepper, Remembering):
+            raise NotSavable(f"master {self.plan.master.name} does not remember")
         for planned in self.plan.instances:
             interface = planned.description.interface(planned.interface)
             if interface is None or not interface.serializes_state:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.adaptive import Adaptive, Base
@@ -10,7 +12,18 @@ from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import Coupled, Drive, OneStepper, Participants, Stepper, Stretch
+from ssptool.engine.masters.master import (
+    Coupled,
+    Drive,
+    Memory,
+    OneStepper,
+    Participants,
+    Remembering,
+    Stepper,
+    Stretch,
+    part_of,
+    under,
+)
 
 CLOSE = 1e-9
 """Of a macro step: a communication point so close to a jump is at it."""
@@ -76,6 +89,12 @@ class _Follower:
     def run(self, first: int, rows: Floats) -> Stretch:
         raise AssertionError("steps are asked for one by one")
 
+    def memory(self) -> Memory:
+        return _memory(self.stepper)
+
+    def recall(self, memory: Memory) -> None:
+        _recall(self.stepper, memory)
+
     def step(self, t: float, h: float, end: float) -> int | Failure:
         self.drive.begin(end, self.everything)
         return self.stepper.step(t, h, end)
@@ -83,6 +102,17 @@ class _Follower:
 
 def _follower(stepper: OneStepper, system: Coupled) -> _Follower:
     return _Follower(stepper, _drive(system), system.everything.group)
+
+
+def _memory(stepper: Stepper) -> Memory:
+    if not isinstance(stepper, Remembering):
+        raise TypeError("this master does not remember")
+    return stepper.memory()
+
+
+def _recall(stepper: Stepper, memory: Memory) -> None:
+    if isinstance(stepper, Remembering):
+        stepper.recall(memory)
 
 
 def _drive(system: Coupled) -> Drive:
@@ -141,6 +171,16 @@ class _Stretches:
                 self.t = float(rows[filled - 1, 0])
         return Stretch(filled, failure, tuple(self.counts), self.rejected, self.finished)
 
+    def memory(self) -> Memory:
+        own = {"t": np.array(self.t), "stretch": np.array(self.drive.stretch)}
+        return {**own, **under("base", _memory(self.steps.stepper))}
+
+    def recall(self, memory: Memory) -> None:
+        self.t = float(memory["t"])
+        self.drive.go_to(int(memory["stretch"]))
+        self.steps = self._steps()
+        _recall(self.steps.stepper, part_of(memory, "base"))
+
     def _jump(self, row: Floats) -> Failure | None:
         """The other side of the instant that has been reached."""
         if failure := self.system.through_jump(self.t):
@@ -198,7 +238,7 @@ class _Varying:
     """Adaptive steps within one stretch."""
 
     def __init__(self, master: Adaptive, system: Coupled, start: float, end: float) -> None:
-        self.stepper = master.start(replace(system, start=start, stop=end))
+        self.stepper: Stepper = master.start(replace(system, start=start, stop=end))
 
     def next(self, t: float, end: float, rows: Floats) -> Stretch:
         return self.stepper.run(0, rows)

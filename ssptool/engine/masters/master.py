@@ -110,6 +110,8 @@ class Drive(Protocol):
 
     end: float
     """Until which time [s] nothing jumps."""
+    stretch: int
+    """How often it has jumped."""
 
     def begin(self, end: float, everything: int) -> None:
         """Before a macro step to `end` [s] of a group."""
@@ -121,6 +123,10 @@ class Drive(Protocol):
 
     def jump(self) -> Outcome:
         """To the other side of `end`. May raise FmiError."""
+        ...
+
+    def go_to(self, stretch: int) -> None:
+        """Be where it was when it had jumped so often; values and parameters are those of then."""
         ...
 
     def write(self, t: float) -> None:

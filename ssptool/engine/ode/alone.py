@@ -78,19 +78,22 @@ class Alone:
         return bool(integration.rows)
 
     def memory(self) -> Memory:
-        rows = self.integration.rows
+        rows, drive = self.integration.rows, self.integration.system.drive
         t = float(rows[-1][0]) if rows else self._reached
         position = self.integration.position(t)
         self.integration.go_to(position)
         return {
             "point": np.array(self._point),
             "rows": np.array(rows).reshape(-1, self.integration.system.width),
+            **({} if drive is None else {"stretch": np.array(drive.stretch)}),
             **under("position", position.memory()),
         }
 
     def recall(self, memory: Memory) -> None:
         self._point = int(memory["point"])
         self.integration.rows.extend(memory["rows"])
+        if self.integration.system.drive is not None:
+            self.integration.system.drive.go_to(int(memory["stretch"]))
         position = Position.recalled(part_of(memory, "position"))
         self._reached = position.t
         self.integration.go_to(position)

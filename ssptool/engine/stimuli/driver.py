@@ -51,6 +51,8 @@ class Driver:
     ----------
     end : [s]
         Of the present stretch; inf where nothing jumps any more.
+    stretch
+        Its number, from 0.
     """
 
     def __init__(self, plan: Plan, kernel: Kernel, instances: tuple[FmuInstance, ...]) -> None:
@@ -62,7 +64,7 @@ class Driver:
         self._ends = _ends(plan)
         self._boundaries = boundaries(plan.stimuli.jumps, plan.interval.start, plan.interval.stop)
         self._knots = sorted(set(chain.from_iterable(one.course.knots for one in self._feeds)))
-        self._number = 0  # of the present stretch
+        self.stretch = 0
         self._begin = plan.interval.start
         self.end = self._boundaries[0].first if self._boundaries else math.inf
         self._values = kernel.values
@@ -90,18 +92,21 @@ class Driver:
         FmiError
             An FMU refuses the value of a parameter.
         """
-        boundary = self._boundaries[self._number]
-        self._number += 1
-        self._begin = boundary.last
-        left = self._boundaries[self._number :]
-        self.end = left[0].first if left else math.inf
-        if self._gated is not None:
-            self._gated.go_to(self._begin)
+        boundary = self._boundaries[self.stretch]
+        self.go_to(self.stretch + 1)
         self.write(self._begin)
         changed = dict.fromkeys(self._set_parameters(boundary.first, boundary.last))
         calls = [Call(i, (), one.output_slots) for i, one in enumerate(self._plan.instances) if one.name in changed]
         calls = [call for call in calls if call.outputs]
         return self.kernel.evaluate(self.kernel.sweep(calls)) if calls else OK
+
+    def go_to(self, stretch: int) -> None:
+        """The stretch after so many jumps, in which values and parameters are already what they were there."""
+        self.stretch = stretch
+        self._begin = self._boundaries[stretch - 1].last if stretch else self._plan.interval.start
+        self.end = self._boundaries[stretch].first if stretch < len(self._boundaries) else math.inf
+        if self._gated is not None:
+            self._gated.go_to(self._begin)
 
     def limit(self, t: float) -> float:
         """The next time after t [s] that an integrator must not step over; inf if there is none."""

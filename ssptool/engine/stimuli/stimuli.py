@@ -1,13 +1,14 @@
 """All that acts on a system from outside during a run, resolved."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ssptool.engine.stimuli.course import Constant
+from ssptool.engine.stimuli.course import Constant, Course, Function
 from ssptool.engine.stimuli.findings import BadInputs, DataFinding
 from ssptool.engine.stimuli.inputs import Driven
-from ssptool.engine.stimuli.modification import Modification, active
+from ssptool.engine.stimuli.modification import Modification, Modified, active
 from ssptool.fmu.description import Value
 from ssptool.network.network import Assignment, Network
 from ssptool.network.signals import Conversion, Signal, Wire
@@ -62,6 +63,11 @@ class Stimuli:
         for setting in self.settings:
             yield from (one.time for one in setting.modifications)
 
+    def fingerprint(self) -> list[str]:
+        """Texts that are equal where the same acts on a system, as far as can be seen: functions are taken on trust."""
+        courses = [f"{one.signal}: {_digest(one.course)}" for one in self.driven]
+        return [*courses, *map(_digest, self.gates), *map(_digest, self.settings)]
+
     def check_start(self, start: float) -> None:
         """That there are values from the start time [s] on.
 
@@ -82,6 +88,16 @@ class Stimuli:
         ]
         if findings:
             raise BadInputs(findings)
+
+
+def _digest(stimulus: Course | Gate | Setting) -> str:
+    match stimulus:
+        case Modified(base, modifications):
+            return f"{_digest(base)}, {modifications}"
+        case Function(steps=steps, interpolation=how):
+            return f"a function, {steps}, {how}"
+        case _:
+            return hashlib.sha256(repr(stimulus).encode()).hexdigest()
 
 
 NO_STIMULI = Stimuli()

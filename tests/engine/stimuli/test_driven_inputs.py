@@ -17,6 +17,7 @@ from ssptool.engine.execution import Job
 from ssptool.engine.isolation import NotSendable, execute_isolated
 from ssptool.engine.limits import Limits
 from ssptool.engine.recorder import Recorder
+from ssptool.engine.saved import SavedForAnother
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step
 
@@ -283,8 +284,47 @@ def test_an_input_of_the_system_can_be_set_between_steps_unless_it_is_driven(pus
         run.run_until(1.0)
         assert run.get("push") == 4.0
         assert run.get("Mass.v") == approx(4.0 * 0.5 / MASS, abs=1e-12)
+    with (
+        ssptool.Simulation(pushed2, inputs={"push": 1.0}, settings=settings) as run,
+        pytest.raises(ValueError, match=r"push cannot be set: it is driven, by the constant 1\.0"),
+    ):
+        run.set("push", 4.0)
+
+
+@pytest.mark.parametrize("settings", WAYS, ids=str)
+@pytest.mark.parametrize("at", [0.25, AT, 0.5])
+def test_a_driven_simulation_that_is_saved_goes_on_with_the_same_bits(pushed, tmp_path, settings, at):
+    """With a jump before it, at it or after it, a ramp, and parameters and connections that a scenario changes."""
+    events = (
+        ssptool.Event(0.2, "Mass.m", "override", 1.5),
+        ssptool.Event(0.45, "Mass.F", "bias", 0.5),
+        ssptool.Event(0.6, "Mass.m", "reset"),
+    )
+    acting = {
+        "inputs": {"push": ssptool.Table((0.0, AT, AT, 1.0), (0.0, 1.0, 4.0, 2.0))},
+        "scenario": ssptool.Scenario(events),
+        "settings": ssptool.Settings(step_size=0.1, **settings),
+    }
+    with ssptool.Simulation(pushed, **acting) as run:
+        run.run_until(at)
+        run.save(tmp_path / "state")
+        run.run_until(1.0)
+        first = run.trace
+    with ssptool.Simulation(pushed, saved=tmp_path / "state", **acting) as run:
+        run.run_until(1.0)
+        second = run.trace
+    count = len(second)
+    assert count > 4
+    assert np.array_equal(first.t[-count:], second.t)
+    assert np.array_equal(first.y[-count:], second.y)
+
+
+def test_a_simulation_is_not_resumed_with_other_inputs(pushed2, tmp_path):
+    settings = ssptool.Settings(step_size=0.1)
     with ssptool.Simulation(pushed2, inputs={"push": 1.0}, settings=settings) as run:
-        with pytest.raises(ValueError, match=r"push cannot be set: it is driven, by the constant 1\.0"):
-            run.set("push", 4.0)
-        with pytest.raises(Exception, match="inputs are driven"):
-            run.save("nowhere")
+        run.save(tmp_path / "state")
+    with (
+        pytest.raises(SavedForAnother, match="another stimuli"),
+        ssptool.Simulation(pushed2, inputs={"push": 2.0}, settings=settings, saved=tmp_path / "state"),
+    ):
+        pass
