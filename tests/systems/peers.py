@@ -21,10 +21,14 @@ import ssptool
 from ssptool import Settings
 
 SYSTEMS = Path(__file__).parents[2] / "systems"
-FLAT = ("dual_mass_oscillator", "one_dof_oscillator", "rotational_spring_mass_damper")
-"""Systems without systems in them."""
+FLAT = {
+    "dual_mass_oscillator": 1e-3,
+    "flyball_governor": 5e-5,
+    "one_dof_oscillator": 1e-3,
+    "rotational_spring_mass_damper": 1e-3,
+}
+"""Systems without systems in them → a step [s] at which this coupling is stable."""
 NAME = "values"
-STEP = 1e-3
 
 where_wheels_are = pytest.mark.skipif(
     (sys.platform, platform.machine()) != ("linux", "x86_64"),
@@ -65,7 +69,14 @@ def packed_for_peers(name: str, folder: Path) -> Path:
 
 def late(name: str, steps: int) -> Mapping[str, NDArray[np.float64]]:
     """Every output (steps + 1,) of our own run with the algorithm of these programs."""
-    settings = Settings(step_size=STEP, stop_time=steps * STEP, master="jacobi", input="hold", exchange="late")
+    settings = Settings(
+        step_size=FLAT[name],
+        stop_time=steps * FLAT[name],
+        implementation="cs",
+        master="jacobi",
+        input="hold",
+        exchange="late",
+    )
     trace = ssptool.simulate(SYSTEMS / name, settings=settings).unwrap()
     ports = [
         port
@@ -75,14 +86,14 @@ def late(name: str, steps: int) -> Mapping[str, NDArray[np.float64]]:
     return {str(port.signal): trace[str(port.signal)] for port in ports}
 
 
-def in_libcosim(package: Path, signals: Sequence[str], steps: int) -> Mapping[str, NDArray[np.float64]]:
+def in_libcosim(package: Path, step: float, signals: Sequence[str], steps: int) -> Mapping[str, NDArray[np.float64]]:
     """Values (steps + 1,); the first is nan, because it gives values after steps only."""
     from libcosimpy.CosimExecution import CosimExecution
     from libcosimpy.CosimLogging import CosimLogLevel, log_output_level
     from libcosimpy.CosimObserver import CosimObserver
 
     log_output_level(CosimLogLevel.ERROR)
-    execution = CosimExecution.from_ssp_file(str(package), round(STEP * 1e9))
+    execution = CosimExecution.from_ssp_file(str(package), round(step * 1e9))
     observer = CosimObserver.create_last_value()
     execution.add_observer(observer)
     slaves = {slave.name.decode(): slave.index for slave in execution.slave_infos()}
@@ -98,18 +109,18 @@ def in_libcosim(package: Path, signals: Sequence[str], steps: int) -> Mapping[st
     return dict(zip(signals, np.array(rows).T, strict=True))
 
 
-def in_ecos(package: Path, signals: Sequence[str], steps: int) -> Mapping[str, NDArray[np.float64]]:
+def in_ecos(package: Path, step: float, signals: Sequence[str], steps: int) -> Mapping[str, NDArray[np.float64]]:
     """Values (steps + 1,)."""
     _load_tbb()
     from ecospy import EcosLib, EcosSimulation
 
     EcosLib.set_log_level("warn")
     rows = []
-    with EcosSimulation(STEP, ssp_path=str(package)) as simulation:
+    with EcosSimulation(step, ssp_path=str(package)) as simulation:
         if not simulation.init(parameter_set=NAME):
             raise RuntimeError(EcosLib.get_last_error())
-        for step in range(steps + 1):
-            if step:
+        for number in range(steps + 1):
+            if number:
                 simulation.step(1)
             rows.append([simulation.get_real(signal.replace(".", "::")) for signal in signals])
     return dict(zip(signals, np.array(rows).T, strict=True))
