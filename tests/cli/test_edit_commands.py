@@ -118,6 +118,11 @@ EDITS = [
     ["bind", FMUS / "heavy_flange.ssv"],
     ["bind", FMUS / "heavy_flange.ssv", "--inline"],
     ["replace", "System1", FMUS / "fmi3" / "System1.fmu"],
+    ["connect", "System1.x1", "System2.x1", "--factor", "2", "--offset", "-1"],
+    ["connect", "System1.x1", "System2.x1", "--no-unit-conversion"],
+    ["set", "--stop-time", "20"],
+    ["unset", "--stop-time"],
+    ["dictionary", "add", "bus"],
 ]
 
 
@@ -128,13 +133,14 @@ def test_diff_shows_what_the_command_would_write(ssptool, dmo, tmp_path, edit, f
     if form == "zip":
         with library.edit(dmo) as made:
             made.archive.save(path := tmp_path / "packed.ssp")
-    verb, *arguments = edit
+    verbs = 2 if edit[0] == "dictionary" else 1
+    verb, arguments = edit[:verbs], edit[verbs:]
     before = snapshot(tmp_path)
-    status, shown, err = ssptool(verb, path, *arguments, "--diff")
+    status, shown, err = ssptool(*verb, path, *arguments, "--diff")
     assert (status, err) == (0, "")
     assert shown.startswith("--- ")
     assert snapshot(tmp_path) == before
-    status, out, err = ssptool(verb, path, *arguments)
+    status, out, err = ssptool(*verb, path, *arguments)
     assert (status, err) == (0, "")
     assert out and not out.startswith("--- ")
     assert errors(path) == []
@@ -148,6 +154,103 @@ def test_map_adds_an_entry(ssptool, dmo):
     assert out.endswith("mapped System1.m1 to System2.m2 in the binding of resources/values.ssv to the system\n")
     found = {str(signal): each.value for signal, each in library.flatten(dmo).assignments.items()}
     assert found == {"System1.m1": 2.0, "System2.m2": 6.0}
+
+
+INVERSES = [
+    (["set", "System1.m1=2"], ["unset", "System1.m1"]),
+    (["bind", FMUS / "heavy_flange.ssv"], ["unbind", "heavy_flange.ssv", "--with-resource"]),
+    (
+        ["connect", "System1.x1", "System2.x1", "--factor", 2],
+        ["connect", "System1.x1", "System2.x1", "--no-transformation"],
+    ),
+    (["dictionary", "add", "bus"], ["dictionary", "remove", "bus"]),
+    (["add", "System1.fmu", "--name", "Third"], ["remove", "Third"]),
+    (["set", "--stop-time", 20], ["set", "--stop-time", 10]),
+    (["rename", "System1", "Mass"], ["rename", "Mass", "System1"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("edit", "inverse"), INVERSES, ids=lambda edit: " ".join(Path(str(word)).name for word in edit)
+)
+def test_the_inverse_of_an_edit_gives_the_bytes_back(ssptool, dmo, edit, inverse):
+    before = snapshot(dmo)
+    for words in (edit, inverse):
+        verbs = 2 if words[0] == "dictionary" else 1
+        status, _, err = ssptool(*words[:verbs], dmo, *words[verbs:])
+        assert (status, err) == (0, "")
+        assert (snapshot(dmo) == before) is (words is inverse)
+
+
+def test_a_dictionary_is_made_filled_and_connected(ssptool, dmo):
+    for line in (
+        "disconnect dmo System1.v1 System2.v1",
+        "dictionary add dmo bus",
+        "dictionary signal dmo bus speed --unit m/s",
+        "dictionary refer dmo bus Bus",
+        "connect dmo System1.v1 Bus.speed",
+        "connect dmo Bus.speed System2.v1",
+    ):
+        status, _, err = ssptool(*line.split())
+        assert (status, err) == (0, ""), line
+    assert errors(dmo) == []
+    wires = {str(wire.destination): str(wire.source) for wire in library.flatten(dmo).wires}
+    assert wires["System2.v1"] == "System1.v1"
+    status, out, _ = ssptool("dictionary", "remove", dmo, "bus")
+    assert (status, out) == (1, "")
+
+
+def test_maps_are_taken_back_entry_by_entry_or_as_a_whole(ssptool, dmo):
+    assert ssptool("set", dmo, "System1.m1=2", "--into", "values.ssv")[0] == 0
+    before = snapshot(dmo)
+    for inverse in (["System1.m1=System2.m2"], ["--all"]):
+        assert ssptool("map", dmo, "System1.m1=System2.m2")[0] == 0
+        assert ssptool("unmap", dmo, *inverse)[0] == 0
+        assert snapshot(dmo) == before
+    assert ssptool("unmap", dmo)[0] == 2
+    assert ssptool("unmap", dmo, "--all", "a=b")[0] == 2
+
+
+def test_a_nested_structure_is_edited_by_names_with_dots(ssptool, tmp_path):
+    """`first` and `second` are made of one document."""
+    path = Path(shutil.copytree(DUAL_MASS.with_name("mass_spring_damper"), tmp_path / "masses"))
+    edit = ("disconnect", path, "first.mass", "first.spring_damper")
+    status, _, err = ssptool(*edit)
+    assert status == 1
+    assert "first is made of resources/MassSpringDamper.ssd, and so is second" in err
+    assert "use --shared all" in err
+    status, out, _ = ssptool(*edit, "--shared", "copy", "--diff")
+    assert status == 0
+    assert '+      <ssd:Component name="first"' in out
+    status, out, _ = ssptool(*edit, "--shared", "copy")
+    assert status == 0
+    assert out.splitlines()[0] == "first has a copy of its own now, resources/MassSpringDamper_2.ssd"
+    assert errors(path) == []
+    status, out, _ = ssptool("set", path, "second.mass.m=3")
+    assert out == "set second.mass.m = 3 kg in resources/overdamped.ssv, which Chain.ssd uses as well\n"
+
+
+EXPLAINED = (
+    "add",
+    "bind",
+    "connect",
+    "disconnect",
+    "map",
+    "rename",
+    "remove",
+    "replace",
+    "set",
+    "unbind",
+    "unmap",
+    "unset",
+)
+
+
+@pytest.mark.parametrize("verb", EXPLAINED)
+def test_a_page_of_help_has_an_example(ssptool, verb):
+    status, out, _ = ssptool(verb, "--help")
+    assert status == 0
+    assert f"`ssptool {verb} " in " ".join(out.split())
 
 
 def test_a_dry_run_lists_what_would_break(ssptool, dmo, tmp_path):
@@ -193,6 +296,20 @@ WRONG = [
     (["bind", "missing.ssv"], "missing.ssv"),
     (["map", "a=b"], "has no binding"),
     (["map", "ab"], "SOURCE=TARGET"),
+    (["connect", "System1.x1", "System2.x1", "--map", "1"], "FROM=TO"),
+    (["connect", "System1.x1", "System2.x1", "--map", "1=2", "--map", "1=3"], "mapped twice"),
+    (["connect", "System1.x1", "System2.x1", "--map", "1=2"], "tables are for"),
+    (["connect", "System1.x1", "System2.x1", "--no-transformation"], "has no transformation"),
+    (["connect", "System1", "System2", "--factor", "2"], "name two connectors"),
+    (["set"], "give values to set"),
+    (["set", "--stop-time", "-1"], "greater than the start time 0"),
+    (["unset"], "give names"),
+    (["unset", "System1.m1"], "nothing to unset; its value is 1, the start value in the FMU"),
+    (["unset", "System1.mm"], "did you mean 'System1.m1'"),
+    (["unset", "--start-time", "--force", "System1.x2"], "did you mean"),
+    (["unbind", "v.ssv"], "it has none at all"),
+    (["unbind", "v.ssv", "--number", "0"], "--number"),
+    (["unmap", "a=b"], "has no binding"),
     (["replace", "System3", "System1.fmu"], "'System3'"),
 ]
 

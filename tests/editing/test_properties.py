@@ -39,6 +39,13 @@ STEPS = st.one_of(
     st.tuples(st.just("set"), VARIABLES, VALUES, st.none(), st.sampled_from(["a.ssv", "b.ssv"])),
     st.tuples(st.just("map"), VARIABLES, VARIABLES),
     st.tuples(st.just("replace"), ELEMENTS, FILES),
+    st.tuples(st.just("unset"), VARIABLES),
+    st.tuples(st.just("unbind"), st.sampled_from(["inline", "a.ssv"]), ELEMENTS),
+    st.tuples(st.just("unmap"), VARIABLES, VARIABLES),
+    st.tuples(st.just("add_dictionary"), st.sampled_from(["d", "e"]), ELEMENTS),
+    st.tuples(st.just("add_signal"), st.sampled_from(["d", "e"]), st.sampled_from(["u", "y"]), ELEMENTS),
+    st.tuples(st.just("add_reference"), NAMES, st.sampled_from(["d", "e"]), ELEMENTS),
+    st.tuples(st.just("remove_dictionary"), st.sampled_from(["d", "e"]), ELEMENTS),
 )
 
 
