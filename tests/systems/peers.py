@@ -1,6 +1,6 @@
 """The example systems as other programs can read them, and what those programs make of them.
 
-libcosim and ecos run systems of FMI 2.0 FMUs. Of elements they read components alone, not systems, and of parameters
+libcosim and ecos open SSP 1.0. Of elements they read components alone, not systems, and of parameters
 the bindings of components alone. Both exchange signals late: an FMU with direct feedthrough delivers at the end of its
 step the outputs that belong to the inputs of its start (`exchange="late"` here). CoFMPy reads no SSP, and demands exact
 older versions of FMPy and NetworkX.

@@ -1,6 +1,6 @@
 """The example systems in libcosim, a program of others.
 
-`mass_spring_damper` is not among them: libcosim knows components only, no systems in systems. FMI 3.0 it does not know.
+`mass_spring_damper` is not among them: libcosim knows components only, no systems in systems.
 """
 
 import numpy as np
