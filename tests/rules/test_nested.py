@@ -50,6 +50,22 @@ def test_a_rule_blames_the_same_place_of_a_document_inside(
             pass
 
 
+@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("case", [case for case in CONNECTIONS if case.is_file()], ids=name)
+def test_a_rule_blames_the_same_line_of_a_system_in_systems(case: Path, depth: int, package: Callable[[Path], Path]):
+    folder, code = package(case), case.parent.name
+    document = folder / "SystemStructure.ssd"
+    alone = {(line, severity) for _, line, _, severity in places(check_path(folder, unguarded=True), code)}
+    start, end = "<ssd:System name", "</ssd:System>"
+    before, middle = document.read_text().split(start, 1)
+    content, after = middle.rsplit(end, 1)
+    inside = "".join(f'<ssd:System name="Around{n}"><ssd:Elements>' for n in range(depth))
+    outside = "</ssd:Elements></ssd:System>" * depth
+    document.write_text(f"{before}{inside}{start}{content}{end}{outside}{after}")
+    found = places(check_path(folder, unguarded=True), code)
+    assert {(line, severity) for _, line, _, severity in found} == alone != set()
+
+
 @pytest.mark.parametrize("case", PASSING, ids=name)
 def test_passing_documents_have_no_errors_inside_either(case: Path, package: Callable[[Path], Path]):
     outer, _ = wrapped(package(case), ("ssd", "ssp"))
