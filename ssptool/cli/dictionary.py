@@ -91,7 +91,7 @@ def remove_command(
     how: Editing,
     dictionary: Dictionary,
     signal: Annotated[
-        str | None, typer.Argument(metavar="[SIGNAL]", help="Only this signal; else the whole dictionary.")
+        str | None, typer.Argument(metavar="SIGNAL", help="Only this signal; else the whole dictionary.")
     ] = None,
     of: Of = "",
 ) -> None:

@@ -1,16 +1,17 @@
 """`ssptool diff`."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import ssptool
-from ssptool.cli.options import SystemPath, TextOrJson
+from ssptool.cli.options import TextOrJson
 
 
 def diff_command(
-    a: SystemPath,
-    b: SystemPath,
+    a: Annotated[Path, typer.Argument(metavar="A", help="An .ssp file, an unpacked one (folder), or an .ssd file.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The same: what is compared with it.")],
     variant: Annotated[
         list[str] | None,
         typer.Option("--variant", metavar="NAME", help="Of both systems; given twice, of the first and of the second."),
@@ -21,6 +22,8 @@ def diff_command(
 
     Formatting, order, prefixes, descriptions, geometry and annotations do not matter. Exits with 0 if the systems are
     equal, with 1 if not.
+
+    For example `ssptool diff before.ssp after.ssp`, or `ssptool diff plant plant --variant Summer --variant Winter`.
     """
     names: tuple[str | None, ...] = tuple(variant) if variant else (None,)
     if len(names) > 2:

@@ -11,7 +11,10 @@ from ssptool.cli.migration_text import DocumentPath, Output, migration_text
 
 def downgrade_command(
     system: DocumentPath,
-    drop: Annotated[bool, typer.Option("--drop", help="Drop what SSP 1.0 cannot hold.")] = False,
+    drop: Annotated[
+        bool,
+        typer.Option("--drop", help="Drop what SSP 1.0 cannot hold, and what refers to it; each thing is printed."),
+    ] = False,
     output: Output = None,
     diff: Diff = False,
     force: Force = False,
@@ -20,7 +23,9 @@ def downgrade_command(
 
     What 1.0 can only hold in part is weakened and named; what it cannot hold is
     refused unless --drop is given. Either way the original is kept in
-    annotations, from which upgrading restores it.
+    annotations, from which upgrading restores it. The inverse is `upgrade`.
+
+    For example `ssptool downgrade plant.ssp --drop --diff`.
     """
     migration = ssptool.downgrade(system, drop=drop, output=output, force=force, write=not diff)
     typer.echo(

@@ -25,7 +25,10 @@ def new_command(
     ] = None,
     diff: Diff = False,
 ) -> None:
-    """Make an empty system."""
+    """Make an empty system.
+
+    For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp --ssp-version 1.0`.
+    """
     made = ssptool.new(
         system, name=name, version=ssp_version, start_time=start_time, stop_time=stop_time, save=not diff
     )

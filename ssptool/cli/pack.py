@@ -18,6 +18,8 @@ def pack_command(
     """Make a package of a folder. Equal folders give equal files.
 
     README.md beside the structures and hidden files such as .git are left out. An existing package is replaced.
+
+    For example `ssptool pack plant`, or `ssptool pack plant delivery/plant.ssp`. The inverse is `unpack`.
     """
     packed = ssptool.pack(folder, file, force=force)
     for each in packed.left_out:

@@ -39,19 +39,29 @@ def add_command(
     ] = None,
     diff: Diff = False,
 ) -> None:
-    """Copy a variant under another name."""
+    """Copy a variant under another name.
+
+    For example `ssptool variant add plant Winter --from Summer`. The inverse is
+    `variant remove`.
+    """
     _show(ssptool.add_variant(system, name, like=like, file=file, save=not diff), diff)
 
 
 @variant_app.command("remove")
 def remove_command(system: Package, name: Name, diff: Diff = False) -> None:
-    """Take a variant away, other than the default. The files that it refers to stay."""
+    """Take a variant away, other than the default. The files that it refers to stay.
+
+    For example `ssptool variant remove plant Winter`.
+    """
     _show(ssptool.remove_variant(system, name, save=not diff), diff)
 
 
 @variant_app.command("default")
 def default_command(system: Package, name: Name, diff: Diff = False) -> None:
-    """Make a variant the default: it becomes SystemStructure.ssd, and that gets a file called after its name."""
+    """Make a variant the default: it becomes SystemStructure.ssd, and that gets a file called after its name.
+
+    For example `ssptool variant default plant Winter`.
+    """
     _show(ssptool.set_default_variant(system, name, save=not diff), diff)
 
 

@@ -6,13 +6,14 @@ descriptions, geometry, annotations and metadata.
 
 import hashlib
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
-from ssptool.documents import ssc, ssd
+from ssptool.documents import ssb, ssc, ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
@@ -26,6 +27,7 @@ from ssptool.network.units import document_units
 
 Fact: TypeAlias = str | int | float | bool | tuple["Fact", ...] | None
 FMU_TYPE = "application/x-fmu-sharedlibrary"
+MODEL_DESCRIPTION = "modelDescription.xml"
 
 
 class Section(StrEnum):
@@ -143,15 +145,32 @@ class _Reading:
         """What is behind the source of a component."""
         entry = self._entry(component.source)
         if entry is None:
-            return {"content": None if (component.source or "#").startswith("#") else "missing"}
+            return self._unpacked(component)
         if entry not in self._contents:
             self._contents[entry] = self._content_of(entry, self._fmu(component))
         return self._contents[entry]
 
+    def _unpacked(self, component: ssd.Component) -> dict[str, Fact]:
+        """The same of an FMU or package that stands in the archive as a folder."""
+        folder = self._folder(component.source)
+        inside = [name for name in self._archive.names() if folder is not None and name.startswith(folder)]
+        if folder is None or not inside:
+            return {"content": None if (component.source or "#").startswith("#") else "missing"}
+        crcs = [(name.removeprefix(folder), *_crc(self._archive.read(name))) for name in sorted(inside)]
+        return {**_of_fmu(self._fmu(component)), "content": hashlib.sha256(repr(crcs).encode()).hexdigest()[:16]}
+
+    def _folder(self, source: str | None) -> str | None:
+        """The name of the folder to which a source leads, with the slash at its end."""
+        if not source or source.startswith("#"):
+            return None
+        try:
+            return self._archive.resolve(self._document.name, source.rstrip("/")) + "/"
+        except UnresolvableUri:
+            return None
+
     def _content_of(self, entry: str, fmu: FmuDescription | None) -> dict[str, Fact]:
         if fmu is not None:
-            facts: dict[str, Fact] = {"model": fmu.model_name, "FMI version": fmu.fmi_version, "token": fmu.token}
-            return {**facts, "content": self._zip_digest(entry)}
+            return {**_of_fmu(fmu), "content": self._zip_digest(entry)}
         if entry.lower().endswith(".ssd"):
             return {"content": self._nested_digest(entry)}
         return {"content": self._zip_digest(entry)}
@@ -169,7 +188,8 @@ class _Reading:
         """Equal for equal files inside, whenever and however they were packed."""
         try:
             with zipfile.ZipFile(self._archive.local_path(entry)) as packed:
-                inside = sorted((info.filename, info.CRC, info.file_size) for info in packed.infolist())
+                files = [info for info in packed.infolist() if not info.is_dir()]
+            inside = sorted((info.filename, info.CRC, info.file_size) for info in files)
             return hashlib.sha256(repr(inside).encode()).hexdigest()[:16]
         except (zipfile.BadZipFile, OSError, ValueError):
             return hashlib.sha256(self._archive.read(entry)).hexdigest()[:16]
@@ -195,10 +215,20 @@ class _Reading:
         for dictionary in system.signal_dictionaries:
             name = ".".join(filter(None, (path, dictionary.name)))
             yield Item(Section.DICTIONARY, name, {"source": dictionary.source}, dictionary.position)
-            inline = dictionary.inline
-            for entry in () if inline is None else inline.entries:
+            content = self._dictionary(dictionary)
+            for entry in () if content is None else content.entries:
                 facts: dict[str, Fact] = {"type": canonical(entry.type_name or ""), "unit": entry.unit}
                 yield Item(Section.DICTIONARY, f"{name}.{entry.name}", facts, entry.position)
+
+    def _dictionary(self, dictionary: ssd.SignalDictionary) -> ssb.SignalDictionary | None:
+        """The signals of a dictionary, inline or in a file; None if they cannot be read."""
+        if dictionary.source is None:
+            return dictionary.inline
+        entry = self._entry(dictionary.source)
+        try:
+            return None if entry is None else self._archive.document(entry).root_as(ssb.SignalDictionary)
+        except InvalidDocument:
+            return None
 
     def _parameters(self) -> Iterator[Item]:
         """The values that variables get; and those that are given, but of which no readable FMU has the variable."""
@@ -227,12 +257,16 @@ class _Reading:
     def _fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
         if not isinstance(element, ssd.Component) or element.type.partition(";")[0].strip().lower() != FMU_TYPE:
             return None
-        entry = self._entry(element.source)
+        entry, folder = self._entry(element.source), None
+        if entry is None:
+            folder = self._folder(element.source)
+            entry = None if folder is None else self._entry(f"{element.source}/{MODEL_DESCRIPTION}")
         if entry is None:
             return None
         if entry not in self._fmus:
             try:
-                self._fmus[entry] = read_description(self._archive.local_path(entry))
+                path = self._archive.local_path(entry)
+                self._fmus[entry] = read_description(path if folder is None else path.parent)
             except (UnreadableFmu, MissingEntry, InvalidDocument):
                 self._fmus[entry] = None
         return self._fmus[entry]
@@ -245,6 +279,15 @@ class _Reading:
         except UnresolvableUri:
             return None
         return name if self._archive.has(name) else None
+
+
+def _of_fmu(fmu: FmuDescription | None) -> dict[str, Fact]:
+    return {} if fmu is None else {"model": fmu.model_name, "FMI version": fmu.fmi_version, "token": fmu.token}
+
+
+def _crc(content: bytes) -> tuple[int, int]:
+    """What the directory of a zip says of a file, so that an FMU is the same packed and unpacked."""
+    return zlib.crc32(content), len(content)
 
 
 def _places(place: _Place) -> Iterator[_Place]:

@@ -17,6 +17,7 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.editing.compare import DifferenceKind
 from ssptool.editing.facts import Section
 from tests.network.packages import bindings, component, content, mapped, model, package, ssd, ssm, ssv, system
+from tests.network.test_signal_dictionaries import dictionaries, ssb
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 MODEL = model(
@@ -324,3 +325,32 @@ def test_wrong_use_of_diff_is_explained(command, arguments, hint):
     assert status in (1, 2)
     assert hint in out + err
     assert "Traceback" not in err
+
+
+def test_an_fmu_is_the_same_packed_and_unpacked(tmp_path):
+    packed = Path(shutil.copytree(SYSTEM, tmp_path / "packed"))
+    unpacked = Path(shutil.copytree(SYSTEM, tmp_path / "unpacked"))
+    for name in ("System1", "System2"):
+        fmu = unpacked / "resources" / f"{name}.fmu"
+        shutil.unpack_archive(fmu, tmp_path / name, "zip")
+        fmu.unlink()
+        shutil.move(tmp_path / name, fmu)
+    assert ssptool.diff(packed, unpacked, variant="SystemStructure").differences == ()
+    (unpacked / "resources" / "System1.fmu" / "more.txt").write_text("more")
+    found = ssptool.diff(packed, unpacked, variant="SystemStructure").differences
+    components = [each for each in found if each.section is Section.COMPONENT]
+    assert [(each.name, [fact.fact for fact in each.facts]) for each in components] == [("System1", ["content"])]
+
+
+def test_the_signals_of_a_dictionary_in_a_file_count(differ):
+    root = content("", TWO, WIRES) + dictionaries(bus="resources/d.ssb")
+    found = differ(
+        root,
+        root,
+        files_a={"resources/d.ssb": ssb("x Real m")},
+        files_b={"resources/d.ssb": ssb("x Real mm", "y Real")},
+    )
+    assert [(each.kind, each.name) for each in found.differences] == [
+        (DifferenceKind.CHANGED, "bus.x"),
+        (DifferenceKind.ADDED, "bus.y"),
+    ]
