@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.systems.claims import __main__ as command
 from tests.systems.claims.catalogue import catalogue, claims_of, systems
 from tests.systems.claims.claim import Absolute, AtLeast, AtMost, Claim, Relative
 from tests.systems.claims.report import report, stated
@@ -53,3 +54,18 @@ def test_a_claim_that_does_not_hold_is_marked_on_the_page():
     page = report({"arithmetic": [wrong]})
     assert "| twice two | 4 | ± 0 | 5 | **✗** | arithmetic |" in page
     assert "| 1 | 0 |" in page
+
+
+def fails() -> float:
+    raise RuntimeError("the run did not reach its end")
+
+
+@pytest.mark.parametrize(("measure", "status", "mark"), [(lambda: 4.0, 0, "✓"), (lambda: 5.0, 1, "✗"), (fails, 1, "✗")])
+def test_the_command_writes_the_page_and_fails_if_a_claim_does(measure, status, mark, tmp_path, monkeypatch, capsys):
+    """Also one that cannot be measured; the page is written in any case."""
+    claim = Claim("twice two", "arithmetic", 4.0, Absolute(0.0), measure)
+    monkeypatch.setattr(command, "systems", lambda: ["arithmetic"])
+    monkeypatch.setattr(command, "claims_of", lambda system: (claim,))
+    assert command.main(tmp_path / "page.md") == status
+    assert mark in (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert f"1 claims, {status} do not hold" in capsys.readouterr().out
