@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from ssptool.documents.archive import Archive
@@ -19,7 +20,9 @@ class InvalidSystem(Exception):
     def __init__(self, report: Report) -> None:
         count = len(report.errors)
         what = f"{count} errors" if count > 1 else "an error"
-        super().__init__(f"{report.subject} has {what} and is not run\n\n{RENDERERS['text'](report)}")
+        # Warnings and fixes are what `ssptool validate` is for.
+        shown = RENDERERS["text"](replace(report, diagnostics=report.errors, fixable={}))
+        super().__init__(f"{report.subject} has {what} and is not run\n\n{shown}")
         self.report = report
 
 
