@@ -24,6 +24,11 @@ class Packages:
             self._opened[entry] = archive, Packages(f"{self.name}{entry}{INSIDE}")
         return self._opened[entry]
 
+    @property
+    def any_open(self) -> bool:
+        """Whether there are documents that are not those of the archive itself."""
+        return bool(self._opened)
+
     def put_back(self, around: Archive) -> None:
         """Put the packages that were edited into the archive around them, the innermost first; not on disk yet.
 

@@ -71,8 +71,10 @@ def set_value(
         return
     else:
         where = _add(draft, wish, entry, winner(own))
-    draft.packages.put_back(draft.archive)
-    others = _others(wish, before, Addressees(draft).values())
+    if draft.packages.any_open:  # What was read of them before holds no longer.
+        draft.packages.put_back(draft.archive)
+        addressees = Addressees(draft)
+    others = _others(wish, before, addressees.values())
     draft.note(f"set {wish} in {where}{_shared(draft, where)}")
     for other in others:
         draft.note(f"that changes {other} as well")
