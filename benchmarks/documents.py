@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
+import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.documents.schema import schema_findings
 from ssptool.network.flatten import build_network
@@ -114,9 +115,16 @@ def flatten(system: Path) -> str:
     return f"{len(graph.network.wires)} wires, {len(graph.order)} blocks"
 
 
+def check(system: Path) -> str:
+    """Open, and apply all rules."""
+    report = ssptool.validate(system)
+    return f"{len(report.errors)} errors"
+
+
 STAGES: dict[str, tuple[Callable[[Path], str], float, float]] = {
     "read": (read, 3.0, 500.0),
     "flatten": (flatten, 10.0, 1024.0),
+    "check": (check, 10.0, 1024.0),
 }
 """By name: the stage, and its budget in seconds and MiB."""
 

@@ -1,0 +1,71 @@
+"""What passes before the first step: the command line in fresh processes, and the Python API in one that is warm.
+
+Times are CPU times, child processes included, so that other processes count little; medians. Beside the command stands
+what its libraries alone take to load. The API is measured on the dual-mass oscillator: open, check, flatten, plan, load
+the FMUs, initialize, one step.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import ssptool
+
+SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
+STEP = 1e-3
+IMPORTS = "import typer, pydantic, lxml.etree, numpy, fmpy.fmi2, fmpy.fmi3"
+
+
+def fresh(command: list[str]) -> float:
+    """[s] of one process and its children."""
+    # Bytecode is kept, as it is where a package is installed.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_utime + usage.ru_stime
+
+
+def one_step() -> float:
+    """[s] of a run of one step in this process."""
+    began = time.process_time()
+    with ssptool.Simulation(SYSTEM, settings=ssptool.Settings(step_size=STEP, stop_time=STEP)) as run:
+        run.step()
+    return time.process_time() - began
+
+
+def show(what: str, measure: Callable[[], float], repeats: int, budget: float | None = None) -> None:
+    measure()  # fills caches
+    seconds = statistics.median(measure() for _ in range(repeats))
+    verdict = "" if budget is None else f"   budget {1e3 * budget:4.0f} ms, {'ok' if seconds <= budget else 'OVER'}"
+    print(f"  {what:<52} {1e3 * seconds:7.1f} ms{verdict}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=7, help="of which the median is printed")
+    repeats = parser.parse_args().repeats
+    command = [sys.executable, "-c", "from ssptool.cli.main import main; main()"]
+    with tempfile.TemporaryDirectory() as name:
+        lone = Path(name) / "lone.ssd"
+        lone.write_bytes((SYSTEM / "SystemStructure.ssd").read_bytes())
+        run = ["run", str(SYSTEM), "--stop-time", str(STEP), "--step-size", str(STEP), "-o", f"{name}/results.csv"]
+        print("CPU time of a process")
+        show("the interpreter", lambda: fresh([sys.executable, "-c", "pass"]), repeats)
+        show("the libraries of a run", lambda: fresh([sys.executable, "-c", IMPORTS]), repeats)
+        show("ssptool --help", lambda: fresh([*command, "--help"]), repeats, 0.25)
+        show("ssptool validate, an SSD without FMUs", lambda: fresh([*command, "validate", str(lone)]), repeats, 0.5)
+        show("ssptool run, one step in a child process", lambda: fresh([*command, *run]), repeats, 0.4)
+    print("CPU time in a process that has run before")
+    show("ssptool.Simulation, one step", one_step, 3 * repeats, 0.02)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
