@@ -224,7 +224,8 @@ class _Equal:
 
     def _passed(self, t: float) -> int:
         """Number of the last point of the grid that is not after t [s]."""
-        return int((t - self.system.start) / self.system.step + CLOSE)
+        number = round((t - self.system.start) / self.system.step)
+        return number if self.system.time(number) <= t + CLOSE * self.system.step else number - 1
 
     def _whole(self, number: int, end: float) -> int:
         """How many macro steps there are from this point of the grid until `end` [s], at most."""
@@ -238,7 +239,7 @@ class _Varying:
     """Adaptive steps within one stretch."""
 
     def __init__(self, master: Adaptive, system: Coupled, start: float, end: float) -> None:
-        self.stepper: Stepper = master.start(replace(system, start=start, stop=end))
+        self.stepper: Stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
 
     def next(self, t: float, end: float, rows: Floats) -> Stretch:
         return self.stepper.run(0, rows)

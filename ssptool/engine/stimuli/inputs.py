@@ -159,8 +159,8 @@ class _Resolution:
             return
         unit = column.unit if name == column.name or column.bracketed is None else column.bracketed[1]
         change = self._conversion(str(path), target, unit)
-        values: list[Value] = []
-        for line, text in zip(column.lines, column.texts, strict=True):
+        values: list[Value] = [*_doubles(target, column.texts, change)]
+        for line, text in () if values else zip(column.lines, column.texts, strict=True):
             try:
                 values.append(_converted(target, target.read(text), change))
             except InvalidValue as error:
@@ -237,6 +237,21 @@ _SAME = Conversion()
 
 def _converted(target: Target, value: Value, change: Conversion) -> Value:
     return value if change == _SAME else target.within(change.carry(value))
+
+
+def _doubles(target: Target, texts: Sequence[str], change: Conversion) -> list[float]:
+    """All values of a column at once; empty where one of them needs a closer look, which takes longer."""
+    if not target.unbounded:
+        return []
+    try:
+        values = [float(text) for text in texts]
+    except ValueError:
+        return []
+    if change != _SAME:
+        values = [change(value) for value in values]
+    # Python reads 1_000 as a number.
+    good = all(map(math.isfinite, values)) and not any("_" in text for text in texts)
+    return values if good else []
 
 
 @dataclass(frozen=True, slots=True)

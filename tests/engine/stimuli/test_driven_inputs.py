@@ -73,6 +73,16 @@ def test_a_step_at_a_communication_point_that_rounding_has_moved_is_there(pushed
     assert trace["Mass.v"][-1] == approx(4.0 * 0.7 / MASS, abs=1e-12)
 
 
+def test_after_many_steps_none_is_empty(pushed2):
+    """However the number of a point is rounded: 20 000 steps at times around 1e6 s."""
+    settings = ssptool.Settings(start_time=1e6, stop_time=1e6 + 2.0, step_size=1e-4)
+    inputs = {"push": ssptool.Table((1e6, 1e6 + 1.00005), (0.0, 4.0), "hold")}
+    trace = ssptool.simulate(pushed2, inputs=inputs, settings=settings).unwrap()
+    assert len(trace) == 20_000 + 1 + 2
+    assert np.count_nonzero(np.diff(trace.t) <= 0) == 1
+    assert trace["Mass.v"][-1] == approx(4.0 * 0.99995 / MASS, rel=1e-6)
+
+
 def test_a_step_that_rounding_has_put_before_the_stop_time_leaves_nothing_to_do(pushed2):
     almost = float(np.nextafter(1.0, 0.0))
     trace = simulated(pushed2, {"push": ssptool.Table((0.0, almost), (1.0, 5.0), "hold")})
