@@ -43,10 +43,9 @@ def edit(
     BrokenEdit
         The edits bring new errors. Errors that the system had before do not keep it from being saved.
     """
-    with Archive.open(path) as archive:
-        with closing(Editor(archive, archive.structure(variant), shared)) as editor:
-            yield editor
-            _finish(editor, force, save)
+    with Archive.open(path) as archive, closing(Editor(archive, archive.structure(variant), shared)) as editor:
+        yield editor
+        _finish(editor, force, save)
 
 
 @contextmanager
@@ -78,10 +77,9 @@ def new(
     """
     path = Path(path)
     structure = empty_structure(path.stem if name is None else name, version, start_time, stop_time)
-    with Archive.create(path, structure) as archive:
-        with closing(Editor(archive, archive.structure())) as editor:
-            yield editor
-            _finish(editor, force, save)
+    with Archive.create(path, structure) as archive, closing(Editor(archive, archive.structure())) as editor:
+        yield editor
+        _finish(editor, force, save)
 
 
 def diff(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
