@@ -119,8 +119,7 @@ def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -
         entry = draft.entry(own[name].source)
         own[name].delete()
         draft.note(f"removed the signal dictionary {name} from {where}")
-        if entry is not None and not draft.users(entry):
-            draft.note(f"nothing refers to {entry} any more")
+        draft.release(entry)
         return
     content = _content(draft, own[name])
     found = [each for each in content.entries if each.name == signal]

@@ -132,6 +132,16 @@ class Draft:
                 found.append(name)
         return found
 
+    def release(self, entry: str | None, delete: bool = False) -> None:
+        """Say that nothing refers to an entry any more, if so; or take it out of the archive."""
+        if entry is None or self.users(entry):
+            return
+        if delete:
+            self.archive.remove(entry)
+            self.note(f"removed {entry}")
+        else:
+            self.note(f"nothing refers to {entry} any more")
+
     def _leads_to(self, base: str, source: str, entry: str) -> bool:
         try:
             return self.archive.resolve(base, source) == entry

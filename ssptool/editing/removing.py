@@ -61,13 +61,7 @@ def _remove_element(draft: Draft, place: Place, with_resource: bool) -> None:
         names = ", ".join(use.full for use in outside[:6]) + " …" * (len(outside) > 6)
         draft.note(f"parameters that address {place} have no effect now: {names}")
     for entry in sorted(entries):
-        if draft.users(entry):
-            continue
-        if with_resource:
-            draft.archive.remove(entry)
-            draft.note(f"removed {entry}")
-        else:
-            draft.note(f"nothing refers to {entry} any more")
+        draft.release(entry, with_resource)
 
 
 def _remove_connector(draft: Draft, found: ConnectorPlace) -> None:

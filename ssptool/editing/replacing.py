@@ -93,8 +93,7 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
     draft.note(f"replaced the FMU of {place}: {entry} instead of {old or element.source}")
     for each in found:
         draft.note(str(each))
-    if old is not None and not draft.users(old):
-        draft.note(f"nothing refers to {old} any more")
+    draft.release(old)
     return found
 
 

@@ -37,13 +37,7 @@ def unbind(draft: Draft, file: str, of: Name, number: int | None, with_resource:
     binding.delete()
     draft.note(f"took the binding of {_named(draft, binding)} away from {place}")
     for entry in sorted(entries):
-        if draft.users(entry):
-            continue
-        if with_resource:
-            draft.archive.remove(entry)
-            draft.note(f"removed {entry}")
-        else:
-            draft.note(f"nothing refers to {entry} any more")
+        draft.release(entry, with_resource)
 
 
 def unmap(draft: Draft, source: str, target: str, to: Name, of: str | None) -> None:
@@ -81,8 +75,7 @@ def unmap_all(draft: Draft, to: Name, of: str | None) -> None:
     entry = draft.entry(holder.source)
     holder.delete()
     draft.note(f"the binding of {chosen} to {chosen.place} has no mapping now")
-    if entry is not None and not draft.users(entry):
-        draft.note(f"nothing refers to {entry} any more")
+    draft.release(entry)
 
 
 def _binding(draft: Draft, place: Place, file: str, number: int | None) -> ssd.ParameterBinding:
