@@ -128,6 +128,7 @@ class Simulation:
         self._last: Floats = np.zeros(1 + len(plan.signals))
         self._rows: list[Floats] = []
         self._steps = 0
+        self._at_point = True  # and not on a side of an event
         self._finished = False
         self._failure: Failure | None = None
         self.initialization: InitializationReport | None = None
@@ -195,7 +196,7 @@ class Simulation:
         if time > interval.stop + TOLERANCE * interval.step:
             raise PastTheEnd(time, interval.stop)
         if self.plan.master.chooses_steps:
-            while self.time < time and not self._finished:
+            while (self.time < time or not self._at_point) and not self._finished:
                 self._run(1)
             self._through_jump()
             return self.time
@@ -237,7 +238,7 @@ class Simulation:
             raise RunError(stretch.failure)
         for observer in tuple(self._observers):
             observer(self.time, _View(self))
-        if self._system.drive is not None:
+        if self._system.drive is not None and self._system.integration is None:
             return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0], prepend=before)))
         if stretch.points is not None:
             return int(np.count_nonzero(stretch.points))
@@ -246,6 +247,7 @@ class Simulation:
     def _remember(self, rows: Floats, points: NDArray[np.bool_] | None = None) -> None:
         if not len(rows):
             return
+        self._at_point = points is None or bool(points[-1])
         self._last = rows[-1].copy()
         self._rows.append(as_numbers(rows[:, self._chosen], self._types))
         accepted = rows if points is None else rows[points]
@@ -292,16 +294,24 @@ class Simulation:
         if signal in self._slots:
             slot = self._slots[signal]
             write_cell(kernel, slot, self.plan.types[slot], value)
-        if signal.component:
+        if signal.component in {one.name for one in self.plan.integrated}:
+            self._intervene(lambda: self._instance(signal).set({signal.variable: value}))
+        elif signal.component:
             self._instance(signal).set({signal.variable: value})
+        elif self._system.integration is not None:
+            self._intervene(lambda: None)
         self._settle(signal)
+
+    def _intervene(self, action: Callable[[], None]) -> None:
+        """In event mode, which is where most variables of model exchange may be set."""
+        eventful = self._system.integration or self._system.ode
+        assert eventful is not None
+        self._check(eventful.intervene(action))
 
     def _check_settable(self, name: str, signal: Signal) -> None:
         for driven in self.plan.stimuli.driven:
             if driven.signal == signal:
                 raise NotSettable(name, f"it is driven, by {driven.origin}")
-        if self._system.integration is not None or signal.component in {one.name for one in self.plan.integrated}:
-            raise NotSettable(name, "components that are integrated as one ODE do not allow it yet; use co-simulation")
         for wire in self.plan.network.wires:
             if wire.destination == signal:
                 raise NotSettable(name, f"it is driven by {wire.source}")

@@ -83,7 +83,15 @@ class Checkpoint(Protocol):
     def restore(self, time: float) -> Failure | None: ...
 
 
-class Component(Protocol):
+class Eventful(Protocol):
+    """Components of model exchange, to which things may be done in event mode only."""
+
+    def intervene(self, action: Callable[[], None]) -> Failure | None:
+        """Let `action` set what it likes at the communication point that was reached, which is an event."""
+        ...
+
+
+class Component(Eventful, Protocol):
     """An ODE that is stepped as if it were a component of co-simulation."""
 
     def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -191,7 +199,7 @@ class Coupled:
     groups: tuple[Instances, ...]
     evaluate: Callable[[int, float], Failure | None]
     explain: Callable[[Outcome, float], Failure]
-    integration: "Stepper | None" = None
+    integration: "Alone | None" = None
     ode: Component | None = None
     stepwise: bool = False
     stop: float = 0.0
@@ -241,11 +249,16 @@ class Coupled:
     def through_jump(self, time: float) -> Failure | None:
         """Let what acts from outside jump at this time [s], and what follows from it follow."""
         assert self.drive is not None and self.refused is not None
+        outcomes: list[Outcome] = []
+        jump = self.drive.jump
         try:
-            outcome = self.drive.jump()
+            if self.ode is None:
+                outcomes.append(jump())
+            elif failure := self.ode.intervene(lambda: outcomes.append(jump())):
+                return failure
         except FmiError as error:
             return self.refused(error, time)
-        return self.explain(outcome, time) if not outcome.ok else self.settle(time)
+        return next((self.explain(outcome, time) for outcome in outcomes if not outcome.ok), None) or self.settle(time)
 
     def settle(self, time: float) -> Failure | None:
         """After values were set at this time [s]: outputs follow, and the past is forgotten."""
@@ -353,6 +366,10 @@ class Remembering(Protocol):
     def recall(self, memory: Memory) -> None:
         """Go on from there. The kernel has the history that it had, but for points whose rows wait here."""
         ...
+
+
+class Alone(Stepper, Eventful, Protocol):
+    """A system that is nothing but an ODE."""
 
 
 class OneStepper(Stepper, Protocol):

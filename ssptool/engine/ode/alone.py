@@ -1,5 +1,6 @@
 """An ODE that is all there is of a system: from communication point to communication point."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -36,6 +37,7 @@ class Alone:
         self._interval = interval
         self._tally = Tally(integration)
         self._point = 1  # the next communication point
+        self._at_point = True  # the last row that was made is that of a communication point
         self._reached = interval.start  # by rows that were handed out
         self._failure: Failure | None = None
 
@@ -53,8 +55,10 @@ class Alone:
 
     def run(self, _first: int, rows: Floats) -> Stretch:
         waiting, filled = self.integration.rows, 0
+        points = np.zeros(len(rows), dtype=bool)
         while filled < len(rows) and self._produce():
             rows[filled] = waiting.popleft()
+            points[filled] = self._at_point and not waiting
             self._reached = float(rows[filled, 0])
             filled += 1
         finished = self._point > self._interval.steps and not waiting
@@ -62,7 +66,9 @@ class Alone:
         events, evaluations = self._tally.news()
         if finished or failure is not None:
             self.integration.close()
-        return Stretch(filled, failure, finished=finished, events=events, evaluations=evaluations)
+        return Stretch(
+            filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
+        )
 
     def _produce(self) -> bool:
         """Go on until there is a row to hand out; False at the end of the run and after a failure."""
@@ -70,12 +76,25 @@ class Alone:
         try:
             while not integration.rows and self._failure is None and self._point <= self._interval.steps:
                 point = self._interval.start + float(self._point) * self._interval.step
-                self._point += integration.advance(point, self._interval.stop)
+                self._at_point = integration.advance(point, self._interval.stop)
+                self._point += self._at_point
         except Stopped as stopped:
             self._failure = stopped.failure
         except FmiError as error:
             self._failure = integration.system.refused(error, integration.time).failure
         return bool(integration.rows)
+
+    def intervene(self, action: Callable[[], None]) -> Failure | None:
+        """Let something be done to the components, at the communication point that was reached."""
+        integration = self.integration
+        try:
+            integration.go_to(integration.position(self._reached))
+            integration.intervene(action)
+        except Stopped as stopped:
+            return stopped.failure
+        except FmiError as error:
+            return integration.system.refused(error, self._reached).failure
+        return None
 
     def memory(self) -> Memory:
         rows, drive = self.integration.rows, self.integration.system.drive
@@ -83,14 +102,14 @@ class Alone:
         position = self.integration.position(t)
         self.integration.go_to(position)
         return {
-            "point": np.array(self._point),
+            "point": np.array([self._point, self._at_point]),
             "rows": np.array(rows).reshape(-1, self.integration.system.width),
             **({} if drive is None else {"stretch": np.array(drive.stretch)}),
             **under("position", position.memory()),
         }
 
     def recall(self, memory: Memory) -> None:
-        self._point = int(memory["point"])
+        self._point, self._at_point = memory["point"].tolist()
         self.integration.rows.extend(memory["rows"])
         if self.integration.system.drive is not None:
             self.integration.system.drive.go_to(int(memory["stretch"]))

@@ -1,6 +1,7 @@
 """An ODE as a component of co-simulation: it follows its inputs over a macro step, and can be set back."""
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, count
 
@@ -58,6 +59,8 @@ class OdeComponent:
         self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
+        every = (slot for one in assembly.plan.integrated for slot in one.input_slots)
+        self._every_input = np.array(tuple(every), dtype=np.intp)
         self._own, self._held = _columns(assembly.plan, ode)
         self._snapshots: dict[int, Snapshot] = {}
         self._numbers = count(1)
@@ -144,6 +147,18 @@ class OdeComponent:
             others[self._own] = row[self._own]
             found.append(others)
         return found
+
+    def intervene(self, action: Callable[[], None]) -> Failure | None:
+        """Let something be done to the components; what follows from it is in their outputs."""
+        self._system.kernel.values[self._every_input] = self._kernel.values[self._every_input]
+        try:
+            self.integration.intervene(action)
+            self._signs = self.integration.indicators()
+        except Stopped as stopped:
+            return stopped.failure
+        except FmiError as error:
+            return self._system.refused(error, self.integration.time).failure
+        return None
 
     def news(self) -> tuple[int, int]:
         return self._tally.news()

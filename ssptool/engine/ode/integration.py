@@ -161,6 +161,20 @@ class Integration:
             self._solver.start(t)
             self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
 
+    def intervene(self, action: Callable[[], None]) -> None:
+        """Let something be done to the components where it is, all of them in event mode; it leaves no row.
+
+        Raises
+        ------
+        Stopped, FmiError
+        """
+        t = self._arrival.t
+        self.before_event()
+        for model in self.system.models:
+            model.enter_event_mode()
+        action()
+        self._leave_event_mode(t, iterate(self.system, t, self._nominal), first=False)
+
     def indicators(self) -> Floats:
         """Event indicators (k,) where it is. Raises `Stopped`."""
         return self.system.indicators_at(self._arrival.t, self._solver.x)
