@@ -45,10 +45,6 @@ def refuse_inside(stimuli: Stimuli, integrated: Collection[str]) -> None:
         if gate.source.component in integrated and gate.destination.component in integrated:
             subject = f"scenario: the connection {gate.source} → {gate.destination}"
             raise Unsupported(subject, "it is inside of the ODE that is integrated beside co-simulation", advice)
-    for setting in stimuli.settings:
-        if setting.signal.component in integrated:
-            subject = f"scenario: the parameter {setting.signal}"
-            raise Unsupported(subject, "its component is in the ODE that is integrated beside co-simulation", advice)
 
 
 def _between(stimuli: Stimuli, interval: Interval) -> float | None:
