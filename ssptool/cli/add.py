@@ -13,7 +13,10 @@ from ssptool.cli.options import SystemPath
 def add_command(
     system: SystemPath,
     how: Editing,
-    fmus: Annotated[list[str] | None, typer.Argument(metavar="FMU", help="Files, or entries of the archive.")] = None,
+    fmus: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FMU", help="FMUs or packages (.ssp): files, or entries of the archive."),
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Of the component; else that of the file.")
     ] = None,
@@ -37,7 +40,7 @@ def add_command(
         str | None, typer.Option("--unit", metavar="UNIT", help="Of that connector: one that the system or an FMU has.")
     ] = None,
 ) -> None:
-    """Make components of FMUs, copied into the archive; or add a system or a connector.
+    """Make components of FMUs or packages, copied into the archive; or add a system or a connector.
 
     Connectors, types, units and enumerations are those of the model description.
     The inverse is `remove`.

@@ -4,14 +4,13 @@ from pathlib import Path
 
 from ssptool.documents import ssc, ssd
 from ssptool.editing.definitions import Root, use_unit
-from ssptool.editing.draft import Draft, Host
+from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError, hint
 from ssptool.editing.interface import PARAMETERS, SIGNALS, connectors_of
 from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
 from ssptool.editing.units import unit_named
 from ssptool.fmu.description import read_description
-from ssptool.network.units import document_units, named
 
 RESOURCES = "resources"
 TYPES_1_0 = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
@@ -88,25 +87,7 @@ def add_connector(
         connector.add(plain_type(draft, type_name, unit))
     system.add(connector)
     draft.note(f"added the connector {name} ({kind}) to {where}")
-    if draft.host is not None and not where.path:
-        _expose(draft, draft.host, connector)
     return connector
-
-
-def _expose(draft: Draft, host: Host, connector: ssd.Connector) -> None:
-    """Give the component that is made of a structure a connector that the root system of that has got."""
-    component = host.place.element
-    if connector.name in {each.name for each in component.connectors}:
-        return
-    outside = ssd.Connector.new(name=connector.name, kind=connector.kind)
-    if connector.type is not None:
-        type_ = type(connector.type).new()
-        if connector.unit is not None and isinstance(type_, ssc.FloatingPoint):
-            type_.unit = use_unit(host.draft.root, named(document_units(draft.root), connector.unit))
-        _require_type(host.draft, type_.type_name)
-        outside.add(type_)
-    component.add(outside)
-    host.draft.note(f"added the connector {connector.name} ({connector.kind}) to {host.place}")
 
 
 def require_free(system: ssd.System, name: str, where: str, advice: str) -> None:
@@ -156,7 +137,7 @@ def _inside(draft: Draft, path: Path) -> str | None:
     return entry if draft.archive.has(entry) and entry.startswith(f"{draft.base}{RESOURCES}/") else None
 
 
-def _require_type(draft: Draft, name: str) -> None:
+def require_type(draft: Draft, name: str) -> None:
     if draft.version == "1.0" and name not in TYPES_1_0:
         raise EditError(f"SSP 1.0 has no type {name}{hint(name, TYPES_1_0)}; upgrade the system first")
 
@@ -166,7 +147,7 @@ def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = No
     kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
     if name not in kinds:
         raise EditError(f"{name!r} is no type of SSP{hint(name, kinds)}")
-    _require_type(draft, name)
+    require_type(draft, name)
     made = kinds[name].new()
     if unit is not None:
         if not isinstance(made, ssc.FloatingPoint):

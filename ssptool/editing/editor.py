@@ -18,6 +18,7 @@ from ssptool.editing.errors import EditError
 from ssptool.editing.experiment import set_experiment, unset_experiment
 from ssptool.editing.names import Name
 from ssptool.editing.nested import Sharing, reach
+from ssptool.editing.outside import SUFFIXES, add_structure, expose
 from ssptool.editing.removing import remove
 from ssptool.editing.renaming import rename
 from ssptool.editing.replacing import Consequence, consequences, replace
@@ -83,6 +84,9 @@ class Editor:
     def add(self, *fmus: Path | str, name: str | None = None, into: Name = "", parameters: bool = False) -> Self:
         """Make components of FMUs: copied into `resources`, with connectors as their model descriptions say.
 
+        Packages (`.ssp`), and structures in `resources` (`.ssd`), become components as well, with the connectors of
+        their root systems.
+
         Parameters
         ----------
         name
@@ -96,7 +100,8 @@ class Editor:
             raise EditError(f"{len(fmus)} FMUs cannot all be called {name!r}: add one at a time, or give no name")
         with self._at(into, inside=True) as (draft, (where,)):
             for fmu in fmus:
-                add_fmu(draft, fmu, name, where, parameters)
+                make = add_structure if Path(fmu).suffix.lower() in SUFFIXES else add_fmu
+                make(draft, fmu, name, where, parameters)
         return self
 
     def add_system(self, name: str, into: Name = "") -> Self:
@@ -110,7 +115,9 @@ class Editor:
     ) -> Self:
         """Give a system a connector of a kind such as `input` or `output`; without a type that of its partners."""
         with self._at(of, inside=True) as (draft, (where,)):
-            add_connector(draft, name, kind, where, type, unit)
+            connector = add_connector(draft, name, kind, where, type, unit)
+            if connector in draft.system.connectors:
+                expose(draft, connector)
         return self
 
     def add_dictionary(self, name: str, into: Name = "", file: Path | str | None = None) -> Self:

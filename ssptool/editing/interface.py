@@ -47,7 +47,7 @@ def connectors_of(fmu: FmuDescription, causalities: Collection[Causality], root:
         require_words(variable, root.version)
     names = {variable.name for variable in variables}
     made = [_connector(variable, names, fmu, root) for variable in variables]
-    _place(made)
+    arrange(made)
     return made
 
 
@@ -101,7 +101,7 @@ def signal_type(variable: Variable, fmu: FmuDescription, root: Root) -> ssc.Sign
     return made
 
 
-def _place(connectors: list[ssd.Connector]) -> None:
+def arrange(connectors: list[ssd.Connector]) -> None:
     """Inputs and parameters on the left side of the box, what comes out on the right, evenly from the top."""
     entering = (Kind.INPUT, Kind.PARAMETER, Kind.STRUCTURAL_PARAMETER)
     for x, side in (
