@@ -65,8 +65,9 @@ def engine(plan: Plan) -> Sample:
         loops = initialized.loops
         system = couple(assembly, Evaluation(assembly, tuple(loops.values())), loops)
         rows = np.empty((plan.interval.steps, 1 + len(plan.recorded)))
+        stepper = plan.master.start(system)
         began = time.thread_time()
-        stretch = plan.master.start(system).run(0, rows)
+        stretch = stepper.run(0, rows)
         seconds = time.thread_time() - began
         assert stretch.failure is None, stretch.failure
         columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}

@@ -126,6 +126,7 @@ Index Kernel::add(Member member) {
   const Variables outputs = of_type(member.outputs, Type::float64);
   auto typed_inputs = by_type(member.inputs);
   auto typed_outputs = by_type(member.outputs);
+  const bool typed = !typed_inputs.empty() || !typed_outputs.empty();
   members_.push_back(std::move(member));
   double* const first = input_rates_.data();
   Stepper stepper{Window(input_value_.data(), inputs.slots),
@@ -134,7 +135,8 @@ Index Kernel::add(Member member) {
                   {},
                   transfer(index, outputs),
                   std::move(typed_inputs),
-                  std::move(typed_outputs)};
+                  std::move(typed_outputs),
+                  typed};
   stepper.motion = {stepper.value.room(), stepper.first.room(), stepper.second.room()};
   steppers_.push_back(std::move(stepper));
   return index;
@@ -395,11 +397,20 @@ Outcome Kernel::advance(Index group, double t, double h) { return result(step_al
 
 inline bool Kernel::step(Index index, double t, double h) noexcept {
   Stepper& stepper = steppers_[index];
-  if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
+  if (!prepare(index, stepper)) return false;
   const Failure failure = stepper.step(t, h);
   if (failure) [[unlikely]]
     return failed(index, failure);
-  return get(stepper.outputs) && (stepper.typed_outputs.empty() || get_typed(index, stepper.typed_outputs));
+  return collect(index, stepper);
+}
+
+// Around a step: what is not part of its motion is set before it, all outputs are got after it.
+inline bool Kernel::prepare(Index index, Stepper& stepper) noexcept {
+  return !stepper.typed || set_typed(index, stepper.typed_inputs, input_value_);
+}
+
+inline bool Kernel::collect(Index index, Stepper& stepper) noexcept {
+  return get(stepper.outputs) && (!stepper.typed || get_typed(index, stepper.typed_outputs));
 }
 
 bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
@@ -424,18 +435,14 @@ bool Kernel::step_together(Group& group, double t, double h) noexcept {
 
 // Only the steps are: what is copied and checked before and after them is shared by all.
 bool Kernel::step_in_parallel(Group& group, double t, double h) noexcept {
-  for (const Index index : group.instances) {
-    Stepper& stepper = steppers_[index];
-    if (!stepper.typed_inputs.empty() && !set_typed(index, stepper.typed_inputs, input_value_)) return false;
-  }
+  for (const Index index : group.instances)
+    if (!prepare(index, steppers_[index])) return false;
   workers_->share(group.instances.size(),
                   [&](std::size_t rank) { group.failures[rank] = steppers_[group.instances[rank]].step(t, h); });
   for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
     const Index index = group.instances[rank];
-    Stepper& stepper = steppers_[index];
     if (group.failures[rank]) return failed(index, group.failures[rank]);
-    if (!get(stepper.outputs)) return false;
-    if (!stepper.typed_outputs.empty() && !get_typed(index, stepper.typed_outputs)) return false;
+    if (!collect(index, steppers_[index])) return false;
   }
   return true;
 }

@@ -183,11 +183,11 @@ class Kernel {
     Motion motion;                // their numbers
     Transfer outputs;
     std::vector<Typed> typed_inputs, typed_outputs;
+    bool typed;  // whether there are any
 
     Failure step(double t, double h) noexcept {
-      value.read();
-      first.read();
-      second.read();
+      if (value.scattered())
+        for (Window* window : {&value, &first, &second}) window->read();
       return outputs.instance->step(t, h, motion);
     }
   };
@@ -251,6 +251,8 @@ class Kernel {
   bool get_typed(Index instance, std::vector<Typed>&) noexcept;
   bool perform(ResolvedCall&) noexcept;
   bool step(Index instance, double t, double h) noexcept;
+  bool prepare(Index instance, Stepper&) noexcept;
+  bool collect(Index instance, Stepper&) noexcept;
   void hold(const Group&) noexcept;
   void stay(const Group&, const std::vector<double>& cells) noexcept;
   bool step_all(Group&, double t, double h) noexcept;

@@ -31,17 +31,18 @@ class Window {
 
   // The numbers as they are in the array now.
   std::span<const double> read() noexcept {
-    if (!scattered_.empty()) gather();
+    if (scattered()) gather();
     return numbers_;
   }
 
   // Room to write them to, before `written`.
   [[nodiscard]] std::span<double> room() noexcept { return numbers_; }
+  [[nodiscard]] bool scattered() const noexcept { return !scattered_.empty(); }
   [[nodiscard]] std::size_t size() const noexcept { return numbers_.size(); }
 
   // Everything that was written goes to the array.
   void written() noexcept {
-    if (!scattered_.empty()) scatter();
+    if (scattered()) scatter();
   }
 
  private:
