@@ -19,6 +19,7 @@ class Ending(StrEnum):
     MEMORY = "the memory allowed was used up"
     INTEGRATION = "the integrator could not go on"
     EVENTS = "events without end"
+    INPUTS = "an input has no value"
     TERMINATED = "a component asked to end the simulation"
 
 

@@ -24,6 +24,7 @@ from ssptool.engine.masters.master import (
     part_of,
     under,
 )
+from ssptool.engine.stimuli.findings import BadInputs
 
 CLOSE = 1e-9
 """Of a macro step: a communication point so close to a jump is at it."""
@@ -162,7 +163,11 @@ class _Stretches:
                 failure = self._jump(rows[filled])
                 filled += failure is None
                 continue
-            taken = self.steps.next(self.t, self._end, rows[filled:])
+            try:
+                taken = self.steps.next(self.t, self._end, rows[filled:])
+            except BadInputs as error:
+                failure = error.failure(self.t)
+                continue
             self.counts += taken.iterations
             self.rejected += taken.rejected
             filled += taken.steps
@@ -183,7 +188,11 @@ class _Stretches:
 
     def _jump(self, row: Floats) -> Failure | None:
         """The other side of the instant that has been reached."""
-        if failure := self.system.through_jump(self.t):
+        try:
+            failure = self.system.through_jump(self.t)
+        except BadInputs as error:
+            failure = error.failure(self.t)
+        if failure is not None:
             return failure
         row[0] = self.t
         row[1:] = self.system.kernel.values[self.system.recorded]

@@ -14,6 +14,7 @@ from ssptool.engine.masters.master import Drive
 from ssptool.engine.ode.course import Course
 from ssptool.engine.ode.stopped import Stopped
 from ssptool.engine.plan import PlannedInstance, PlannedOde
+from ssptool.engine.stimuli.findings import BadInputs
 from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
 
@@ -138,7 +139,10 @@ class OdeSystem:
     def jump(self, t: float) -> None:
         """Let what acts from outside jump, with all components in event mode. Raises `Stopped`, FmiError."""
         assert self.drive is not None
-        outcome = self.drive.jump()
+        try:
+            outcome = self.drive.jump()
+        except BadInputs as error:
+            raise Stopped(error.failure(t)) from None
         if not outcome.ok:
             raise Stopped(self._assembly.explain(outcome, t))
 
@@ -204,7 +208,10 @@ class OdeSystem:
         if self.course is not None:
             self.kernel.values[self._inputs] = self.course.at(t)
         if self.drive is not None:
-            self.drive.write(t)
+            try:
+                self.drive.write(t)
+            except BadInputs as error:
+                raise Stopped(error.failure(t)) from None
         for model, offset in self._parts:
             model.move(t, x + offset)
         return self._evaluated(t)

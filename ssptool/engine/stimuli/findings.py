@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ssptool.engine.ending import Ending, Failure
+
 SHOWN = 50
 """Findings that a message lists before it counts the others."""
 
@@ -37,6 +39,11 @@ class BadInputs(BadData):
 
     def __init__(self, findings: Sequence[DataFinding]) -> None:
         super().__init__("the inputs", findings)
+
+    def failure(self, time: float) -> Failure:
+        """Where this comes up during a run, at a time [s]."""
+        what = "; ".join(f"input {finding.column}: {finding.message}" for finding in self.findings)
+        return Failure(Ending.INPUTS, what, "see the function that drives the input", time)
 
 
 class BadScenario(BadData):

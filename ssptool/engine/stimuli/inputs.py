@@ -262,7 +262,11 @@ class _Typed:
     function: Callable[[float], Any]
 
     def __call__(self, t: float) -> Value:
-        value = self.function(t)
+        try:
+            value = self.function(t)
+        except Exception as error:
+            message = f"at t = {t!r} s the function raised {type(error).__name__}: {error}"
+            raise BadInputs([DataFinding("inputs", 0, self.target.name, message)]) from error
         if type(value) is float and self.target.unbounded and math.isfinite(value):
             return value
         try:

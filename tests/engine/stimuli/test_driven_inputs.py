@@ -338,3 +338,25 @@ def test_a_simulation_is_not_resumed_with_other_inputs(pushed2, tmp_path):
         ssptool.Simulation(pushed2, inputs={"push": 2.0}, settings=settings, saved=tmp_path / "state"),
     ):
         pass
+
+
+@pytest.mark.parametrize("settings", [{}, {"implementation": "me"}, {"adaptive": 1e-4}], ids=str)
+@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [(lambda: float("nan"), "returned nan, expected a finite number"), (lambda: 1 / 0, "raised ZeroDivisionError")],
+)
+def test_a_function_that_fails_on_the_way_ends_the_run_with_its_results_so_far(
+    pushed2, settings, isolated, bad, message
+):
+    result = ssptool.simulate(
+        pushed2,
+        inputs={"push": lambda t: 1.0 if t < 0.55 else bad()},
+        settings=ssptool.Settings(step_size=0.1, **settings),
+        isolated=isolated,
+    )
+    assert result.status == "an input has no value"
+    assert "input push: at t = 0." in str(result.failure)
+    assert message in str(result.failure)
+    # An integrator, and a master that chooses its steps, look further ahead than a step.
+    assert result.trace.t[-1] == approx(0.5) if not settings else result.trace.t[-1] < 0.55
