@@ -1,12 +1,19 @@
 """Components of model exchange beside components of co-simulation: what is exact, what converges, and how fast."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from ssptool.engine.ending import Ending
+from ssptool.engine.ode.component import OdeComponent
 from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, oscillator
+from ssptool.engine.unsupported import UnsupportedByFmu
+from ssptool.fmu.binary import FmiError
+from ssptool.fmu.exchange import ContinuousModel
+from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, oscillation
 
 EXCHANGE = pytest.mark.parametrize("exchange", ("System1", "System2"))
@@ -190,3 +197,102 @@ def test_adaptive_steps_go_back_over_events(models, tolerance):
     assert trace.t[events] == pytest.approx(bounce_times(2), abs=1e-8)
     assert trace["Ball.bounces"][-1] == result.statistics.events == 2
     assert np.all(np.diff(trace.t) >= 0)
+
+
+# -- loops, refusals, FMUs that can do less ------------------------------------------------------------------
+
+
+def with_follower(exchange, **settings):
+    """The oscillator, and as a third component another System1 that the force F drives, but nothing comes back from."""
+    net = network({**FMI2, "Third": "System1.fmu"}, [*WIRES, ("System2.F", "Third.F")], {"System2.m_c": HEAVY})
+    asked = {"stop_time": 1.0, "step_size": 0.01, "tolerance": 1e-9} | settings
+    return run(make_plan(beside(net, *exchange), Settings(**asked)), Folder())
+
+
+def test_a_loop_inside_of_the_ode_is_solved_inside_of_it(tmp_path):
+    """Both masses are exact, as if alone; the third one does what the first does, but for the coupling."""
+    result = with_follower(("System1", "System2"), log_loops=tmp_path / "loops.csv")
+    trace = result.unwrap()
+    assert error(trace, HEAVY) < 1e-7
+    assert trace["Third.x1"] == pytest.approx(trace["System1.x1"], abs=3e-4)
+    assert result.statistics.iterations_max == 1
+    assert (tmp_path / "loops.csv").stat().st_size > 1000
+
+
+def test_a_loop_across_the_border_beside_others_of_the_ode():
+    """System1 and Third are one ODE, and the loop leads through System2."""
+    trace = with_follower(("System1", "Third"), master="iterated").unwrap()
+    assert trace["Third.x1"] == pytest.approx(trace["System1.x1"], abs=1e-7)
+    force = trace["System1.a1"] + 10 * trace["System1.x1"] + 0.2 * trace["System1.v1"]
+    assert trace["System1.F"] == pytest.approx(force, abs=1e-9)
+
+
+def without_saving(net, *names):
+    for name in names:
+        object.__setattr__(net.components[name].description.model_exchange, "saves_state", False)
+    return net
+
+
+def test_an_ode_without_events_goes_back_although_its_fmu_cannot():
+    net = without_saving(beside(oscillator(), "System1"), "System1")
+    trace = run(make_plan(net, Settings(stop_time=0.5, step_size=0.01)), Folder()).unwrap()
+    assert np.array_equal(trace.y, simulate("System1", stop_time=0.5, tolerance=None).unwrap().y)
+
+
+def ball_and_echo(models, **settings):
+    files = {"Lag": "Lag.fmu", "Ball": "BouncingBall.fmu", "Echo": "Lag.fmu"}
+    net = network(files, [("Ball.h", "Lag.u"), ("Lag.x", "Echo.u")], folder=models)
+    net = without_saving(beside(net, "Ball", "Echo"), "Ball")
+    return make_plan(net, Settings(stop_time=1.0, step_size=0.01, **settings))
+
+
+def test_an_fmu_with_events_that_does_not_save_is_not_iterated_unless_asked_for(models):
+    plan = ball_and_echo(models)
+    assert plan.master.name == "jacobi"
+    with pytest.raises(UnsupportedByFmu, match=r"Ball.*saves and restores its state.*jacobi"):
+        ball_and_echo(models, master="iterated")
+    assert run(plan, Folder(models)).ok
+
+
+def test_a_step_with_an_event_that_cannot_be_repeated_ends_the_run(models):
+    """The description promises what the FMU does not do, or has events that it does not declare."""
+    plan = ball_and_echo(models, tolerance=1e-9)
+    description = plan.instances[1].description
+    object.__setattr__(description, "event_indicators", 0)
+    net = replace(plan.network)
+    plan = make_plan(net, Settings(stop_time=1.0, step_size=0.01, master="iterated", acceleration="none"))
+    object.__setattr__(description, "event_indicators", 1)
+    result = run(plan, Folder(models))
+    assert result.failure.component == "Ball"
+    for words in ("an event has to be repeated", "Ball cannot", "--master jacobi"):
+        assert words in str(result.failure)
+    assert result.failure.time == pytest.approx(bounce_times(1)[0], abs=1e-3)
+
+
+def test_what_is_raised_inside_of_a_step_comes_out_of_the_run(monkeypatch):
+    """Such as an interrupt from the keyboard, which cannot pass through the kernel."""
+
+    def interrupt(self, t, h):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(OdeComponent, "step", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        simulate("System1")
+
+
+def test_a_component_that_refuses_ends_the_run_with_its_name(models, monkeypatch):
+    """Error, in the middle of a macro step."""
+    move = ContinuousModel.move
+
+    def refuse(self, t, states):
+        if t > 0.455:
+            raise FmiError(self.name, "fmi2SetTime", 3, ("too late",))
+        move(self, t, states)
+
+    monkeypatch.setattr(ContinuousModel, "move", refuse)
+    result = couple(models, {"A": "Lag"}, {"B": "Lag"}, [("A.x", "B.u")], {"A.u": 1.0})
+    assert result.status is Ending.FMI
+    assert (result.failure.component, result.failure.function) == ("A", "fmi2SetTime")
+    assert result.failure.messages == ("too late",)
+    assert result.trace.t[-1] == pytest.approx(0.45)
+    assert result.trace["A.x"] == pytest.approx(1 - np.exp(-result.trace.t / 0.5), abs=1e-5)
