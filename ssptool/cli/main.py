@@ -1,5 +1,7 @@
 """`ssptool`: the command, and where its errors end."""
 
+import atexit
+import gc
 import os
 import sys
 import traceback
@@ -47,6 +49,7 @@ def common(
 
 def main() -> None:
     """Run the command. Whatever goes wrong reaches the user as a sentence, and the caller as an exit status."""
+    _spare_the_collector()
     try:
         app()
     except KeyboardInterrupt:
@@ -60,6 +63,14 @@ def main() -> None:
         if os.environ.get("SSPTOOL_DEBUG"):
             traceback.print_exc()
         sys.exit(_explain(error))
+
+
+def _spare_the_collector() -> None:
+    """Most of what a short command makes are modules, which stay to its end: the garbage collector need look for
+    garbage among them neither often nor, once more, when the process ends.
+    """
+    gc.set_threshold(50_000)
+    atexit.register(gc.freeze)
 
 
 def _explain(error: Exception) -> int:
