@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from ssptool.api.packing import unpack as unpack
     from ssptool.api.plotting import check_plot_name as check_plot_name
     from ssptool.api.plotting import plot as plot
+    from ssptool.api.reporting import report as report
     from ssptool.api.running import Limits as Limits
     from ssptool.api.running import Recording as Recording
     from ssptool.api.running import Settings as Settings
@@ -84,6 +85,7 @@ _MODULES = {
     "opening": ("InvalidSystem",),
     "packing": ("add_variant", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),
     "plotting": ("check_plot_name", "plot"),
+    "reporting": ("report",),
     "running": (
         "Limits",
         "Recording",

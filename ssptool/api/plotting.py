@@ -38,10 +38,20 @@ def plot(
     check_plot_name(path)
     named = runs if isinstance(runs, Mapping) else {"": runs}
     traces = {name: run if isinstance(run, Trace) else read_trace(run) for name, run in named.items()}
+    plot_signals(curves_of(traces, patterns), path, title)
+
+
+def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curve]:
+    """The signals that a pattern fits, without patterns all continuous ones, of several runs by their names.
+
+    Raises
+    ------
+    NothingMatches
+        A pattern fits no signal.
+    """
     signals = list(dict.fromkeys(signal for trace in traces.values() for signal in trace.signals))
     check_patterns(patterns, signals, "recorded signal")
-    curves = [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name)]
-    plot_signals(curves, path, title)
+    return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name)]
 
 
 def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:

@@ -17,6 +17,7 @@ NAMES = (
     "run",
     "plot",
     "compare",
+    "report",
     "info",
     "diff",
     "upgrade",

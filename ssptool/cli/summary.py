@@ -21,16 +21,6 @@ def result_text(result: "Result", plot: Path | None = None) -> str:
 
 def result_json(result: "Result", plot: Path | None = None) -> str:
     """All that is counted and measured of a run."""
-    loops = [
-        {
-            "stage": loop.stage,
-            "signals": list(map(str, loop.signals)),
-            "solver": loop.solution.solver,
-            "iterations": loop.solution.iterations,
-            "residual_norm": loop.solution.residual_norm,
-        }
-        for loop in result.initialization.loops
-    ]
     facts = {
         "system": result.name,
         "status": result.status,
@@ -40,7 +30,7 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "rows": result.rows,
         "output": result.output,
         "plot": plot,
-        "loops": loops,
+        "loops": [loop.facts() for loop in result.initialization.loops],
         "statistics": asdict(result.statistics),
     }
     return json.dumps(facts, indent=1, ensure_ascii=False, default=str)

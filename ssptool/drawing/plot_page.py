@@ -19,16 +19,28 @@ _HEIGHT = 240
 
 def draw_page(panels: Sequence[Panel], path: Path, title: str) -> None:
     """Zooming into one panel zooms all of them; a click on the legend hides a curve."""
-    figure = page_figure(panels, title).to_html(full_html=False, include_plotlyjs=True, config={"responsive": True})
     heading = html.escape(title or "Plot")
     path.write_text(
         f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title></head>\n'
-        f'<body style="margin: 0"><main aria-label="{heading}">{figure}</main></body>\n</html>\n',
+        f'<body style="margin: 0 1rem; font-family: sans-serif"><main><h1 style="font-size: 1.3rem">{heading}</h1>\n'
+        f"{page_markup(panels)}</main></body>\n</html>\n",
         encoding="utf-8",
     )
 
 
-def page_figure(panels: Sequence[Panel], title: str) -> Any:
+def page_markup(panels: Sequence[Panel]) -> str:
+    """The panels as a part of a page, with everything that draws them."""
+    figure = page_figure(panels)
+    markup: str = figure.to_html(
+        full_html=False,
+        include_plotlyjs=True,
+        config={"responsive": True, "displaylogo": False},
+        default_height=f"{figure.layout.height}px",
+    )
+    return markup
+
+
+def page_figure(panels: Sequence[Panel]) -> Any:
     """The panels as a figure of plotly, for pages and notebooks.
 
     Raises
@@ -49,12 +61,12 @@ def page_figure(panels: Sequence[Panel], title: str) -> Any:
         figure.update_yaxes(title_text=panel.axis_label, row=row, col=1)
     figure.update_xaxes(title_text="time [s]", row=len(panels), col=1)
     figure.update_layout(
-        title=title,
         template="plotly_white",
-        height=120 + _HEIGHT * len(panels),
+        height=100 + _HEIGHT * len(panels),
         hovermode="x unified",
         hoversubplots="axis",
         legend={"groupclick": "toggleitem"},
+        margin={"t": 40, "l": 70},
     )
     return figure
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,18 @@ class LoopReport:
     def values(self) -> Mapping[Signal, float]:
         """The best point found."""
         return dict(zip(self.torn, self.solution.x.tolist(), strict=True))
+
+    def facts(self) -> dict[str, Any]:
+        """What there is to say of it in JSON."""
+        return {
+            "stage": self.stage,
+            "signals": list(map(str, self.signals)),
+            "torn": list(map(str, self.torn)),
+            "solver": self.solution.solver,
+            "status": self.solution.status,
+            "iterations": self.solution.iterations,
+            "residual_norm": self.solution.residual_norm,
+        }
 
     def failure(self) -> Failure:
         """For a report that is not `ok`."""

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.engine.ending import Failure
+from ssptool.engine.loop_run import LoopReport
 from ssptool.engine.plan import Plan
 
 LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "networkx", "lxml", "pyarrow")
@@ -25,12 +26,17 @@ class Input:
 
 
 def manifest(
-    plan: Plan, inputs: Sequence[Input], failure: Failure | None, status: str, statistics: Mapping[str, Any]
+    plan: Plan,
+    inputs: Sequence[Input],
+    failure: Failure | None,
+    status: str,
+    statistics: Mapping[str, Any],
+    loops: Sequence[LoopReport] = (),
 ) -> str:
     """The manifest as JSON text.
 
     Its keys: `system`, `created`, `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`,
-    `stimuli` (what acted on the system), `choices`, `notes`, `statistics`, `versions`.
+    `stimuli` (what acted on the system), `choices`, `notes`, `loops` (how each was solved), `statistics`, `versions`.
     """
     interval = plan.interval
     facts = {
@@ -48,6 +54,7 @@ def manifest(
         },
         "choices": [asdict(choice) for choice in plan.choices],
         "notes": list(plan.notes),
+        "loops": [loop.facts() for loop in loops],
         "statistics": statistics,
         "versions": _versions(),
     }

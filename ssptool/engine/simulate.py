@@ -259,7 +259,8 @@ def run(
         raise
     recorder.finish()
     result = _result(plan, execution, recorder, recording.output)
-    recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, asdict(result.statistics)))
+    statistics, loops = asdict(result.statistics), result.initialization.loops
+    recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops))
     return result
 
 

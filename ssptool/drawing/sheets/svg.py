@@ -69,7 +69,12 @@ class _Picture:
         scale = LETTERS / sheet.text
         self.root = etree.Element(
             "svg",
-            {"class": "sheet", "role": "img", "aria-label": f"Diagram of {sheet.name}", "font-family": FONT},
+            {
+                "class": "sheet",
+                "role": "img" if link is None else "group",
+                "aria-label": f"Diagram of {sheet.name}",
+                "font-family": FONT,
+            },
             nsmap={None: SVG},  # type: ignore[dict-item]  # lxml takes None for the default namespace
             viewBox=f"0 0 {width:g} {height:g}",
             width=f"{width * scale:.0f}",

@@ -1,0 +1,78 @@
+"""A page about a run."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ssptool.api.plotting import curves_of
+from ssptool.api.validating import validate
+from ssptool.documents.archive import Archive
+from ssptool.drawing.curves import panels
+from ssptool.drawing.plot import check_plot_name
+from ssptool.drawing.plot_page import page_markup
+from ssptool.drawing.sheets.arranging import arrange
+from ssptool.drawing.sheets.marks import Mark, Remark, marked
+from ssptool.drawing.sheets.reading import stated_sheets
+from ssptool.drawing.sheets.svg import sheet_svg
+from ssptool.drawing.thinning import thinned
+from ssptool.engine.recording.files import read_manifest, read_trace
+from ssptool.results.report.facts import Picture, run_facts, sheet_identity
+from ssptool.results.report.page import report_page
+
+
+def report(
+    system: Path | str,
+    results: Path | str,
+    output: Path | str,
+    *,
+    variant: str | None = None,
+    patterns: Sequence[str] = (),
+) -> None:
+    """Write one self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
+
+    Parameters
+    ----------
+    system
+        What was simulated; files that have changed since the run are named.
+    results
+        What `simulate` wrote, with its manifest: .csv, .parquet or .mat.
+    patterns
+        Signals to plot; without, all continuous ones.
+
+    Raises
+    ------
+    ValueError
+        The page is not to be called .html, or a pattern fits no signal.
+    PlotUnavailable
+        A library of the extra `plot` is not installed.
+    UnreadableTrace
+        The results are not a trace.
+    """
+    output = Path(output)
+    check_plot_name(output, (".html",))
+    trace, manifest = read_trace(results), read_manifest(results)
+    findings = validate(system, variant=variant).diagnostics
+    curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
+    with Archive.open(system) as archive:
+        sheets = [arrange(stated) for stated in stated_sheets(archive, archive.structure(variant))]
+        remarks = marked(
+            sheets, [Remark(Mark(one.severity), one.position.file, one.position.line, one.message) for one in findings]
+        )
+        anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
+        facts = run_facts(
+            manifest,
+            diagrams=[
+                Picture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))
+                for sheet in sheets
+            ],
+            findings=findings,
+            plots=Picture(f"{len(curves)} signals of {Path(results).name}", page_markup(panels(curves))),
+            locate=lambda name: _located(archive, name),
+        )
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(report_page(facts), encoding="utf-8")
+
+
+def _located(archive: Archive, name: str) -> Path | None:
+    if archive.has(name):
+        return archive.local_path(name)
+    return Path(name) if Path(name).is_file() else None

@@ -1,0 +1,172 @@
+"""What a report says, gathered from the system, its findings, the manifest of the run and the trace."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.drawing.sheets.sheet import Sheet
+
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under headings. `numbers` are the columns that are numbers, from 0."""
+
+    caption: str
+    headings: Sequence[str]
+    rows: Rows
+    numbers: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A diagram or plot as markup that goes into the page as it is."""
+
+    title: str
+    markup: str
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """All that a report shows. `verdict` is a sentence; `ok` whether the run reached its end."""
+
+    title: str
+    ok: bool
+    verdict: str
+    diagrams: Sequence[Picture]
+    findings: Sequence[Diagnostic]
+    choices: Table
+    notes: Sequence[str]
+    loops: Table
+    statistics: Table
+    calls: Table
+    plots: Picture
+    inputs: Table
+    settings: Table
+    manifest: str
+    tool: str
+
+
+def run_facts(
+    manifest: Mapping[str, Any],
+    *,
+    diagrams: Sequence[Picture],
+    findings: Sequence[Diagnostic],
+    plots: Picture,
+    locate: Callable[[str], Path | None],
+) -> RunFacts:
+    """What there is to say of a run.
+
+    Parameters
+    ----------
+    manifest
+        As `read_manifest` gives it; empty for a run that was interrupted.
+    locate
+        Gives the present file of an input by its name in the manifest; None if it is not there.
+    """
+    failure = manifest.get("failure")
+    return RunFacts(
+        title=manifest.get("system", "Interrupted run"),
+        ok=manifest.get("status") == "completed",
+        verdict=_verdict(manifest, failure),
+        diagrams=diagrams,
+        findings=findings,
+        choices=Table("What was chosen, and why", ("setting", "value", "reason"), _choices(manifest)),
+        notes=manifest.get("notes", ()),
+        loops=_loops(manifest),
+        statistics=Table("Numbers of the run", ("what", "value"), list(_statistics(manifest)), frozenset({1})),
+        calls=_calls(manifest),
+        plots=plots,
+        inputs=Table("Files that went in", ("file", "SHA-256 begins with", "now"), list(_inputs(manifest, locate))),
+        settings=Table("Settings other than the defaults", ("setting", "value"), list(_settings(manifest))),
+        manifest=json.dumps(manifest, indent=1, ensure_ascii=False),
+        tool=f"Simulated by ssptool {manifest.get('versions', {}).get('ssptool', '')}".rstrip(),
+    )
+
+
+def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> str:
+    if not manifest:
+        return "The run was interrupted before it could say anything of itself."
+    interval = manifest["interval"]
+    told = f": {failure['message']}" if failure and failure.get("message") else ""
+    return f"{manifest['status']}, {interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}{told}"
+
+
+def _choices(manifest: Mapping[str, Any]) -> Rows:
+    return [(one["setting"].replace("_", " "), one["value"], one["reason"]) for one in manifest.get("choices", ())]
+
+
+def _loops(manifest: Mapping[str, Any]) -> Table:
+    headings = ("stage", "signals", "solved for", "solver", "outcome", "iterations", "residual")
+    rows = [
+        (
+            loop["stage"],
+            ", ".join(loop["signals"]),
+            ", ".join(loop["torn"]),
+            loop["solver"],
+            loop["status"],
+            str(loop["iterations"]),
+            f"{loop['residual_norm']:.2g}",
+        )
+        for loop in manifest.get("loops", ())
+    ]
+    return Table("Algebraic loops at the start", headings, rows, frozenset({5, 6}))
+
+
+_STATISTICS = {
+    "steps": ("macro steps", "{:d}"),
+    "iterations_mean": ("iterations per step, mean", "{:.3g}"),
+    "iterations_max": ("iterations per step, most", "{:d}"),
+    "rejected": ("rejected steps", "{:d}"),
+    "events": ("events", "{:d}"),
+    "evaluations": ("evaluations of the right-hand side", "{:d}"),
+    "loops_rescued": ("loops that needed a solver during the run", "{:d}"),
+    "seconds": ("wall time of the run [s]", "{:.3g}"),
+    "initialization_seconds": ("wall time of the initialization [s]", "{:.3g}"),
+    "real_time_factor": ("times faster than real time", "{:.3g}"),
+}
+
+
+def _statistics(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    found = manifest.get("statistics", {})
+    for name, (words, form) in _STATISTICS.items():
+        if found.get(name):
+            yield words, form.format(found[name])
+
+
+def _calls(manifest: Mapping[str, Any]) -> Table:
+    calls = sorted(manifest.get("statistics", {}).get("calls", ()), key=lambda call: -call["seconds"])
+    rows = [(one["component"], one["function"], str(one["calls"]), f"{one['seconds']:.3g}") for one in calls]
+    return Table("Calls of FMI functions", ("component", "function", "calls", "seconds"), rows, frozenset({2, 3}))
+
+
+def _inputs(manifest: Mapping[str, Any], locate: Callable[[str], Path | None]) -> Iterator[Sequence[str]]:
+    for one in manifest.get("inputs", ()):
+        path = locate(one["name"])
+        if path is None:
+            now = "not there"
+        else:
+            with path.open("rb") as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == one["sha256"]
+            now = "the same" if same else "changed since the run"
+        yield one["name"], one["sha256"][:16], now
+
+
+_DEFAULTS: tuple[Any, ...] = (None, "auto", {}, [])
+
+
+def _settings(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    for name, value in manifest.get("settings", {}).items():
+        if value not in _DEFAULTS:
+            yield name.replace("_", " "), str(value)
+
+
+def sheet_identity(sheet: Sheet) -> str:
+    """The anchor of a diagram in the page."""
+    return "/".join(["diagram", *sheet.path])

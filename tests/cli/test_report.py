@@ -1,0 +1,91 @@
+"""Reports, plots and diagrams in a browser: they work, and a checker of accessibility has no complaint."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SYSTEMS = Path(__file__).parents[2] / "systems"
+CHROMIUM = os.environ.get("SSPTOOL_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
+browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (SSPTOOL_CHROMIUM names it)")
+
+
+@pytest.fixture
+def results(ssptool, tmp_path) -> Path:
+    assert ssptool("run", SYSTEMS / "dual_mass_oscillator", "--stop-time", 1, "--output", tmp_path / "r.csv")[0] == 0
+    return tmp_path / "r.csv"
+
+
+def test_a_report_is_named_after_its_results(ssptool, results, tmp_path):
+    status, out, _ = ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
+    assert (status, out) == (0, "report: r.html\n")
+    assert (tmp_path / "r.html").exists()
+
+
+def test_results_that_are_not_there_are_told(ssptool):
+    status, _, err = ssptool("report", SYSTEMS / "dual_mass_oscillator", "none.csv")
+    assert status == 2
+    assert "none.csv" in err
+
+
+@pytest.fixture
+def page() -> Iterator[Any]:
+    """A page of headless Chromium, which collects errors of scripts in `page.errors`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as engines:
+        chromium = engines.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        page: Any = chromium.new_page(viewport={"width": 1200, "height": 900})
+        page.errors = []
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.on("request", lambda request: request.url.startswith("http") and page.errors.append(request.url))
+        yield page
+        chromium.close()
+
+
+def violations(page: Any) -> list[str]:
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [violation["id"] for violation in Axe().run(page).response["violations"]]
+
+
+@browser
+def test_a_report_works_in_a_browser(ssptool, results, tmp_path, page):
+    ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
+    page.goto((tmp_path / "r.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
+    assert page.locator(".js-plotly-plot .subplot").count() == 4  # N, m, m/s, m/s2
+    assert violations(page) == []
+    assert page.errors == []
+
+
+@browser
+def test_a_plot_works_in_a_browser(ssptool, results, tmp_path, page):
+    ssptool("plot", results, "--output", tmp_path / "p.html")
+    page.goto((tmp_path / "p.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
+    assert violations(page) == []
+    assert page.errors == []
+
+
+@browser
+def test_a_diagram_opens_nested_systems_and_zooms(ssptool, tmp_path, page):
+    ssptool("draw", SYSTEMS / "mass_spring_damper", "--output", tmp_path / "d.html")
+    page.goto((tmp_path / "d.html").as_uri())
+    assert violations(page) == []
+    page.get_by_role("link", name="Open first").click()
+    assert page.locator("section.shown").get_attribute("id") == "system/first"
+    drawing = page.locator("section.shown svg.sheet")
+    before = drawing.get_attribute("viewBox")
+    page.get_by_role("button", name="Zoom in").click()
+    assert drawing.get_attribute("viewBox") != before
+    page.get_by_role("button", name="Fit").click()
+    assert [float(n) for n in drawing.get_attribute("viewBox").split()] == [float(n) for n in before.split()]
+    page.go_back()
+    assert page.locator("section.shown").get_attribute("id") == "system"
+    assert violations(page) == []
+    assert page.errors == []

@@ -1,0 +1,118 @@
+"""A report is one page that has everything, escapes what it shows, and names what has changed since the run."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from lxml import html
+
+import ssptool
+from ssptool.documents.diagnostics import Diagnostic, Position, Severity
+from ssptool.results.report.facts import Picture, run_facts
+from ssptool.results.report.page import report_page
+
+SYSTEM = Path(__file__).parents[3] / "systems" / "dual_mass_oscillator"
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("run")
+    system = Path(shutil.copytree(SYSTEM, folder / "system"))
+    ssptool.simulate(system, settings=ssptool.Settings(stop_time=0.1), output=folder / "r.parquet", measured=True)
+    return system, folder / "r.parquet"
+
+
+def page(system: Path, results: Path, tmp_path: Path):
+    ssptool.report(system, results, tmp_path / "r.html")
+    return html.parse(tmp_path / "r.html").getroot()
+
+
+def cells(root, caption: str) -> list[list[str]]:
+    table = root.xpath(f"//table[normalize-space(caption)='{caption}']")[0]
+    return [[cell.text_content() for cell in row] for row in table.xpath("./tbody/tr")]
+
+
+def test_a_report_tells_of_system_findings_loops_run_and_origin(run, tmp_path):
+    root = page(*run, tmp_path)
+    assert root.xpath("//h1")[0].text == "DualMassOscillator"
+    assert "completed, 0 to 0.1 s" in root.xpath("//header/p")[0].text_content()
+    assert [heading.text for heading in root.xpath("//h2")] == [
+        "System",
+        "Findings",
+        "Initialization and algebraic loops",
+        "Results",
+        "How it was run",
+        "Where it comes from",
+    ]
+    assert {"System1", "System2"} <= {text.text for text in root.xpath("//figure//*[name()='text']")}
+    assert any("SSD-CONN-015" in item.text_content() for item in root.xpath("//ul[@class='findings']/li"))
+    first = cells(root, "Algebraic loops at the start")[0]
+    assert first[0] == "initialization"
+    assert first[4] == "converged"
+    assert ["macro steps", "100"] in cells(root, "Numbers of the run")
+    assert any(row[1] == "fmi2DoStep" for row in cells(root, "Calls of FMI functions"))
+
+
+def test_a_report_needs_nothing_from_elsewhere(run, tmp_path):
+    ssptool.report(*run, tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert re.findall(r"<(?:script|link|img)[^>]*(?:src|href)=", text) == []
+
+
+def test_files_that_changed_or_vanished_since_the_run_are_named(run, tmp_path):
+    system, results = run
+    changed = Path(shutil.copytree(system, tmp_path / "changed"))
+    with (changed / "resources" / "heavy_flange.ssv").open("a") as file:
+        file.write("<!-- later -->\n")
+    (changed / "NoFlange.ssd").unlink()
+    now = {row[0]: row[2] for row in cells(page(changed, results, tmp_path), "Files that went in")}
+    assert now["resources/heavy_flange.ssv"] == "changed since the run"
+    assert now["NoFlange.ssd"] == "not there"
+    assert now["SystemStructure.ssd"] == "the same"
+
+
+def test_a_failed_run_says_why(tmp_path):
+    ssptool.simulate(
+        SYSTEM,
+        parameters=[SYSTEM / "resources" / "heavy_flange.ssv"],
+        settings=ssptool.Settings(init="fixed-point", stop_time=0.1),
+        output=tmp_path / "r.csv",
+    )
+    root = page(SYSTEM, tmp_path / "r.csv", tmp_path)
+    verdict = root.xpath("//header/p")[0]
+    assert verdict.get("class") == "bad"
+    assert "algebraic loop" in verdict.text_content()
+
+
+def test_text_is_escaped_and_only_pictures_are_markup():
+    evil = "<script>alert(1)</script>"
+    facts = run_facts(
+        {
+            "system": evil,
+            "status": "completed",
+            "interval": {"start": 0, "stop": 1},
+            "created": "today",
+            "notes": [evil],
+        },
+        diagrams=[Picture("d", "<svg id='mine'></svg>")],
+        findings=[Diagnostic("X-1", Severity.INFO, Position("a.ssd", 1), evil)],
+        plots=Picture("p", "<div></div>"),
+        locate=lambda _: None,
+    )
+    text = report_page(facts)
+    assert evil not in text
+    assert "<svg id='mine'>" in text
+
+
+def test_an_interrupted_run_has_a_report(run, tmp_path):
+    system, _ = run
+    ssptool.simulate(system, settings=ssptool.Settings(stop_time=0.1), output=tmp_path / "r.csv")
+    (tmp_path / "r.csv.json").unlink()
+    root = page(system, tmp_path / "r.csv", tmp_path)
+    assert "interrupted" in root.xpath("//header/p")[0].text_content()
+
+
+def test_a_report_is_a_page(run, tmp_path):
+    with pytest.raises(ValueError, match=r"\.html"):
+        ssptool.report(*run, tmp_path / "r.pdf")
