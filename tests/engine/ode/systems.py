@@ -57,3 +57,11 @@ def couple(folder, exchange, simulation, wires=(), values=None, *, native=None, 
     settings = {"stop_time": 1.0, "step_size": 0.01} | settings
     net = beside(network(files, wires, values, folder=folder), *exchange)
     return run(make_plan(net, Settings(**settings)), Folder(folder), native=native)
+
+
+def lacking(net, name, **facts):
+    """The network with an FMU whose model exchange is stated to be like this."""
+    component = net.components[name]
+    interface = replace(component.description.model_exchange, **facts)
+    description = replace(component.description, model_exchange=interface)
+    return replace(net, components={**net.components, name: replace(component, description=description)})
