@@ -48,7 +48,7 @@ class SignalType(Element):
     @property
     def type_name(self) -> str:
         """The standard's name of the type, e.g. `Float64`."""
-        return self.tag.rpartition("}")[2]
+        return self.local_name
 
 
 class Enumeration(SignalType, tag="ssc:Enumeration"):

@@ -30,7 +30,7 @@ class ParameterType(Element):
     @property
     def type_name(self) -> str:
         """The standard's name of the type, e.g. `Float64`."""
-        return self.tag.rpartition("}")[2]
+        return self.local_name
 
     @property
     def entries(self) -> tuple[Any, ...]:

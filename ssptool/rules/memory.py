@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Hashable
 from typing import TypeVar
-from weakref import WeakKeyDictionary
 
 from ssptool.rules.subjects import Structure
 
@@ -12,12 +11,9 @@ V = TypeVar("V")
 
 def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]:
     """A function of something in a structure that remembers its results for as long as the structure lives."""
-    memory: WeakKeyDictionary[Structure, dict[K, V]] = WeakKeyDictionary()
 
     def recall(key: K, structure: Structure) -> V:
-        known = memory.get(structure)
-        if known is None:
-            known = memory[structure] = {}
+        known: dict[K, V] = structure.memory.setdefault(find, {})
         if key not in known:
             known[key] = find(key, structure)
         return known[key]

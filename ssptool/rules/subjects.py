@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import Archive
@@ -101,6 +101,8 @@ class Structure:
     _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
     _references: dict[str, Reference] = field(default_factory=dict, repr=False)
     _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
+    memory: dict[Any, dict[Any, Any]] = field(default_factory=dict, repr=False)
+    """By function: what it found of the structure; see `ssptool.rules.memory`."""
 
     @property
     def root(self) -> ssd.SystemStructureDescription:
