@@ -19,6 +19,9 @@ NAMED = 5
 
 INTEGRATION_TOLERANCE = 1e-6
 
+COUPLED_TOLERANCE = 1e-8
+"""Of an integrator that starts anew with every macro step: the errors of all these starts add up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -141,16 +144,16 @@ def choose_integrator(
 
 
 def integrator_of(
-    capabilities: Mapping[str, Capabilities], settings: Settings
+    capabilities: Mapping[str, Capabilities], settings: Settings, default: float = INTEGRATION_TOLERANCE
 ) -> tuple[Integrated, tuple[Choice, ...]]:
-    """The integrator of components of model exchange.
+    """The integrator of components of model exchange; `default` is its tolerance where none is asked for.
 
     Raises
     ------
     ValueError
         The tolerance is not a positive number below 1.
     """
-    tolerance = settings.tolerance if settings.tolerance is not None else INTEGRATION_TOLERANCE
+    tolerance = settings.tolerance if settings.tolerance is not None else default
     if not 0 < tolerance < 1:
         raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]

@@ -8,7 +8,15 @@ from types import MappingProxyType
 
 from ssptool.engine.capabilities import Capabilities, capabilities
 from ssptool.engine.cells import holds_integer
-from ssptool.engine.choices import Choice, Interval, choose_integrator, choose_interval, integrator_of, refuse_substeps
+from ssptool.engine.choices import (
+    COUPLED_TOLERANCE,
+    Choice,
+    Interval,
+    choose_integrator,
+    choose_interval,
+    integrator_of,
+    refuse_substeps,
+)
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, Call, LoopCalls, SolveLoop
@@ -283,7 +291,12 @@ def _choose_master(
         return base, choices
     refuse_substeps(exchange, settings)
     refuse_inside(schedules.table.stimuli, exchange)
-    integrator, more = integrator_of(exchange, settings)
+    integrator, more = integrator_of(exchange, settings, COUPLED_TOLERANCE)
+    if settings.threads > 1:
+        more = (
+            *more,
+            Choice("threads", "1", "components of model exchange must rest while all of them are integrated"),
+        )
     return Beside(base, integrator), (*choices, *more)
 
 

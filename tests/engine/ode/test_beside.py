@@ -286,3 +286,31 @@ def test_a_component_that_refuses_ends_the_run_with_its_name(models, monkeypatch
     assert result.failure.messages == ("too late",)
     assert result.trace.t[-1] == pytest.approx(0.45)
     assert result.trace["A.x"] == pytest.approx(1 - np.exp(-result.trace.t / 0.5), abs=1e-5)
+
+
+def test_late_outputs_are_those_of_co_simulation_of_both():
+    settings = Settings(stop_time=1.0, step_size=0.01, exchange="late")
+    both = run(make_plan(oscillator(), settings), Folder()).unwrap()
+    # The starts of the integrator add up to about a hundred times its tolerance of 1e-8.
+    for name in ("System1", "System2"):
+        trace = run(make_plan(beside(oscillator(), name), settings), Folder()).unwrap()
+        assert trace.y == pytest.approx(both.y, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("fmu", "output", "words"),
+    (("Relay", "x", "Bad chatters"), ("Restless", "y", "Bad still wants new discrete states")),
+)
+def test_events_without_end_are_reported(models, fmu, output, words):
+    result = couple(models, {"Bad": fmu}, {"Lag": "Lag"}, [(f"Bad.{output}", "Lag.u")])
+    assert result.status is Ending.EVENTS
+    assert words in result.failure.message
+    assert result.failure.time == pytest.approx(0.5, abs=1e-6)
+
+
+def test_components_without_states_and_stiff_ones_are_as_good_as_alone(models):
+    trace = couple(models, {"S": "Stateless"}, {"Lag": "Lag"}, [("S.z", "Lag.u")], {"S.u": 4.0}).unwrap()
+    assert trace["S.z"] == pytest.approx(trace.t**2, abs=1e-14)
+    result = couple(models, {"S": "Stiff"}, {"Lag": "Lag"}, [("S.x", "Lag.u")], tolerance=1e-8)
+    assert result.unwrap()["S.x"] == pytest.approx(np.cos(result.trace.t), abs=1e-6)
+    assert result.statistics.evaluations < 1000
