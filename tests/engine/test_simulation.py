@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -267,8 +268,10 @@ def test_what_is_no_state_is_refused(tmp_path):
 
 def test_an_fmu_that_cannot_serialize_is_refused_by_name(tmp_path):
     planned = plan()
-    interface = planned.instances[1].description.co_simulation
-    object.__setattr__(interface, "serializes_state", False)
+    one, two = planned.instances
+    silent = replace(two.description.co_simulation, serializes_state=False)
+    two = replace(two, description=replace(two.description, co_simulation=silent))
+    planned = replace(planned, instances=(one, two))
     with Simulation(planned, Folder()) as simulation, pytest.raises(NotSavable, match="FMU of System2"):
         simulation.save(tmp_path / "state")
     assert list(tmp_path.iterdir()) == []
