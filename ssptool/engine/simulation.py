@@ -304,9 +304,9 @@ class Simulation:
 
     def _intervene(self, action: Callable[[], None]) -> None:
         """In event mode, which is where most variables of model exchange may be set."""
-        eventful = self._system.integration or self._system.ode
-        assert eventful is not None
-        self._check(eventful.intervene(action))
+        ode = self._system.integration or self._system.ode
+        assert ode is not None
+        self._check(ode.intervene(action))
 
     def _check_settable(self, name: str, signal: Signal) -> None:
         for driven in self.plan.stimuli.driven:

@@ -83,15 +83,15 @@ class Checkpoint(Protocol):
     def restore(self, time: float) -> Failure | None: ...
 
 
-class Eventful(Protocol):
-    """Components of model exchange, to which things may be done in event mode only."""
+class Ode(Protocol):
+    """Components of model exchange, all together: most of what can be done to them can be done in event mode only."""
 
     def intervene(self, action: Callable[[], None]) -> Failure | None:
         """Let `action` set what it likes at the communication point that was reached, which is an event."""
         ...
 
 
-class Component(Eventful, Protocol):
+class Component(Ode, Protocol):
     """An ODE that is stepped as if it were a component of co-simulation."""
 
     def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -368,7 +368,7 @@ class Remembering(Protocol):
         ...
 
 
-class Alone(Stepper, Eventful, Protocol):
+class Alone(Stepper, Ode, Protocol):
     """A system that is nothing but an ODE."""
 
 

@@ -32,6 +32,7 @@ class Snapshot:
     position: Position
     inputs: Course | None
     signs: Floats
+    end: float
     states: KeptStates | None = None
 
 
@@ -66,6 +67,7 @@ class OdeComponent:
         self._numbers = count(1)
         self._events: deque[EventRow] = deque()
         self._signs: Floats = np.empty(0)  # indicators at the end of the last step
+        self._end = assembly.plan.interval.start  # of that step; an event there leaves the integration a little before
         self._tally = Tally(integration)
         self._failure: Failure | None = None
         integration.before_event = self._keep_states
@@ -97,7 +99,7 @@ class OdeComponent:
         self.free(number)
         number = number or next(self._numbers)
         position = self.integration.position(self.integration.time)
-        self._snapshots[number] = Snapshot(position, self._system.course, self._signs)
+        self._snapshots[number] = Snapshot(position, self._system.course, self._signs, self._end)
         return number
 
     def restore(self, number: int) -> None:
@@ -108,9 +110,9 @@ class OdeComponent:
                 snapshot.states.go_back()
         except FmiError as error:
             raise self._system.refused(error, snapshot.position.t) from None
-        self._system.course, self._signs = snapshot.inputs, snapshot.signs
+        self._system.course, self._signs, self._end = snapshot.inputs, snapshot.signs, snapshot.end
         self.integration.go_to(snapshot.position)
-        while self._events and self._events[-1].end > snapshot.position.t:
+        while self._events and self._events[-1].end > snapshot.end:
             self._events.pop()
 
     def free(self, number: int) -> None:
@@ -145,6 +147,8 @@ class OdeComponent:
                 others = before + (row[0] - before[0]) / h * (after - before)
             others[self._held] = before[self._held]
             others[self._own] = row[self._own]
+            # The kernel's times of communication points are not the sums that steps end at, up to rounding.
+            others[0] = next((point for point in (after[0], before[0]) if abs(point - row[0]) <= ROUNDING * h), row[0])
             found.append(others)
         return found
 
@@ -168,12 +172,17 @@ class OdeComponent:
         self.integration.go_to(position)
         events = [np.concatenate(((event.end,), event.row)) for event in self._events]
         width = 2 + len(self._assembly.plan.recorded)
-        return {**position.memory(), "signs": self._signs, "rows": np.array(events).reshape(-1, width)}
+        return {
+            **position.memory(),
+            "signs": self._signs,
+            "end": np.array(self._end),
+            "rows": np.array(events).reshape(-1, width),
+        }
 
     def recall(self, memory: Memory) -> None:
         self.integration.go_to(Position.recalled(memory))
         self._tally = Tally(self.integration, self.integration.statistics)
-        self._signs = memory["signs"]
+        self._signs, self._end = memory["signs"], float(memory["end"])
         self._events = deque(EventRow(float(row[0]), row[1:]) for row in memory["rows"])
 
     # ---------------------------------------------------------------------------------------------------------------
@@ -189,7 +198,7 @@ class OdeComponent:
         integration.rows.pop()  # the communication point's is made when all components are there
         self._events.extend(EventRow(end, row) for row in integration.rows)
         integration.rows.clear()
-        self._signs = integration.indicators()
+        self._signs, self._end = integration.indicators(), end
 
     def _course(self, t: float) -> Course | None:
         """How the kernel has inputs run over the macro step from t; None if there are no inputs."""
@@ -216,7 +225,9 @@ def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np
     """Of a row (1 + recorded,): the time and what is the ODE's or follows from it; integers that are not."""
     instances = [plan.instances[index] for index in ode.instances]
     slots = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
-    slots |= {wire.destination for wire in plan.wires if wire.source in slots}
+    gated = {gate.destination for gate in plan.stimuli.gates}
+    following = {wire.destination for wire in plan.wires if wire.source in slots}
+    slots |= {slot for slot in following if plan.signals[slot] not in gated}
     own = np.array([True, *(slot in slots for slot in plan.recorded)])
     integers = set(plan.integers)
     held = np.array([False, *(slot in integers for slot in plan.recorded)])

@@ -314,3 +314,18 @@ def test_components_without_states_and_stiff_ones_are_as_good_as_alone(models):
     result = couple(models, {"S": "Stiff"}, {"Lag": "Lag"}, [("S.x", "Lag.u")], tolerance=1e-8)
     assert result.unwrap()["S.x"] == pytest.approx(np.cos(result.trace.t), abs=1e-6)
     assert result.statistics.evaluations < 1000
+
+
+@pytest.mark.parametrize("step", (0.02, 0.03, 0.05))
+@pytest.mark.parametrize("acceleration", ("none", "iqn-ils"))
+def test_events_at_the_end_of_iterated_steps_keep_both_rows(models, step, acceleration):
+    """The pulse switches at 0.3, 0.6 and 0.9, which are communication points up to rounding."""
+    wires = [("Pulse.y", "Lag.u"), ("Lag.x", "Echo.u")]
+    settings = {"step_size": step, "stop_time": 0.9 if step == 0.03 else 1.0, "acceleration": acceleration}
+    result = couple(models, {"Pulse": "Pulse", "Echo": "Lag"}, {"Lag": "Lag"}, wires, **settings)
+    trace = result.unwrap()
+    assert result.statistics.iterations_mean > 1
+    events = both_sides(trace)
+    assert trace.t[events] == pytest.approx([0.3, 0.6, 0.9], abs=1e-12)
+    assert trace["Pulse.y"][events].tolist() == [0.0, 1.0, 0.0]
+    assert trace["Pulse.y"][events + 1].tolist() == [1.0, 0.0, 1.0]
