@@ -118,9 +118,10 @@ class _Initialization:
         Other outputs are not asked for: before its inputs are set, an FMU may not be able to compute them.
         """
         values = self.kernel.values
-        torn = {slot for loop in self.plan.loops for slot in loop.calls.torn} - set(self.plan.guesses)
+        cut = {slot for loop in self.plan.loops for slot in (*loop.calls.torn, *loop.calls.held)}
+        cut -= set(self.plan.guesses)
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
-            slots = [*planned.input_slots, *(slot for slot in planned.output_slots if slot in torn)]
+            slots = [*planned.input_slots, *(slot for slot in planned.output_slots if slot in cut)]
             names = [self.plan.signals[slot].variable for slot in slots]
             found = instance.get(names)
             for slot, name in zip(slots, names, strict=True):
@@ -130,7 +131,7 @@ class _Initialization:
         values[real & ~np.isfinite(values)] = 0.0
         # An output may start from where its component cannot be; what it feeds starts from where that can be.
         for wire in self.plan.wires:
-            if wire.source in torn and wire.conversion.factor:
+            if wire.source in cut and real[wire.source] and wire.conversion.factor:
                 back = (values[wire.destination] - wire.conversion.offset) / wire.conversion.factor
                 self.second_guesses[wire.source] = float(back)
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():

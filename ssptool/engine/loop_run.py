@@ -1,6 +1,6 @@
 """An algebraic loop of running FMUs: solve it, and say how that went."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +26,9 @@ from ssptool.network.signals import Signal
 
 _FLATNESS = 1e-8
 """Change of the residual over that of the unknowns, both in nominal values, which is as good as none."""
+
+_SETTLING = 100
+"""Times that the discrete signals of a loop may change."""
 
 _DISCARD = 2  # the FMI status of values that an FMU cannot be evaluated at, after which it can go on
 
@@ -131,14 +134,39 @@ class RunningLoop:
     def solve(self, how: InitName, time: float, second: Mapping[int, float] = MappingProxyType({})) -> LoopReport:
         """From the present values, or where the components cannot be there, from the `second` ones (by slot).
 
-        Afterwards the components are at the solution, if there is one.
+        Discrete signals at which the loop is cut are held while the unknowns are solved for, and renewed after that,
+        until they stay. Afterwards the components are at the solution, if there is one.
 
         Raises
         ------
         ComponentFailed
             An FMU cannot go on.
         """
-        start = self._start(second)
+        report = self._solve(how, time, self._start(second))
+        seen = [self._held_values()]
+        while report.ok and self.kernel.settle(self.index):
+            seen.append(self._held_values())
+            if seen[-1] in seen[:-1] or len(seen) > _SETTLING:
+                cause = self._switching(seen[seen.index(seen[-1]) :])
+                return replace(report, solution=replace(report.solution, status=Status.SWITCHING), cause=cause)
+            again = self._solve(how, time, report.solution.x)
+            iterations = report.solution.iterations + again.solution.iterations
+            report = replace(again, solution=replace(again.solution, iterations=iterations))
+        return report
+
+    def _held_values(self) -> tuple[int, ...]:
+        return tuple(self.kernel.integers[list(self.planned.calls.held)].tolist())
+
+    def _switching(self, seen: Sequence[tuple[int, ...]]) -> str:
+        """The discrete signals that change, with the values that they took."""
+        columns = zip(self.planned.held, zip(*seen, strict=True), strict=True)
+        changing = ((signal, dict.fromkeys(values)) for signal, values in columns)
+        return "; ".join(f"{signal} goes through {', '.join(map(str, v))}" for signal, v in changing if len(v) > 1)
+
+    def _solve(self, how: InitName, time: float, start: Floats) -> LoopReport:
+        """With the discrete signals held."""
+        if not len(start):
+            return self._evaluated(time)
 
         def watch(solver: str, iteration: int, x: Floats, residual: Floats) -> None:
             self.write(time, solver, iteration, x, residual)
@@ -150,6 +178,14 @@ class RunningLoop:
         else:
             solution, cause = self._judged(solution)
         return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
+
+    def _evaluated(self, time: float) -> LoopReport:
+        """Of a loop of discrete signals only: there is nothing to solve for."""
+        nothing = np.empty(0)
+        status = Status.CONVERGED if self._usable(self.kernel.residual(self.index, nothing)[0]) else Status.NONFINITE
+        cause = "" if self._rejected is None else self._assembly.explain(self._rejected, time).message
+        solution = Solution(nothing, status, 1, 0.0, nothing, (), "evaluation")
+        return LoopReport(self.planned.stage, time, self.planned.signals, (), solution, cause)
 
     def _start(self, second: Mapping[int, float]) -> Floats:
         first = np.array(self.kernel.values[self._torn])
@@ -289,7 +325,11 @@ class RunningLoop:
             self.write(time, "chord", iteration, x, residual)
             if outcome.code is Code.NONFINITE and iteration > 1:
                 return replace(outcome, code=Code.LOOP)
-            if not outcome.ok or self._convergence.reached(residual, x, nominal):
+            if not outcome.ok:
+                return outcome
+            if self._convergence.reached(residual, x, nominal):
+                if self.kernel.settle(self.index):
+                    continue
                 return outcome
             for row in range(len(x)):
                 # In the order of the kernel's own sum: a log must not change the last bit of a result.

@@ -139,14 +139,17 @@ class PlannedOde:
 
 @dataclass(frozen=True, slots=True)
 class PlannedLoop:
-    """An algebraic loop to solve; `directional`: all its FMUs give directional derivatives that fit its
-    body.
+    """An algebraic loop to solve.
+
+    `torn` are the unknowns; `held` are discrete signals at which the loop is cut as well. `directional`: all its FMUs
+    give directional derivatives that fit its body.
     """
 
     stage: Stage
     calls: LoopCalls
     signals: tuple[Signal, ...]
     torn: tuple[Signal, ...]
+    held: tuple[Signal, ...]
     pattern: frozenset[tuple[int, int]]
     minimum: tuple[float, ...]
     maximum: tuple[float, ...]
@@ -198,7 +201,7 @@ class Plan:
     initialization: tuple[Call | SolveLoop, ...]
     loops: tuple[PlannedLoop, ...]
     constants: Mapping[int, Value]
-    guesses: Mapping[int, float]
+    guesses: Mapping[int, Value]
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
     stimuli: Stimuli = NO_STIMULI
@@ -426,13 +429,16 @@ class _Table:
         assignment = self.network.assignments.get(signal)
         return None if assignment is None else assignment.value
 
-    def guesses(self) -> dict[int, float]:
+    def guesses(self) -> dict[int, Value]:
         """What a start value of a connected input says of its source. The last one given wins."""
-        found: dict[int, float] = {}
+        found: dict[int, Value] = {}
         for wire in self.network.wires:
-            if wire.source in self.fed or holds_integer(self.kind(wire.source)):
+            if wire.source in self.fed:
                 continue
-            value = self._back(wire, self._given(wire.destination))
+            if not holds_integer(self.kind(wire.source)):
+                value: Value | None = self._back(wire, self._given(wire.destination))
+            else:
+                value = None if wire.conversion.table else self._value(wire.destination)
             if value is not None:
                 found[self.slots[wire.source]] = value
         return found
@@ -597,25 +603,21 @@ class _Schedules:
         )
 
     def _loop(self, loop: Loop, graph: Graph, stage: Stage) -> PlannedLoop:
-        torn = [self.table.slots[signal] for signal in loop.torn]
-        for signal in loop.torn:
-            if holds_integer(self.table.kind(signal)):
-                raise Unsupported(
-                    f"algebraic loop {{{', '.join(map(str, loop.signals))}}}",
-                    f"it can be cut at {signal} only, whose type {self.table.kind(signal)} is not one to iterate with",
-                    "break the loop with a component that delays the signal by a step",
-                )
+        real = [place for place, signal in enumerate(loop.torn) if not holds_integer(self.table.kind(signal))]
+        torn = tuple(loop.torn[place] for place in real)
+        held = tuple(signal for signal in loop.torn if signal not in torn)
+        slots = self.table.slots
         variables = [
-            self.table.network.components[signal.component].description.variables[signal.variable]
-            for signal in loop.torn
+            self.table.network.components[signal.component].description.variables[signal.variable] for signal in torn
         ]
         calls = LoopCalls(
-            torn=tuple(torn),
+            torn=tuple(slots[signal] for signal in torn),
             body=tuple(self._call(visit) for visit in loop.body),
-            nominal=tuple(self.table.nominal[slot] for slot in torn),
+            nominal=tuple(self.table.nominal[slots[signal]] for signal in torn),
             rtol=LOOP_CONVERGENCE.rtol,
             atol=LOOP_CONVERGENCE.atol,
             max_iterations=CHORD_ITERATIONS,
+            held=tuple(slots[signal] for signal in held),
         )
         components = [self.instances[self.index[name]] for name in loop.components]
         able = all(one.capabilities.directional_derivatives for one in components)
@@ -623,8 +625,11 @@ class _Schedules:
             stage=stage,
             calls=calls,
             signals=loop.signals,
-            torn=loop.torn,
-            pattern=loop.pattern,
+            torn=torn,
+            held=held,
+            pattern=frozenset(
+                (real.index(row), real.index(column)) for row, column in loop.pattern if row in real and column in real
+            ),
             minimum=tuple(variable.minimum for variable in variables),
             maximum=tuple(variable.maximum for variable in variables),
             directional=able

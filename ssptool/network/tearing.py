@@ -7,6 +7,7 @@ small.
 
 import heapq
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from itertools import combinations
 
 from ssptool.network.dependencies import DependencyGraph, Need
@@ -22,19 +23,30 @@ def tear(loop: DependencyGraph) -> tuple[Signal, ...]:
     """A small set of signals, sorted, without which `loop` has no cycle; smallest if the loop is small.
 
     Outputs (signals that a component computes: an edge inside of it leads to them) are preferred to
-    inputs, because they are what a guess can be compared with; and of these, real numbers to all else, because only
-    with them a solver can calculate. Equal loops give equal results.
+    inputs, because they are what a guess can be compared with. Discrete signals cannot be calculated with: where they
+    are all that closes the cycles, few of them are torn; where real ones do as well, all of them are, so that what is
+    left between real unknowns is smooth. Equal loops give equal results.
 
     References
     ----------
     Levy and Low 1988, "A contraction algorithm for finding small cycle cutsets".
     """
-    candidates = sorted(_candidates(loop))
+    outputs = {node for _, node, need in loop.edges() if need is not Need.WIRE}
+    discrete = {node for node in outputs if not is_float(loop.types.get(node, "Float64"))}
+    smooth = loop.part(node for node in loop if node not in discrete)
+    if discrete and is_acyclic(smooth):
+        return tuple(sorted(_cut(loop, discrete)))
+    return tuple(sorted(discrete | _cut(smooth, _candidates(smooth, outputs - discrete))))
+
+
+def _cut(loop: DependencyGraph, choice: AbstractSet[Signal]) -> set[Signal]:
+    """Signals of the choice without which there is no cycle; every cycle has one of the choice."""
+    candidates = sorted(choice)
     contraction = _Contraction(candidates, loop)
     ranks = contraction.cut_set()
     if contraction.greedy:
         ranks = _irredundant(loop, candidates, ranks)
-    return tuple(candidates[rank] for rank in sorted(ranks))
+    return {candidates[rank] for rank in ranks}
 
 
 def sequence(loop: DependencyGraph, torn: Iterable[Signal]) -> tuple[Signal, ...]:
@@ -44,15 +56,9 @@ def sequence(loop: DependencyGraph, torn: Iterable[Signal]) -> tuple[Signal, ...
     return (*topological_order(rest, lambda signal: signal), *sorted(guessed))
 
 
-def _candidates(loop: DependencyGraph) -> set[Signal]:
-    outputs = {node for _, node, need in loop.edges() if need is not Need.WIRE}
-    others = loop.part(node for node in loop if node not in outputs)
+def _candidates(loop: DependencyGraph, outputs: AbstractSet[Signal]) -> AbstractSet[Signal]:
     # In a network every cycle passes an output. In any other graph every vertex may be torn.
-    if not is_acyclic(others):
-        return set(loop)
-    numbers = {node for node in outputs if is_float(loop.types.get(node, "Float64"))}
-    without = loop.part(node for node in loop if node not in numbers)
-    return numbers if len(numbers) < len(outputs) and is_acyclic(without) else outputs
+    return outputs if is_acyclic(loop.part(node for node in loop if node not in outputs)) else set(loop)
 
 
 class _Contraction:

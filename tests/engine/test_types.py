@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool.engine.ending import Ending
 from ssptool.engine.simulate import run
-from ssptool.engine.unsupported import Unsupported
 from tests.engine.carriers import TYPES, build, write_system
 
 BIG = 2**62 + 1  # no double is this number
@@ -123,7 +123,21 @@ def test_two_components_count_back_and_forth(system, master):
     assert traces[0]["A.Integer_was"].tolist() == COUNTED[master]
 
 
-def test_a_loop_of_integers_is_refused_by_name(system):
-    folder = system([("A", 2), ("B", 2)], ["A.Integer_is -> B.Integer_u", "B.Integer_is -> A.Integer_u"])
-    with pytest.raises(Unsupported, match="whose type Int32 is not one to iterate with"):
-        ssptool.plan(folder)
+@pytest.mark.parametrize("native", [False, True])
+def test_a_loop_of_integers_settles(system, native):
+    """Each is what the other is, and one more as long as that is less than 3."""
+    more = mapped("Integer", *((n, n + 1) for n in range(3)))
+    folder = system([("A", 2), ("B", 2)], [f"A.Integer_is -> B.Integer_u{more}", "B.Integer_is -> A.Integer_u"])
+    trace = simulated(folder, native=native).unwrap()
+    assert set(trace["A.Integer_is"]) == set(trace["B.Integer_is"]) == {3}
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_loop_of_integers_that_never_settles_is_reported(system, native):
+    back_and_forth = mapped("Integer", (0, 1), (1, 0))
+    folder = system(
+        [("A", 2), ("B", 2)], [f"A.Integer_is -> B.Integer_u{back_and_forth}", "B.Integer_is -> A.Integer_u"]
+    )
+    result = simulated(folder, native=native)
+    assert result.status is Ending.LOOP
+    assert "_is goes through 0, 1" in str(result.failure)

@@ -151,6 +151,7 @@ class NativeKernel {
 
   Number loop(nb::handle calls) {
     ssptool::LoopCalls loop{.torn = indices<ssptool::Slot>(calls.attr("torn")),
+                            .held = indices<ssptool::Slot>(calls.attr("held")),
                             .body = {},
                             .nominal = numbers<double>(calls.attr("nominal")),
                             .rtol = attribute<double>(calls, "rtol"),
@@ -390,6 +391,8 @@ NB_MODULE(_kernel, module) {
             return self.on_loop(&ssptool::Kernel::jacobian_product, loop, seed);
           },
           "loop"_a, "seed"_a)
+      .def(
+          "settle", [](Self& self, Number loop) { return self.core().settle(index(loop)); }, nb::arg("loop"))
       .def(
           "set_chord",
           [](Self& self, Number loop, const Matrix& matrix) {

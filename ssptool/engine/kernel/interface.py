@@ -118,7 +118,11 @@ class Call:
 class LoopCalls:
     """A torn algebraic loop: from guesses of the `torn` slots `body` evaluates everything in it, these last.
 
-    Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot. Sweeps start from the
+    `held` slots are of discrete signals, through which a loop may run as well. They keep their values while the body is
+    evaluated, so that g is smooth; what comes out of them is put in by `settle`.
+
+    Converged when |g(x) − x| ≤ atol + rtol·max(|x|, nominal) in every torn slot. Sweeps settle then, and go on as long
+    as a held slot changes. They start from the
     present values of the torn slots and evaluate the body at least once, at most `max_iterations` times;
     afterwards `values` holds what the last evaluation delivered: g(x) in the torn slots, and in all others
     what followed from the guess x.
@@ -130,6 +134,7 @@ class LoopCalls:
     rtol: float
     atol: float
     max_iterations: int
+    held: Slots = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,6 +417,9 @@ class Kernel(Protocol):
 
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
         """g(x): the torn slots as the body returns them for x. `values` then holds what follows from x."""
+
+    def settle(self, loop: int) -> bool:
+        """Give the held slots what came out of them at the last evaluation; whether that is something else."""
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:
         """dg/dx · seed, by the FMUs' directional derivatives, at the point of the last evaluation."""

@@ -86,7 +86,11 @@ class _Member:
 
 @dataclass(slots=True)
 class _Loop:
+    """`found` is what the held slots came out as at the last evaluation."""
+
     torn: list[int]
+    held: list[int]
+    found: Integers
     body: tuple[_ResolvedCall, ...]
     nominal: list[float]
     rtol: float
@@ -238,10 +242,16 @@ class TwinKernel:
             self._check_slot(slot)
             if slot in self._holds_integer:
                 raise ValueError(f"slot {slot} holds integers and cannot be torn")
+        for slot in loop.held:
+            self._check_slot(slot)
+            if slot not in self._holds_integer:
+                raise ValueError(f"slot {slot} holds a double, which is torn and not held")
         body = tuple(self._resolve(call) for call in loop.body)
         chord = -np.eye(len(loop.torn))
         nominal = [float(value) for value in loop.nominal]
-        self._loops.append(_Loop(list(loop.torn), body, nominal, loop.rtol, loop.atol, loop.max_iterations, chord))
+        held, found = list(loop.held), np.zeros(len(loop.held), dtype=np.int64)
+        limits = loop.rtol, loop.atol, loop.max_iterations
+        self._loops.append(_Loop(list(loop.torn), held, found, body, nominal, *limits, chord))
         return len(self._loops) - 1
 
     def sweep(self, steps: Sequence[Call | SolveLoop]) -> int:
@@ -603,12 +613,27 @@ class TwinKernel:
         return outcome, self.values[torn]
 
     def _evaluate_body(self, loop: int, x: Floats) -> Outcome:
-        self.values[self._loops[loop].torn] = x
+        torn, held = self._loops[loop].torn, self._loops[loop].held
+        self.values[torn] = x
+        kept = self.integers[held]
+        outcome = OK
         for call in self._loops[loop].body:
             outcome = self._perform(call)
             if not outcome.ok:
-                return replace(outcome, loop=loop)
-        return OK
+                outcome = replace(outcome, loop=loop)
+                break
+        self._loops[loop].found = self.integers[held]
+        self.integers[held] = kept
+        return outcome
+
+    def settle(self, loop: int) -> bool:
+        return self._settle(_item(self._loops, loop, "loop")) is not None
+
+    def _settle(self, loop: _Loop) -> int | None:
+        """The first of the held slots that changes."""
+        changed = np.flatnonzero(loop.found != self.integers[loop.held])
+        self.integers[loop.held] = loop.found
+        return loop.held[changed[0]] if changed.size else None
 
     @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
     def _solve(self, index: int) -> Outcome:
@@ -624,7 +649,10 @@ class TwinKernel:
             residual = self.values[loop.torn] - x
             open_slot = _unconverged(loop, x, residual)
             if open_slot is None:
-                return OK
+                open_slot = self._settle(loop)
+                if open_slot is None:
+                    return OK
+                continue
             _correct(x, loop.chord, residual)
         return Outcome(Code.LOOP, loop=index, slot=-1 if open_slot is None else open_slot)
 

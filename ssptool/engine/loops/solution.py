@@ -30,6 +30,7 @@ class Status(StrEnum):
     SINGULAR = "singular Jacobian"
     INCONSISTENT = "its equations contradict each other"
     UNDETERMINED = "its equations do not determine its unknowns"
+    SWITCHING = "its discrete signals do not settle"
     NONFINITE = "a component returned nan or inf, or rejected the values it was given"
 
     @property
@@ -49,6 +50,8 @@ _ADVICE = {
     "loop, or give other start values",
     Status.UNDETERMINED: "a continuum of values satisfies them: check for a gain of exactly 1 around the loop, or for "
     "components that only hand on each other's values",
+    Status.SWITCHING: "break the loop with a component that delays a discrete signal by a step, or give other start "
+    "values",
     Status.NONFINITE: "give start values for the loop's signals at which the components can be evaluated",
 }
 

@@ -15,7 +15,9 @@ from ssptool.engine.kernel.interface import (
     Code,
     InstanceTable,
     Instruction,
+    LoopCalls,
     Op,
+    SolveLoop,
     functions_for,
 )
 from tests.engine.kernel.mock_fmu import build_shared
@@ -231,3 +233,49 @@ def test_wires_that_do_not_fit_their_slots_are_refused(make_kernel):
         make_kernel(2).connect([0], [1], [1.0], [0.0], {0: {1: 2}})
     with pytest.raises(IndexError, match="slot 5"):
         make_kernel(2, integers=[5])
+
+
+# -- loops of integers ------------------------------------------------------------------------------------------
+
+
+def ring(make_kernel, carrier, entries, **options):
+    """Slots 0 → 1 and 2 → 3 pass integers on; 3 goes back to 0 as it is, 1 to 2 by a table. Cut at 3, which is held."""
+    kernel = make_kernel(4, [0, 1, 2, 3])
+    for k in (0, 2):
+        kernel.add(table(carrier, 2, [k], [k + 1], "Int32", passed=True))
+    kernel.connect([1, 3], [2, 0], [1.0, 1.0], [0.0, 0.0], {0: entries})
+    body = (Call(0, [0], [1]), Call(1, [2], [3]))
+    limits = {"nominal": [], "rtol": 0.0, "atol": 1e-9, "max_iterations": 10} | options
+    loop = kernel.loop(LoopCalls(torn=[], body=body, held=[3], **limits))
+    return kernel, loop, kernel.sweep([SolveLoop(loop)])
+
+
+def test_a_held_slot_keeps_its_value_until_it_is_settled(make_kernel, carrier):
+    kernel, loop, _ = ring(make_kernel, carrier, {0: 7, 7: 7})
+    outcome, nothing = kernel.residual(loop, np.empty(0))
+    assert outcome.ok
+    assert nothing.shape == (0,)
+    assert kernel.integers.tolist() == [0, 0, 7, 0]
+    assert kernel.settle(loop)
+    assert kernel.integers[3] == 7
+    kernel.residual(loop, np.empty(0))
+    assert not kernel.settle(loop)
+
+
+def test_a_sweep_settles_a_loop_of_integers(make_kernel, carrier):
+    kernel, _, sweep = ring(make_kernel, carrier, {0: 1, 1: 2, 2: 3})
+    assert kernel.evaluate(sweep).ok
+    assert kernel.integers.tolist() == [3, 3, 3, 3]
+
+
+def test_a_sweep_gives_up_on_integers_that_go_back_and_forth(make_kernel, carrier):
+    kernel, loop, sweep = ring(make_kernel, carrier, {0: 1, 1: 0})
+    outcome = kernel.evaluate(sweep)
+    assert (outcome.code, outcome.loop, outcome.slot) == (Code.LOOP, loop, 3)
+
+
+@pytest.mark.parametrize(("torn", "held"), [([0], []), ([1], [1])])
+def test_doubles_are_torn_and_integers_held(make_kernel, carrier, torn, held):
+    kernel = make_kernel(2, [0])
+    with pytest.raises(ValueError, match=r"slot [01] holds (integers and cannot be torn|a double, which is torn)"):
+        kernel.loop(LoopCalls(torn, (), [1.0], 0.0, 1e-9, 10, held))

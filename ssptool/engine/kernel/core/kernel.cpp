@@ -238,7 +238,13 @@ Index Kernel::loop(const LoopCalls& calls) {
     if (holds_integer_[slot])
       throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be torn");
   }
+  for (const Slot slot : calls.held) {
+    check_slot(slot);
+    if (!holds_integer_[slot])
+      throw std::invalid_argument("slot " + std::to_string(slot) + " holds a double, which is torn and not held");
+  }
   Loop loop{.torn = {},
+            .held = {},
             .body = {},
             .rtol = calls.rtol,
             .atol = calls.atol,
@@ -246,6 +252,7 @@ Index Kernel::loop(const LoopCalls& calls) {
             .chord = std::vector<double>(m * m),
             .open = 0};
   for (std::size_t i = 0; i < m; ++i) loop.torn.push_back({calls.torn[i], calls.nominal[i]});
+  for (const Slot slot : calls.held) loop.held.push_back({slot});
   for (const Call& call : calls.body) loop.body.push_back(resolve(call));
   for (std::size_t i = 0; i < m; ++i) loop.chord[i * m + i] = -1.0;
   loops_.push_back(std::move(loop));
@@ -728,12 +735,31 @@ bool Kernel::converge(Iteration& iteration, double t, double h) noexcept {
 
 inline bool Kernel::evaluate_body(Loop& loop) noexcept {
   for (const Torn& torn : loop.torn) values_[torn.slot] = torn.x;
+  for (Held& held : loop.held) held.found = values_[held.slot];
+  bool ok = true;
   for (ResolvedCall& call : loop.body)
     if (!perform(call)) [[unlikely]] {
       outcome_.loop = number(loop);
-      return false;
+      ok = false;
+      break;
     }
-  return true;
+  for (Held& held : loop.held) std::swap(held.found, values_[held.slot]);
+  return ok;
+}
+
+// The first of the held slots that changes, or `unconnected`; all of them now have what they came out as.
+inline std::size_t Kernel::settle(Loop& loop) noexcept {
+  std::size_t changed = unconnected;
+  for (const Held& held : loop.held) {
+    if (changed == unconnected && as_integer(held.found) != as_integer(values_[held.slot])) changed = held.slot;
+    values_[held.slot] = held.found;
+  }
+  return changed;
+}
+
+bool Kernel::settle(Index index) {
+  check_index(index, loops_.size(), "loop");
+  return settle(loops_[index]) != unconnected;
 }
 
 bool Kernel::solve(Loop& loop) noexcept {
@@ -744,7 +770,13 @@ bool Kernel::solve(Loop& loop) noexcept {
       if (outcome_.code == Code::nonfinite && iteration > 0) outcome_.code = Code::loop;
       return false;
     }
-    if (converged(loop)) return true;
+    if (converged(loop)) {
+      const std::size_t changed = settle(loop);
+      if (changed == unconnected) [[likely]]
+        return true;
+      loop.open = changed;
+      continue;
+    }
     const double* factor = loop.chord.data();
     for (Torn& torn : loop.torn) {
       double correction = 0.0;

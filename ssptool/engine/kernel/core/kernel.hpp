@@ -50,7 +50,7 @@ struct SolveLoop {
 };
 
 struct LoopCalls {
-  std::vector<Slot> torn;
+  std::vector<Slot> torn, held;
   std::vector<Call> body;
   std::vector<double> nominal;
   double rtol, atol;
@@ -137,6 +137,7 @@ class Kernel {
 
   Outcome residual(Index loop, std::span<const double> x, std::span<double> g);
   Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
+  bool settle(Index loop);
   void set_chord(Index loop, std::span<const double> matrix);
 
  private:
@@ -207,13 +208,20 @@ class Kernel {
     double x = 0.0, residual = 0.0;
   };
 
+  // An integer that is not iterated but kept; `found` is what it came out as at the last evaluation.
+  struct Held {
+    Slot slot;
+    double found = 0.0;
+  };
+
   struct Loop {
     std::vector<Torn> torn;
+    std::vector<Held> held;
     std::vector<ResolvedCall> body;
     double rtol, atol;
     std::int64_t max_iterations;
     std::vector<double> chord;
-    Slot open;  // the first torn slot that has not converged
+    Slot open;  // the first torn slot that has not converged, or held one that changes
   };
 
   struct Iteration {
@@ -273,6 +281,7 @@ class Kernel {
   bool solve(Loop&) noexcept;
   [[nodiscard]] int number(const Loop& loop) const noexcept { return static_cast<int>(&loop - loops_.data()); }
   bool converged(Loop&) noexcept;
+  std::size_t settle(Loop&) noexcept;
   // Cold, so that what leads there stays small enough to be inlined. They return false.
   [[gnu::cold]] bool failed(Index instance, const Failure&) noexcept;
   [[gnu::cold]] bool not_set(const Transfer&, int status) noexcept;
