@@ -10,16 +10,12 @@ from ssptool.documents.document import Document
 from ssptool.drawing.graph_dot import loop_edges
 from ssptool.drawing.plot import check_plot_name
 from ssptool.drawing.sheets.arranging import arrange
+from ssptool.drawing.sheets.drawing import DRAWINGS, Drawing
 from ssptool.drawing.sheets.marks import Mark, Remark, marked
-from ssptool.drawing.sheets.page import sheets_page
-from ssptool.drawing.sheets.picture import png
 from ssptool.drawing.sheets.reading import stated_sheets
 from ssptool.drawing.sheets.sheet import Sheet
-from ssptool.drawing.sheets.svg import Remarks, sheet_svg
 from ssptool.network.flatten import build_network
 from ssptool.network.system_graph import analyze
-
-DRAWINGS = (".svg", ".png", ".html")
 
 Highlight = Literal["loops", "findings"]
 
@@ -36,13 +32,13 @@ class NoSuchSystem(LookupError):
 
 def draw(
     path: Path | str,
-    output: Path | str,
+    output: Path | str | None = None,
     *,
     variant: str | None = None,
     system: str = "",
     highlights: Collection[Highlight] = (),
-) -> None:
-    """Draw a system as a diagram: an SVG or PNG picture of one level, or an HTML page with all of them.
+) -> Drawing:
+    """A system as a diagram: a picture of one level, or a page with all of them.
 
     Places, sizes, icons, notes and way points are those of the documents; what has none is laid out in layers. Systems
     with errors are drawn as far as they can be read.
@@ -50,7 +46,7 @@ def draw(
     Parameters
     ----------
     output
-        The ending says what it becomes: .svg, .png or .html.
+        A file to save it in: .svg, .png or .html.
     system
         The full name of a nested system, of which the picture is; without, of the whole.
     highlights
@@ -63,25 +59,18 @@ def draw(
     NoSuchSystem
         There is no nested system of this name.
     PlotUnavailable
-        The library that makes a PNG is not installed.
+        A library that draws is not installed.
     """
-    output = Path(output)
-    check_plot_name(output, DRAWINGS)
+    if output is not None:
+        check_plot_name(Path(output), DRAWINGS)
     with Archive.open(path) as archive:
         structure = archive.structure(variant)
         sheets = [arrange(stated) for stated in stated_sheets(archive, structure)]
-        chosen = _chosen(sheets, system)
         remarks = marked(sheets, _remarks(path, variant, archive, structure, highlights))
-        title = structure.structure.name
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_bytes(_content(output.suffix.lower(), chosen, sheets, remarks, title))
-
-
-def _content(ending: str, chosen: Sheet, sheets: Sequence[Sheet], remarks: Remarks, title: str) -> bytes:
-    if ending == ".html":
-        return sheets_page(sheets, remarks, title).encode()
-    svg = sheet_svg(chosen, remarks)
-    return png(svg) if ending == ".png" else svg.encode()
+        drawing = Drawing(structure.structure.name, _chosen(sheets, system), sheets, remarks)
+    if output is not None:
+        drawing.save(output)
+    return drawing
 
 
 def _chosen(sheets: Sequence[Sheet], system: str) -> Sheet:

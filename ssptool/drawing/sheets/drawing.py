@@ -1,0 +1,69 @@
+"""A system as a diagram that can be shown and saved."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ssptool.drawing.plot import check_plot_name
+from ssptool.drawing.sheets.page import sheets_page
+from ssptool.drawing.sheets.picture import png
+from ssptool.drawing.sheets.sheet import Sheet
+from ssptool.drawing.sheets.svg import Remarks, sheet_svg
+
+DRAWINGS = (".svg", ".png", ".html")
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """One level of a system as a picture, or all of them as a page. Notebooks show the picture.
+
+    Attributes
+    ----------
+    sheet
+        The level of which the picture is.
+    sheets
+        All levels, the root first.
+    remarks
+        What stands out.
+    """
+
+    title: str
+    sheet: Sheet
+    sheets: Sequence[Sheet]
+    remarks: Remarks
+
+    @property
+    def svg(self) -> str:
+        return sheet_svg(self.sheet, self.remarks)
+
+    @property
+    def page(self) -> str:
+        """An HTML page that zooms, opens nested systems, and needs no network."""
+        return sheets_page(self.sheets, self.remarks, self.title)
+
+    def save(self, path: Path | str) -> None:
+        """Write an .svg or .png picture or an .html page.
+
+        Raises
+        ------
+        ValueError
+            The ending is another.
+        PlotUnavailable
+            The library that makes a PNG is not installed.
+        """
+        path = Path(path)
+        check_plot_name(path, DRAWINGS)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(self._content(path.suffix.lower()))
+
+    def _content(self, ending: str) -> bytes:
+        match ending:
+            case ".html":
+                return self.page.encode()
+            case ".png":
+                return png(self.svg)
+            case _:
+                return self.svg.encode()
+
+    def _repr_svg_(self) -> str:
+        return self.svg
