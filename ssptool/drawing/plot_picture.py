@@ -1,5 +1,6 @@
 """Panels of curves as a picture: PNG, SVG or PDF, by matplotlib."""
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,19 @@ _DASHES = ("-", "--", ":", "-.")
 
 
 def draw_picture(panels: Sequence[Panel], path: Path, title: str) -> None:
+    """Write a picture in the format of its name."""
+    _figure(panels, title).savefig(path)
+
+
+def picture_svg(panels: Sequence[Panel], title: str = "") -> str:
+    """The picture as the text of an SVG, for pages and notebooks."""
+    buffer = io.StringIO()
+    _figure(panels, title).savefig(buffer, format="svg")
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def _figure(panels: Sequence[Panel], title: str) -> Any:
     """One panel below the other over a common axis of time, which covers all curves."""
     figure = new_figure(len(panels))
     axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
@@ -21,7 +35,7 @@ def draw_picture(panels: Sequence[Panel], path: Path, title: str) -> None:
     axes[-1].set_xlabel("time [s]")
     axes[-1].set_xlim(begin, end if end > begin else begin + 1.0)
     figure.suptitle(title)
-    figure.savefig(path)
+    return figure
 
 
 def new_figure(panels: int) -> Any:

@@ -172,6 +172,11 @@ class Result:
     def ok(self) -> bool:
         return self.failure is None
 
+    def _repr_html_(self) -> str:
+        from ssptool.engine.result_html import result_html  # only notebooks draw a run at once
+
+        return result_html(self)
+
     def unwrap(self) -> Trace:
         """The trace of a run that reached its end.
 

@@ -72,6 +72,11 @@ class Trace:
             recorded = ", ".join(self.signals) or "none"
             raise KeyError(f"signal {signal!r} is not recorded; recorded are: {recorded}") from None
 
+    def _repr_html_(self) -> str:
+        from ssptool.engine.result_html import trace_html  # only notebooks draw a trace at once
+
+        return trace_html(self)
+
     def __len__(self) -> int:
         return len(self.t)
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.nesting import INSIDE
 from ssptool.rules.excerpt import Excerpt
+from ssptool.rules.report_html import report_html
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class Report:
     def ok(self) -> bool:
         """Whether there is no error. Warnings do not keep a system from running."""
         return not self.errors
+
+    def _repr_html_(self) -> str:
+        return report_html(self)
 
     def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
         return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is severity)

@@ -19,21 +19,23 @@ LETTERS = 13.0
 """Height of letters at the natural size of a picture [px]."""
 
 _STYLE = """
-.frame { fill: #f4f7fb; stroke: #2b3a4a; }
-.opens .frame { fill: #e6eefa; }
-.name { fill: #17202a; font-weight: bold; }
-.below { paint-order: stroke; stroke: white; stroke-linejoin: round; }
-.quiet { fill: #54626f; }
-.label { fill: #34414e; }
-.wire { fill: none; stroke: #33475b; stroke-linejoin: round; }
-.pin { fill: #33475b; stroke: #33475b; }
-.out { fill: white; }
-.note { fill: #fffbe6; stroke: #d8cfa0; }
-.error .frame, .error.wire { stroke: #c4312f; } .error .frame { fill: #fbe9e8; }
-.warning .frame, .warning.wire { stroke: #a86100; } .warning .frame { fill: #fdf1de; }
-.info .frame, .info.wire { stroke: #1664b0; }
-.loop .frame, .loop.wire { stroke: #c4312f; }
-a:focus .frame, a:hover .frame { stroke: #1664b0; }
+.sheet .frame { fill: #f4f7fb; stroke: #2b3a4a; }
+.sheet .opens .frame { fill: #e6eefa; }
+.sheet .name { fill: #17202a; font-weight: bold; }
+.sheet .below { paint-order: stroke; stroke: white; stroke-linejoin: round; }
+.sheet .quiet { fill: #54626f; }
+.sheet .label { fill: #34414e; }
+.sheet .wire { fill: none; stroke: #33475b; stroke-linejoin: round; }
+.sheet .pin { fill: #33475b; stroke: #33475b; }
+.sheet .out { fill: white; }
+.sheet .note { fill: #fffbe6; stroke: #d8cfa0; }
+.sheet .error .frame, .sheet .error.wire { stroke: #c4312f; }
+.sheet .error .frame { fill: #fbe9e8; }
+.sheet .warning .frame, .sheet .warning.wire { stroke: #a86100; }
+.sheet .warning .frame { fill: #fdf1de; }
+.sheet .info .frame, .sheet .info.wire { stroke: #1664b0; }
+.sheet .loop .frame, .sheet .loop.wire { stroke: #c4312f; }
+.sheet a:focus .frame, .sheet a:hover .frame { stroke: #1664b0; }
 """
 
 _WIDER = 2.0
