@@ -7,6 +7,7 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -79,6 +80,7 @@ class FmuInstance(ABC):
         self._slave = slave
         self._functions = functions
         self._log = log
+        self._entered = False
         self._initialized = False
         self._fatal = False
         self._freed = False
@@ -102,6 +104,14 @@ class FmuInstance(ABC):
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
         """State the experiment [s] and enter initialization mode."""
 
+    def configure(self, values: Mapping[str, Value]) -> None:
+        """Set structural parameters (FMI 3.0) in configuration mode, before everything else. Raises as `set` does."""
+        with self._checked():
+            self._slave.enterConfigurationMode()
+        self.set(values)
+        with self._checked():
+            self._slave.exitConfigurationMode()
+
     def exit_initialization(self) -> None:
         with self._checked():
             self._slave.exitInitializationMode()
@@ -110,18 +120,36 @@ class FmuInstance(ABC):
     def set(self, values: Mapping[str, Value]) -> None:
         """Set variables by name, each with the machine type that it has.
 
+        Elements of an array that are not named keep what they have: before initialization mode, when FMI does not allow
+        to ask for that, the start values.
+
         Raises
         ------
         KeyError
             The FMU has no such variable.
         TypeError, OverflowError
             The value is not of the variable's type, or out of its machine type's range.
+        ValueError
+            Of another element of the array the FMU states no start value, and it has not been initialized.
         """
         for kind, group in self._by_type(values).items():
             suffix = self._suffix[kind]
-            fitting = [_fitting(variable.name, suffix, values[variable.name]) for variable in group]
+            kept = self._kept([variable for variable in group if variable.name not in values])
+            every = {**kept, **values}
+            fitting = [_fitting(variable.name, suffix, every[variable.name]) for variable in group]
             with self._checked():
-                getattr(self._slave, "set" + suffix)([variable.reference for variable in group], fitting)
+                getattr(self._slave, "set" + suffix)(_references(group), fitting)
+
+    def _kept(self, variables: Sequence[Variable]) -> dict[str, Value]:
+        """The values of elements beside others that are set."""
+        if not variables or self._entered:
+            return self.get([variable.name for variable in variables])
+        kept: dict[str, Value] = {}
+        for variable in variables:
+            if variable.start is None:
+                raise ValueError(f"{self.name}.{variable.name} has no start value: set all elements of the array")
+            kept[variable.name] = variable.start
+        return kept
 
     def get(self, names: Iterable[str]) -> dict[str, Value]:
         """Present values of variables by name."""
@@ -130,7 +158,9 @@ class FmuInstance(ABC):
         for kind, group in self._by_type(wanted).items():
             with self._checked():
                 getter = getattr(self._slave, "get" + self._suffix[kind])
-                values = getter([variable.reference for variable in group])
+                references = _references(group)
+                # FMI 2.0 has no arrays, and its functions do not take the number of values.
+                values = getter(references) if len(references) == len(group) else getter(references, len(group))
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
 
@@ -183,7 +213,7 @@ class FmuInstance(ABC):
                 self._slave.setFMUState(state)
             finally:
                 self._slave.freeFMUState(state)
-        self._initialized = True
+        self._entered = self._initialized = True
 
     def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
         """Call `around(name, function)` in place of every FMI function from now on; kernels are not concerned."""
@@ -221,8 +251,19 @@ class FmuInstance(ABC):
         finally:
             self.free()
 
+    @cached_property
+    def _arrays(self) -> Mapping[str, list[Variable]]:
+        """The elements of each array."""
+        arrays: dict[str, list[Variable]] = defaultdict(list)
+        for variable in self._variables.values():
+            if variable.array is not None:
+                arrays[variable.array].append(variable)
+        return arrays
+
     def _by_type(self, names: Iterable[str]) -> dict[str, list[Variable]]:
+        """With all elements of arrays that have one of the names, since FMI takes and gives them together."""
         groups: dict[str, list[Variable]] = defaultdict(list)
+        seen: set[str] = set()
         for name in names:
             if name not in self._variables:
                 raise KeyError(f"{self.name}: the FMU has no variable {name!r}")
@@ -230,8 +271,12 @@ class FmuInstance(ABC):
             if variable.type not in self._suffix:
                 raise TypeError(f"{self.name}.{name}: variables of type {variable.type} are not supported")
             if variable.shape:
-                raise TypeError(f"{self.name}.{name}: arrays are not supported (shape {variable.shape})")
-            groups[variable.type].append(variable)
+                raise TypeError(f"{self.name}.{name} is an array (shape {variable.shape}): name its elements")
+            if variable.array is None:
+                groups[variable.type].append(variable)
+            elif variable.array not in seen:
+                seen.add(variable.array)
+                groups[variable.type] += self._arrays[variable.array]
         return groups
 
     @contextlib.contextmanager
@@ -258,6 +303,7 @@ class _Fmi2Instance(FmuInstance):
         with self._checked():
             self._slave.setupExperiment(tolerance, start, stop)
             self._slave.enterInitializationMode()
+        self._entered = True
 
     def forget_rates(self, names: Sequence[str], order: int) -> None:
         references = [self._variables[name].reference for name in names]
@@ -280,6 +326,7 @@ class _Fmi3Instance(FmuInstance):
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
         with self._checked():
             self._slave.enterInitializationMode(tolerance, start, stop)
+        self._entered = True
 
     def forget_rates(self, names: Sequence[str], order: int) -> None:
         """Nothing to do: FMI 3.0 has no such derivatives."""
@@ -312,6 +359,7 @@ class Binary:
         intermediate_update: int = 0,
         required_inputs: Sequence[str] = (),
         logging: bool = True,
+        variables: Mapping[str, Variable] | None = None,
     ) -> FmuInstance:
         """Make an instance for the interface type that the binary was loaded for.
 
@@ -321,6 +369,8 @@ class Binary:
             FMI 3.0: addresses of an instanceEnvironment and of a fmi3IntermediateUpdateCallback; 0: none.
         required_inputs : sequence of str
             FMI 3.0: the inputs that the callback sets (requiredIntermediateVariables).
+        variables : mapping of str to Variable
+            Of this instance, if arrays have other sizes than in the description.
 
         Raises
         ------
@@ -337,8 +387,11 @@ class Binary:
         if self.description.fmi_major == 2:
             instance = self._instantiate_fmi2(name, logging)
         else:
-            references = [self.description.variables[variable].reference for variable in required_inputs]
+            known = self.description.variables if variables is None else variables
+            references = _references([known[name] for name in required_inputs])
             instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging)
+        if variables is not None:
+            instance._variables = variables
         self._instances.append(instance)
         return instance
 
@@ -493,6 +546,11 @@ def _entries(path: Path) -> set[str]:
 def _platforms(names: Iterable[str]) -> tuple[str, ...]:
     parts = (name.split("/") for name in names)
     return tuple(sorted({p[1] for p in parts if p[0] == "binaries" and len(p) > 2 and p[2]}))
+
+
+def _references(variables: Iterable[Variable]) -> list[int]:
+    """One for each variable, the elements of an array being one."""
+    return [variable.reference for variable in variables if variable.element == 0]
 
 
 _RANGE: Mapping[str, tuple[int, int]] = {

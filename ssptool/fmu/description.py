@@ -63,6 +63,9 @@ class Variable:
     value and `starts` holds all that the FMU states, row-major. `line` is that of modelDescription.xml. Of FMI 3.0:
     `clocks` are the clocks that it belongs to, `sizes` the structural parameter that gives each extent (None: fixed),
     `clock` the attributes of a variable of type Clock as they are written, and `mime_type` that of a Binary.
+
+    Of an element of an array (see `elements`), `array` is the name of that, whose reference it has, and `element` the
+    place among its values, row by row and counted from 0.
     """
 
     name: str
@@ -89,6 +92,8 @@ class Variable:
     sizes: tuple[str | None, ...] = ()
     clock: tuple[tuple[str, str], ...] = ()
     mime_type: str | None = None
+    array: str | None = None
+    element: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +125,7 @@ class FmuDescription:
     `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is
     missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are
     the binary variables that groups of Integer variables stand for before FMI 3.0, by the convention of OSMP.
+    `arrays` are the extents of arrays in whose place `variables` has their elements (see `elements`).
     """
 
     fmi_version: str
@@ -136,6 +142,7 @@ class FmuDescription:
     step_size: float | None
     event_indicators: int = 0
     binaries: frozenset[str] = frozenset()
+    arrays: Mapping[str, tuple[int, ...]] = MappingProxyType({})
 
     @property
     def fmi_major(self) -> int:
@@ -149,7 +156,7 @@ class FmuDescription:
     def state_derivatives(self) -> tuple[Variable, ...]:
         """In the order of the state vector, without aliases (FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8)."""
         variables = [self.variables[name] for name in reversed(list(self.derivatives))]
-        by_reference = {variable.reference: variable for variable in variables}
+        by_reference = {(variable.reference, variable.element): variable for variable in variables}
         return tuple(reversed(by_reference.values()))
 
 

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from typing import Self
 
-from ssptool.fmu.description import Variability
+from ssptool.fmu.description import FmuDescription, Variability
+from ssptool.fmu.elements import element_names
+from ssptool.network.arrays import wholes
 from ssptool.network.digraph import Digraph
 from ssptool.network.network import Component, Network
 from ssptool.network.signals import Signal
@@ -48,20 +50,22 @@ RUNNING_DESTINATIONS = frozenset({"input", "output", "inout", "local"})
 
 
 def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
-    """Vertices: the ports that are wired or are outputs.
+    """Vertices: the ports that are wired or are outputs; an array is one vertex, because FMUs take and give it whole.
 
     Vertices and edges are in an order that depends on the network alone.
     """
     graph = DependencyGraph()
     kinds = port_kinds(network)
+    whole = wholes(network)
     arriving: dict[str, dict[str, Signal]] = defaultdict(dict)
     leaving: dict[str, set[str]] = defaultdict(set)
     for wire in network.wires:
         kind = kinds.get(wire.destination, "input")
         if stage is Stage.INITIALIZATION or kind in RUNNING_DESTINATIONS:
-            graph.add_edge(wire.source, wire.destination, Need.WIRE)
-            arriving[wire.destination.component][wire.destination.variable] = wire.destination
-            leaving[wire.source.component].add(wire.source.variable)
+            source, destination = (whole.get(end, end) for end in (wire.source, wire.destination))
+            graph.add_edge(source, destination, Need.WIRE)
+            arriving[destination.component][destination.variable] = destination
+            leaving[source.component].add(source.variable)
     for component in network.components.values():
         inputs = arriving[component.name]
         number = {variable: number for number, variable in enumerate(inputs)}
@@ -74,7 +78,12 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
             for variable in needed:
                 graph.add_edge(inputs[variable], signal, need)
     everywhere = (network.ports, *(component.ports for component in network.components.values()))
-    graph.types = {port.signal: port.type for ports in everywhere for port in ports if port.type != "Float64"}
+    graph.types = {
+        whole.get(port.signal, port.signal): port.type
+        for ports in everywhere
+        for port in ports
+        if port.type != "Float64"
+    }
     return graph
 
 
@@ -87,14 +96,30 @@ def port_kinds(network: Network) -> Mapping[Signal, str]:
 
 
 def _outputs(component: Component, wired: set[str]) -> Iterator[str]:
+    """By name; an array once, at its first element."""
+    variables, seen = component.description.variables, set()
     for port in component.ports:
-        if port.kind == "output" or port.signal.variable in wired:
-            yield port.signal.variable
+        variable = variables.get(port.signal.variable)
+        name = port.signal.variable if variable is None else variable.array or variable.name
+        if (port.kind == "output" or name in wired) and name not in seen:
+            seen.add(name)
+            yield name
 
 
 def needs(component: Component, output: str, stage: Stage) -> frozenset[str] | None:
-    """What an output depends on at one instant; None if the FMU declares nothing: on everything."""
+    """What an output, which may be an array, depends on at one instant, arrays being whole.
+
+    None if the FMU declares nothing: on everything.
+    """
     fmu = component.description
+    if not fmu.arrays:
+        return _needs(fmu, output, stage)
+    names = element_names(output, fmu.arrays.get(output, ()))
+    known = _needs(fmu, names[0], stage) if names else frozenset()
+    return None if known is None else frozenset(fmu.variables[name].array or name for name in known)
+
+
+def _needs(fmu: FmuDescription, output: str, stage: Stage) -> frozenset[str] | None:
     variable = fmu.variables.get(output)
     if variable is not None and variable.variability is Variability.CONSTANT:
         return frozenset()

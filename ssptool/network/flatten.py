@@ -8,10 +8,12 @@ from pathlib import Path as FilePath
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.uncollected import uncollected
+from ssptool.fmu.elements import Shape
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
 from ssptool.network.places import ComponentPlace, Path, Tree, dotted
-from ssptool.network.signals import Wire
+from ssptool.network.signals import Signal, Wire
+from ssptool.network.sizes import check_stated, has_variable_sizes, resize
 from ssptool.network.terminals import Key, Terminal, terminals
 from ssptool.network.tree import grow
 from ssptool.network.wiring import Flow, Wiring
@@ -55,6 +57,7 @@ def _build(
     archive: Archive, structure: Document, overrides: Mapping[str, str], parameter_files: Sequence[FilePath]
 ) -> Network:
     tree = grow(archive, structure)
+    _size(tree, overrides, parameter_files)
     wiring = Wiring(tree, terminals(tree))
     parameters = Parameterization(tree, wiring)
     parameters.apply_bindings()
@@ -76,15 +79,38 @@ def _build(
         boundaries=tuple(_boundaries(wiring)),
         boundary_assignments=parameters.boundary_assignments(),
         dangling=dangling,
+        arrays=_arrays(tree, wiring),
     )
+
+
+def _size(tree: Tree, overrides: Mapping[str, str], parameter_files: Sequence[FilePath]) -> None:
+    """Give arrays the sizes that parameters say, all other values being left for later."""
+    if has_variable_sizes(tree):
+        # What cannot be is refused when all values are looked at.
+        scratch = replace(tree, unsupported=[])
+        parameters = Parameterization(scratch, Wiring(scratch, terminals(scratch)))
+        parameters.apply_bindings()
+        for path in parameter_files:
+            parameters.apply_file(path)
+        parameters.apply_sizes(overrides)
+        given = {**parameters.boundary_assignments(), **parameters.assignments()}
+        resize(tree, {signal: one.value for signal, one in given.items() if type(one.value) is int})
+    check_stated(tree)
+
+
+def _arrays(tree: Tree, wiring: Wiring) -> dict[Signal, Shape]:
+    """Of connectors and of variables without one."""
+    shapes = {key.signal: shape for key, shape in wiring.shapes.items()}
+    for place in tree.components:
+        name = dotted(place.path)
+        shapes.update((Signal(name, array), shape) for array, shape in place.elements.arrays.items())
+    return shapes
 
 
 def _components(tree: Tree, wiring: Wiring) -> dict[str, Component]:
     ports: dict[Path, list[Port]] = defaultdict(list)
     for key, terminal in wiring.terminals.items():
-        if terminal.variable is not None and terminal.array:
-            tree.refuse(terminal.position, f"the array {key.connector!r}")
-        elif terminal.variable is not None:
+        if terminal.variable is not None:
             ports[key.path].append(_port(terminal))
     return {dotted(place.path): _component(place, tuple(ports[place.path])) for place in tree.components}
 
@@ -94,7 +120,7 @@ def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> Component:
         name=dotted(place.path),
         source=place.source,
         implementation=str(place.component.implementation),
-        description=place.fmu,
+        description=place.elements,
         ports=ports,
         position=place.component.position,
         model_description=place.scope.archive.inside(place.source, "modelDescription.xml"),

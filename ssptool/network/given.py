@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 
 from ssptool.documents import ssc, ssm, ssv
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Value
+from ssptool.fmu.elements import Shape, element_names, in_words
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Assignment, ProvenanceStep, StepKind
 from ssptool.network.places import Tree
@@ -18,7 +20,11 @@ from ssptool.network.values import convert
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A value on its way from a parameter set to its targets."""
+    """A value on its way from a parameter set to its targets.
+
+    Of an array each element goes this way by itself: `name` is that of the array, `element` what follows it in the
+    name of the element, as in `[2,3]`, and `shape` the extents of the array.
+    """
 
     name: str
     value: Value
@@ -27,31 +33,48 @@ class Given:
     source_items: Mapping[str, int]
     position: Position
     chain: tuple[ProvenanceStep, ...]
+    element: str = ""
+    shape: Shape = ()
+
+    @property
+    def full_name(self) -> str:
+        return self.name + self.element
 
     def after(self, kind: StepKind, position: Position, detail: str = "", **changes: object) -> "Given":
         """This value one step on; `changes` may set `name`, `value` and `unit`."""
         moved = replace(self, **changes)  # type: ignore[arg-type]
-        step = ProvenanceStep(kind, position, moved.name, moved.value, detail, unit_name(moved.unit))
+        step = ProvenanceStep(kind, position, moved.full_name, moved.value, detail, unit_name(moved.unit))
         return replace(moved, chain=(*self.chain, step))
 
 
 def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str = "") -> Iterator[Given]:
-    """The parameters of a set that have a value; arrays are refused by name."""
+    """The parameters of a set that have a value; arrays with more or fewer values than elements are refused by name."""
     units = document_units(parameters)
     for parameter in parameters.parameters:
-        value, position = parameter.value, parameter.position
-        if isinstance(value, tuple) and (value or parameter.dimensions):
-            tree.refuse(position, f"the array {parameter.name!r} in a parameter set")
-        elif value is not None and value != ():
+        value, position, shape = parameter.value, parameter.position, _shape(parameter)
+        if value is None or value == ():
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        if len(values) != prod(shape):
+            tree.refuse(position, f"{len(values)} values for the parameter {parameter.name!r}, {in_words(shape)}")
+            continue
+        unit, items = named(units, parameter.unit), _items(parameter, parameters)
+        for name, own in zip(element_names(parameter.name, shape), values, strict=True):
             yield Given(
                 name=parameter.name,
-                value=value,
+                value=own,
                 type=parameter.type_name or "",
-                unit=named(units, parameter.unit),
-                source_items=_items(parameter, parameters),
+                unit=unit,
+                source_items=items,
                 position=position,
-                chain=(ProvenanceStep(StepKind.BINDING, position, parameter.name, value, detail, parameter.unit),),
+                chain=(ProvenanceStep(StepKind.BINDING, position, name, own, detail, parameter.unit),),
+                element=name[len(parameter.name) :],
+                shape=shape,
             )
+
+
+def _shape(parameter: ssv.Parameter) -> Shape:
+    return tuple(dimension.size or 0 for dimension in parameter.dimensions)
 
 
 def _items(parameter: ssv.Parameter, parameters: ssv.ParameterSet) -> Mapping[str, int]:

@@ -127,6 +127,8 @@ class Network:
 
     What follows `unmatched` matters to explanations only. `boundaries` are the connectors of the systems inside,
     `boundary_assignments` the values that these were given, and `dangling` the flows that begin or end at one.
+
+    Arrays are there as their elements, one signal each; `arrays` are the extents of those that these are elements of.
     """
 
     name: str
@@ -140,3 +142,4 @@ class Network:
     boundaries: tuple[Port, ...] = ()
     boundary_assignments: Mapping[Signal, Assignment] = field(default_factory=dict)
     dangling: tuple[Wire, ...] = ()
+    arrays: Mapping[Signal, tuple[int, ...]] = field(default_factory=dict)

@@ -14,6 +14,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.entries import MissingEntry
 from ssptool.fmu.description import Value
+from ssptool.fmu.elements import Shape, element_names, in_words
 from ssptool.network.given import Given, by_source, read_set, suited, unit_name
 from ssptool.network.near import UnknownName, near_misses
 from ssptool.network.network import Assignment, ProvenanceStep, StepKind, Unmatched
@@ -21,13 +22,17 @@ from ssptool.network.places import Path, Scope, Tree, dotted
 from ssptool.network.precedence import Authority, Claim, Giver, settle
 from ssptool.network.signals import IDENTITY, Leg, LegKind, Signal
 from ssptool.network.targets import SystemTarget, Target, Targets, VariableTarget
+from ssptool.network.types import is_integer
 from ssptool.network.units import IncompatibleUnits
-from ssptool.network.values import InvalidValue, convert, from_text
+from ssptool.network.values import InvalidValue, convert, from_text, split_values
 from ssptool.network.wiring import Flow, Wiring
 
 R = TypeVar("R", bound=Element)
 
 COMMAND_LINE = Position("--set")
+_SHOWN = 10
+"""As many values of an array are repeated in the provenance of each of them."""
+
 PARAMETER_SET = "application/x-ssp-parameter-set"
 PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 
@@ -83,16 +88,38 @@ class Parameterization:
             The text is no value of its type, it is outside of the FMU's min and max, or the variable takes none.
         """
         for name, text in overrides.items():
-            targets = self._targets.named(name, ())
-            if not targets:
+            targets, shapes = self._targets.named(name, ()), self._targets.shapes(name, ())
+            if not targets and not shapes:
                 raise UnknownName(name, near_misses([name], self._targets.names())[name])
             for target in targets:
-                if not target.settable:
-                    raise InvalidValue(name, text, "no value at all: its FMU calculates this variable")
-                value, unit = from_text(name, text, target.type, target.items), unit_name(target.unit)
-                _require_within(target.bounds, name, value)
-                step = ProvenanceStep(StepKind.OVERRIDE, COMMAND_LINE, name, value, f"{name}={text}", unit)
-                self._claim(Giver(Authority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
+                self._override(name, text, target)
+            for shape in dict.fromkeys(shapes):
+                self._override_array(name, text, shape)
+
+    def apply_sizes(self, overrides: Mapping[str, str]) -> None:
+        """Of the overrides those that give integers to what there is: some of them size arrays."""
+        for name, text in overrides.items():
+            for target in self._targets.named(name, ()):
+                if target.settable and is_integer(target.type):
+                    self._override(name, text, target)
+
+    def _override(self, name: str, text: str, target: Target, detail: str = "") -> None:
+        if not target.settable:
+            raise InvalidValue(name, text, "no value at all: its FMU calculates this variable")
+        value, unit = from_text(name, text, target.type, target.items), unit_name(target.unit)
+        _require_within(target.bounds, name, value)
+        step = ProvenanceStep(StepKind.OVERRIDE, COMMAND_LINE, name, value, detail or f"{name}={text}", unit)
+        self._claim(Giver(Authority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
+
+    def _override_array(self, name: str, text: str, shape: Shape) -> None:
+        """All elements, their values apart by white space; quotes keep a text with white space together."""
+        names = element_names(name, shape)
+        texts = split_values(name, text)
+        if len(texts) != len(names):
+            raise InvalidValue(name, text, f"{len(names)} values for {in_words(shape)}, apart by blanks")
+        for element, own in zip(names, texts, strict=True):
+            for target in self._targets.named(element, ()):
+                self._override(element, own, target, f"{name}={text}" if len(names) <= _SHOWN else "")
 
     @cached_property
     def unmatched(self) -> tuple[Unmatched, ...]:
@@ -161,8 +188,17 @@ class Parameterization:
                 yield given.after(StepKind.MAPPING, entry.position, detail, name=entry.target), entry
 
     def _apply(self, given: Given, path: Path, entry: ssm.MappingEntry | None, giver: Giver) -> None:
-        targets = self._targets.named(given.name, path)
+        targets = self._targets.named(given.full_name, path)
         at = given.position if entry is None else entry.position
+        if not given.shape:
+            targets = [target for target in targets if not target.is_element]
+        shapes = self._targets.shapes(given.name, path)
+        if wrong := [shape for shape in shapes if shape != given.shape]:
+            self._mismatch(at, given, path, wrong[0])
+            return
+        if not shapes and given.shape and self._targets.named(given.name, path):
+            self._mismatch(at, given, path, ())
+            return
         if not targets:
             self._missed.setdefault(at, ".".join((*path, given.name)))
             return
@@ -175,6 +211,11 @@ class Parameterization:
                 self._claim(giver, target, suited(given, target, entry))
             except (IncompatibleUnits, InvalidValue) as problem:
                 self._tree.refuse(at, f"the value of {target}: {problem}")
+
+    def _mismatch(self, at: Position, given: Given, path: Path, shape: Shape) -> None:
+        self._matched.add(at)
+        what = ".".join((*path, given.name))
+        self._tree.refuse(at, f"the value of {what}: it is {in_words(given.shape)}, where {in_words(shape)} is needed")
 
     def _parameter_set(self, bound: Bound) -> ssv.ParameterSet | None:
         binding = bound.binding

@@ -12,6 +12,7 @@ from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Unsupported
+from ssptool.network.signals import Signal
 
 Path: TypeAlias = tuple[str, ...]
 """The names of the elements from the root system (not named itself) to a place; names may contain dots."""
@@ -49,13 +50,17 @@ class SystemPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentPlace:
-    """An FMU in its place; `source` is its entry in the archive."""
+    """An FMU in its place; `source` is its entry in the archive.
+
+    `elements` is `fmu` with the elements of arrays in their place, of the sizes that they have here.
+    """
 
     path: Path
     component: ssd.Component
     scope: Scope
     source: str
     fmu: FmuDescription
+    elements: FmuDescription
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,12 +86,16 @@ class ReferencePlace:
 
 @dataclass(slots=True)
 class Tree:
-    """All places in document order, systems before what is in them."""
+    """All places in document order, systems before what is in them.
+
+    `sizes` are the integers that parameters give to variables and connectors: some of them size arrays.
+    """
 
     systems: list[SystemPlace] = field(default_factory=list)
     components: list[ComponentPlace] = field(default_factory=list)
     references: list[ReferencePlace] = field(default_factory=list)
     unsupported: list[Unsupported] = field(default_factory=list)
+    sizes: Mapping[Signal, int] = field(default_factory=dict)
 
     def refuse(self, position: Position, feature: str) -> None:
         self.unsupported.append(Unsupported(position, feature))

@@ -1,5 +1,7 @@
 """What parameters can be given to: the variables of FMUs and the connectors of systems, found by their names.
 
+Of arrays these are the elements; an array has a shape, and its name is that of all of them.
+
 Names are compared as whole strings, because the names of elements and variables may contain dots; one name
 may be that of several targets, which are then all set (rule SSD-PAR-012).
 """
@@ -12,6 +14,7 @@ from typing import TypeAlias
 
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Variable
+from ssptool.fmu.elements import Shape
 from ssptool.fmu.units import Unit
 from ssptool.network.places import ComponentPlace, Path, Tree, dotted
 from ssptool.network.signals import Signal
@@ -35,7 +38,7 @@ class VariableTarget:
 
     @property
     def variable(self) -> Variable:
-        return self.place.fmu.variables[self.name]
+        return self.place.elements.variables[self.name]
 
     @property
     def type(self) -> str:
@@ -47,7 +50,7 @@ class VariableTarget:
 
     @property
     def unit(self) -> Unit | None:
-        return unit_of(self.variable, self.place.fmu)
+        return unit_of(self.variable, self.place.elements)
 
     @property
     def relative(self) -> bool:
@@ -60,6 +63,10 @@ class VariableTarget:
     @property
     def settable(self) -> bool:
         return settable(self.variable)
+
+    @property
+    def is_element(self) -> bool:
+        return self.variable.array is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +81,7 @@ class SystemTarget:
     relative: bool = False
     bounds: tuple[float, float] = (-inf, inf)
     settable: bool = True
+    is_element: bool = False
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -95,12 +103,19 @@ class Targets:
     def __init__(self, tree: Tree, wiring: Wiring) -> None:
         self._components: dict[str, list[ComponentPlace]] = defaultdict(list)
         self._connectors: dict[str, list[SystemTarget]] = defaultdict(list)
+        self._arrays: dict[str, list[tuple[Key, Shape]]] = defaultdict(list)
         for place in tree.components:
             self._components[dotted(place.path)].append(place)
+        for key, shape in wiring.shapes.items():
+            if dotted(key.path) not in self._components:
+                self._arrays[str(key.signal)].append((key, shape))
+        self._any_arrays = bool(self._arrays) or any(place.elements.arrays for place in tree.components)
         for key, terminal in wiring.terminals.items():
             hidden = key.inner and Key(key.path, key.connector) in wiring.terminals
             if terminal.variable is None and not hidden and not terminal.shared:
-                target = SystemTarget(key, terminal.type or "Float64", terminal.items, terminal.unit, terminal.position)
+                kind, position = terminal.type or "Float64", terminal.position
+                is_element = terminal.array is not None
+                target = SystemTarget(key, kind, terminal.items, terminal.unit, position, is_element=is_element)
                 self._connectors[str(target)].append(target)
 
     def named(self, name: str, path: Path) -> list[Target]:
@@ -109,22 +124,43 @@ class Targets:
         inside = [target for target in self._connectors.get(full, ()) if target.key.path[: len(path)] == path]
         return [*inside, *self._variables(full, path)]
 
-    def _variables(self, full: str, path: Path) -> Iterator[VariableTarget]:
+    def shapes(self, name: str, path: Path) -> list[Shape]:
+        """The shapes of all arrays that are called `name`, seen from the element at `path`."""
+        if not self._any_arrays:
+            return []
+        full = ".".join((*path, name))
+        inside = [shape for key, shape in self._arrays.get(full, ()) if key.path[: len(path)] == path]
+        return [*inside, *(shape for _, _, shape in self._owners(full, path) if shape)]
+
+    def _owners(self, full: str, path: Path) -> Iterator[tuple[ComponentPlace, str, Shape | None]]:
+        """Every way to read a full name as a component and the rest, with the shape of the array of that name."""
         # Whole names are compared: a dot at any place may be the one between component and variable.
         dot = full.find(".")
         while dot >= 0:
             for place in self._components.get(full[:dot], ()):
-                if place.path[: len(path)] == path and full[dot + 1 :] in place.fmu.variables:
-                    yield VariableTarget(place, full[dot + 1 :])
+                if place.path[: len(path)] == path:
+                    yield place, full[dot + 1 :], place.elements.arrays.get(full[dot + 1 :])
             dot = full.find(".", dot + 1)
 
+    def _variables(self, full: str, path: Path) -> Iterator[VariableTarget]:
+        for place, name, _ in self._owners(full, path):
+            if name in place.elements.variables:
+                yield VariableTarget(place, name)
+
     def names(self) -> list[str]:
-        """The full names of everything that takes a value."""
+        """The full names of everything that takes a value, arrays and their elements included."""
         variables = (
             f"{component}.{name}"
             for component, places in self._components.items()
             for place in places
-            for name, variable in place.fmu.variables.items()
+            for name, variable in place.elements.variables.items()
             if settable(variable)
         )
-        return [*self._connectors, *variables]
+        arrays = (
+            f"{component}.{name}"
+            for component, places in self._components.items()
+            for place in places
+            for name in place.elements.arrays
+            if settable(place.fmu.variables[name])
+        )
+        return [*self._connectors, *self._arrays, *variables, *arrays]

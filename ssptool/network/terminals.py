@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ssptool.documents import ssb, ssc, ssd
 from ssptool.documents.diagnostics import Position
@@ -39,13 +39,17 @@ class Key(NamedTuple):
         return not self.path and self.dictionary is None
 
 
+Extents: TypeAlias = tuple[int | str | None, ...]
+
+
 class Terminal(NamedTuple):
     """A connector, with what its document or its FMU says of it.
 
     `unit` is the one that a value has here as SSP sees it: the stated one, else that of the variable.
     `variable` is None for the connectors of systems; then `type` and `unit` are None where the SSD does not
-    state them. `shared`: it belongs to a signal dictionary, as an entry or a connector of a reference, and takes no
-    parameters.
+    state them. `extents` are those of an array: a number, the name of the connector beside it that gives the number, or
+    None where nothing is stated; `array` is the name of that of which this is an element. `shared`: it belongs to a
+    signal dictionary, as an entry or a connector of a reference, and takes no parameters.
     """
 
     key: Key
@@ -58,7 +62,8 @@ class Terminal(NamedTuple):
     variable: Variable | None
     variable_unit: Unit | None
     items: Mapping[str, int]
-    array: bool
+    extents: Extents = ()
+    array: str | None = None
     shared: bool = False
 
 
@@ -95,7 +100,7 @@ def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[T
             type=side.type or shared.type,
             unit=side.unit or shared.unit,
             items=side.items or shared.items,
-            array=side.array or shared.array,
+            extents=side.extents or shared.extents,
         )
     yield side
     yield side._replace(key=side.key._replace(inner=True))
@@ -114,7 +119,7 @@ def _of_entry(entry: ssb.DictionaryEntry, dictionary: Dictionary) -> Terminal:
         variable=None,
         variable_unit=None,
         items=_items(entry, dictionary.content.enumerations),
-        array=bool(entry.dimensions),
+        extents=_extents(entry.dimensions),
         shared=True,
     )
 
@@ -140,8 +145,12 @@ def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
         variable=None,
         variable_unit=None,
         items=_items(connector, scope.document.structure.enumerations),
-        array=bool(connector.dimensions),
+        extents=_extents(connector.dimensions),
     )
+
+
+def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
+    return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
 
 
 def _items(typed: ssd.Connector | ssb.DictionaryEntry, enumerations: Iterable[ssc.Enumeration]) -> Mapping[str, int]:
@@ -172,7 +181,7 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
             variable=variable,
             variable_unit=variable_unit,
             items=variable.items,
-            array=bool(variable.shape or connector.dimensions),
+            extents=place.elements.arrays.get(variable.name, ()),
         )
 
 

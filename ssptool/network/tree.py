@@ -12,6 +12,7 @@ from ssptool.documents.nesting import INSIDE
 from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
+from ssptool.network.sizes import sized
 from ssptool.network.units import document_units
 
 FMU = "application/x-fmu-sharedlibrary"
@@ -47,6 +48,7 @@ class _Gardener:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._fmus: dict[str, FmuDescription | None] = {}
+        self._with_elements: dict[str, FmuDescription] = {}
         self._names: set[Path] = set()
         self._full_names: set[str] = set()
 
@@ -105,7 +107,13 @@ class _Gardener:
             self.tree.refuse(component.position, f"a second component with the full name {name!r}")
             return
         self._full_names.add(name)
-        self.tree.components.append(ComponentPlace(path, component, scope, entry, fmu))
+        self.tree.components.append(ComponentPlace(path, component, scope, entry, fmu, self._elements(entry, fmu)))
+
+    def _elements(self, entry: str, fmu: FmuDescription) -> FmuDescription:
+        """Of the sizes that the FMU has by itself."""
+        if entry not in self._with_elements:
+            self._with_elements[entry] = sized(fmu, {}, entry, self.tree)
+        return self._with_elements[entry]
 
     def _same_document(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
         identifier = (component.source or "").removeprefix("#")

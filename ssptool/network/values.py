@@ -1,5 +1,6 @@
 """Values of parameters: from one type to another, and from text."""
 
+import shlex
 from collections.abc import Mapping
 
 from ssptool.documents.converters import boolean, double, hex_binary, signed
@@ -62,6 +63,20 @@ def _item(name: str, value: Value, items: Items) -> Value:
     if isinstance(value, int) and not isinstance(value, bool) and (value in items.values() or not items):
         return value
     raise InvalidValue(name, value, expected("Enumeration", items))
+
+
+def split_values(name: str, text: str) -> list[str]:
+    """The values of an array, apart by white space; one with white space in it stands in quotes.
+
+    Raises
+    ------
+    InvalidValue
+        A quote is not closed.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise InvalidValue(name, text, "values apart by blanks, and a quote at both ends of a text") from None
 
 
 def from_text(name: str, text: str, target: str, items: Items = NO_ITEMS) -> Value:

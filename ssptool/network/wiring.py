@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import NamedTuple
 
-from ssptool.documents import ssc, ssd
+from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.units import Unit
 from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.places import Path, ReferencePlace, SystemPlace, Tree
+from ssptool.network.shapes import Unpaired, by_element, pairs_of_elements, shapes
 from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.terminals import Key, Terminal
 from ssptool.network.units import IncompatibleUnits, conversion
@@ -36,6 +37,14 @@ class Segment(NamedTuple):
     position: Position
     suppress_unit_conversion: bool = False
     transformation: Conversion = IDENTITY
+
+
+class Picked(NamedTuple):
+    """A segment of arrays, or of the elements that indices pick at its source and at its destination."""
+
+    segment: Segment
+    start: tuple[int, ...] | None = None
+    end: tuple[int, ...] | None = None
 
 
 class Flow(NamedTuple):
@@ -65,18 +74,36 @@ class Wiring:
         self._inside: dict[Key, list[Key]] = defaultdict(list)
         self._leaving: dict[Key, list[Segment]] = defaultdict(list)
         self.driven: set[Key] = set()
-        self.terminals = dict(terminals)
         self._conversions: dict[tuple[int, int, bool], Conversion | IncompatibleUnits] = {}
         numbers = count()
-        for place in tree.systems:
-            for segment in _segments(place, self.terminals, tree, numbers):
+        within = [picked for place in tree.systems for picked in _segments(place, terminals, tree, numbers)]
+        through = [picked for place in tree.references for picked in _through_dictionary(place, terminals, numbers)]
+        whole = (one for one in (*within, *through) if one.start is None and one.end is None)
+        self.shapes = shapes(tree, terminals, ((one.segment.source, one.segment.destination) for one in whole))
+        self.terminals = by_element(terminals, self.shapes)
+        for picked in within:
+            for segment in self._single(picked):
                 self._connect(segment)
-        for reference in tree.references:
-            for segment in _through_dictionary(reference, self.terminals, numbers):
+        for picked in through:
+            for segment in self._single(picked):
                 writes = segment.destination.dictionary is not None
                 if segment.source in self.driven if writes else segment.destination in self._leaving:
                     self._connect(segment)
         self._deduce()
+
+    def _single(self, picked: "Picked") -> Iterator[Segment]:
+        """The segments of single elements, in place of one of arrays."""
+        segment, known = picked.segment, self.shapes
+        ends = ((segment.source, picked.start), (segment.destination, picked.end))
+        if all(key not in known and indices is None for key, indices in ends):
+            yield segment
+            return
+        try:
+            source, destination = ((key, known.get(key, ()), indices) for key, indices in ends)
+            for start, end in pairs_of_elements(source, destination):
+                yield segment._replace(source=start, destination=end)
+        except Unpaired as problem:
+            self._tree.refuse(segment.position, str(problem))
 
     def flows_from(self, key: Key) -> Iterator[Flow]:
         """Every flow from a terminal to where it ends: at a component, at the root system, or dangling."""
@@ -202,7 +229,7 @@ def _the_unit(terminals: list[Terminal]) -> Unit | None:
 
 def _segments(
     place: SystemPlace, terminals: Mapping[Key, Terminal], tree: Tree, numbers: Iterator[int]
-) -> Iterator[Segment]:
+) -> Iterator[Picked]:
     version, survey = place.scope.document.version, place.scope.survey
     for connection in place.system.connections:
         start = _end(place, terminals, connection.start_element, connection.start_connector)
@@ -214,9 +241,9 @@ def _segments(
             continue
         source, destination = (start[1], end[1]) if forward else (end[1], start[1])
         position = survey.position(connection)
-        for feature in _refused(connection, source, destination):
-            tree.refuse(position, feature)
-        yield Segment(
+        for kind in sorted({source.type, destination.type} & set(NOT_CARRIED), key=str):
+            tree.refuse(position, f"a connection of type {kind}")
+        segment = Segment(
             LegKind.CONNECTION,
             next(numbers),
             place.path,
@@ -227,6 +254,8 @@ def _segments(
             connection.suppress_unit_conversion,
             _transformation(connection.transformation, source, destination),
         )
+        indices = connection.start_indices, connection.end_indices
+        yield Picked(segment, *(indices if forward else reversed(indices)))
     yield from _through_boundary(place, terminals, numbers)
 
 
@@ -239,16 +268,6 @@ def _end(
         owner, key = Owner.SYSTEM, Key(place.path, connector, inner=place.host is not None)
     terminal = terminals.get(key)
     return None if terminal is None else (owner, terminal)
-
-
-def _refused(connection: ssd.Connection, source: Terminal, destination: Terminal) -> Iterator[str]:
-    if connection.start_indices is not None or connection.end_indices is not None:
-        yield "a connection of array elements (startIndices, endIndices)"
-    elif source.array or destination.array:
-        yield "a connection of arrays"
-    if source.type in NOT_CARRIED or destination.type in NOT_CARRIED:
-        for kind in sorted({source.type, destination.type} & set(NOT_CARRIED), key=str):
-            yield f"a connection of type {kind}"
 
 
 def _transformation(transformation: ssc.Transformation | None, source: Terminal, destination: Terminal) -> Conversion:
@@ -271,7 +290,7 @@ def _transformation(transformation: ssc.Transformation | None, source: Terminal,
 
 def _through_dictionary(
     place: ReferencePlace, terminals: Mapping[Key, Terminal], numbers: Iterator[int]
-) -> Iterator[Segment]:
+) -> Iterator[Picked]:
     """From the connectors of a reference to the entries of its dictionary, and from these to the connectors."""
     dictionary = place.dictionary
     if dictionary is None:
@@ -281,8 +300,8 @@ def _through_dictionary(
         outward = Key(place.path, connector.name)
         if entry in terminals:
             inward, kind = outward._replace(inner=True), LegKind.DICTIONARY
-            yield Segment(kind, next(numbers), place.path, inward, entry, terminals[entry].position)
-            yield Segment(kind, next(numbers), place.path, entry, outward, terminals[outward].position)
+            yield Picked(Segment(kind, next(numbers), place.path, inward, entry, terminals[entry].position))
+            yield Picked(Segment(kind, next(numbers), place.path, entry, outward, terminals[outward].position))
 
 
 _INWARD = ("input", "parameter", "structuralParameter")
@@ -290,7 +309,7 @@ _INWARD = ("input", "parameter", "structuralParameter")
 
 def _through_boundary(
     place: SystemPlace, terminals: Mapping[Key, Terminal], numbers: Iterator[int]
-) -> Iterator[Segment]:
+) -> Iterator[Picked]:
     """The connectors of a component that refers to a system are those of that system with the same name."""
     if place.host is None:
         return
@@ -300,4 +319,4 @@ def _through_boundary(
             inward = terminals[inside].kind in _INWARD
             source, destination = (outside, inside) if inward else (inside, outside)
             at = terminals[inside].position
-            yield Segment(LegKind.BOUNDARY, next(numbers), place.path, source, destination, at)
+            yield Picked(Segment(LegKind.BOUNDARY, next(numbers), place.path, source, destination, at))
