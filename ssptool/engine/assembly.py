@@ -237,6 +237,7 @@ def _add(
             environment=environment if asks else 0,
             intermediate_update=kernel.intermediate_update_address() if asks else 0,
             required_inputs=[name for name, _ in planned.moving] if asks else (),
+            variables=planned.description.variables,
         )
     table = InstanceTable(
         fmi_major=major,
@@ -249,6 +250,8 @@ def _add(
         environment=environment,
         input_types=planned.input_types,
         output_types=planned.output_types,
+        input_elements=planned.input_elements,
+        output_elements=planned.output_elements,
     )
     if watch:
         instance.intercept(watch.around(index))

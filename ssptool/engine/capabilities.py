@@ -45,8 +45,8 @@ def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]
         yield "canInterpolateInputs is not set"
     if fmu.fmi_major == 3 and not interface.intermediate_update:
         yield "providesIntermediateUpdate is not set"
-    for name in wired:
-        variable = fmu.variables[name]
+    variables = {variable.array or name: variable for name in wired if (variable := fmu.variables[name])}
+    for name, variable in variables.items():
         if variable.variability is not Variability.CONTINUOUS:
             yield f"input {name} is {variable.variability}"
         elif fmu.fmi_major == 3 and interface.intermediate_update and not variable.intermediate_update:

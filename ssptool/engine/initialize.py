@@ -107,6 +107,8 @@ class _Initialization:
     def _enter(self) -> None:
         interval = self.plan.interval
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
+            if planned.structure:
+                instance.configure(planned.structure)
             if planned.starts:
                 instance.set(planned.starts)
             instance.enter_initialization(interval.start, interval.stop, None)

@@ -1,7 +1,7 @@
 """Which inputs of a group can change which of them within a macro step."""
 
 from collections.abc import Iterable, Iterator
-from itertools import product
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,15 @@ def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
     inside: list[tuple[PlannedInstance, ...]] = [(one,) for one in plan.instances if one.name in names - ode]
     inside += [plan.integrated] if ode & names else []
     passing = Digraph((wire.source, wire.destination, None) for wire in plan.wires)
+    calls = count()
     for planned in plan.groups:
         for call in _calls(plan, planned.sweep):
-            for source, output in product(call.inputs, call.outputs):
-                passing.add_edge(source, output, None)
+            # Through a vertex between them, of which there is one per call: of arrays there are many pairs.
+            between = -1 - next(calls)
+            for slot in call.inputs:
+                passing.add_edge(slot, between, None)
+            for slot in call.outputs:
+                passing.add_edge(between, slot, None)
     place = {slot: number for number, slot in enumerate(group.unknowns)}
     pattern = np.zeros((len(place), len(place)), dtype=bool)
     for member in inside:

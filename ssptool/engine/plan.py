@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain, pairwise
+from dataclasses import dataclass, field
+from itertools import accumulate, chain, pairwise, product
 from types import MappingProxyType
 
 from ssptool.engine.capabilities import Capabilities, capabilities
@@ -31,7 +31,8 @@ from ssptool.engine.stimuli.acting import acted_on, refuse_inside
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended, feed
 from ssptool.engine.trace import Column
 from ssptool.engine.unsupported import Unsupported
-from ssptool.fmu.description import FmuDescription, InterfaceType, Value
+from ssptool.fmu.description import Causality, FmuDescription, InterfaceType, Value
+from ssptool.network.arrays import elements
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles, component_graph
 from ssptool.network.dependencies import Stage, dependency_graph
@@ -51,7 +52,8 @@ class PlannedInstance:
     """An FMU to instantiate. Slots are those of `Plan.signals`; references the FMU's, in the same order.
 
     `wired` are the inputs with a wire that can vary over a step.
-    `starts` are the values to set before initialization: parameters and start values, by variable.
+    `starts` are the values to set before initialization: parameters and start values, by variable; `structure` those of
+    structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
     """
 
     name: str
@@ -65,6 +67,7 @@ class PlannedInstance:
     wired: tuple[str, ...]
     capabilities: Capabilities
     interface: InterfaceType = InterfaceType.CO_SIMULATION
+    structure: Mapping[str, Value] = field(default_factory=dict)
 
     @property
     def input_types(self) -> tuple[str, ...]:
@@ -87,6 +90,15 @@ class PlannedInstance:
     @property
     def output_references(self) -> tuple[int, ...]:
         return tuple(self.description.variables[signal.variable].reference for signal in self.outputs)
+
+    @property
+    def input_elements(self) -> tuple[int, ...]:
+        """The place of each in its array; 0 for scalars."""
+        return tuple(self.description.variables[signal.variable].element for signal in self.inputs)
+
+    @property
+    def output_elements(self) -> tuple[int, ...]:
+        return tuple(self.description.variables[signal.variable].element for signal in self.outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,11 +347,19 @@ class _Table:
             if kind != "String" and signal not in hidden
         )
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
+        self.arrays = {
+            array: tuple(self.slots[own] for own in elements(array, shape))
+            for array, shape in network.arrays.items()
+            if all(own in self.slots for own in elements(array, shape))
+        }
+        self.whole = {self.signals[slot]: array for array, slots in self.arrays.items() for slot in slots}
         self.sources = {wire.destination: wire for wire in network.wires}
         self.nominal = tuple(self._nominal(signal) for signal in self.signals)
         self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
+        self.structure: dict[str, dict[str, Value]] = defaultdict(dict)
         for signal, given in network.assignments.items():
-            self.starts[signal.component][signal.variable] = given.value
+            kind = self.structure if _is_structural(network, signal) else self.starts
+            kind[signal.component][signal.variable] = given.value
         self._check_wires()
 
     def _carries(self, port: Port) -> bool:
@@ -361,8 +381,15 @@ class _Table:
                         "use co-simulation for the component, or remove the connection",
                     )
 
+    def slots_of(self, signal: Signal) -> tuple[int, ...]:
+        """Of a scalar, or of all elements of an array; none if it is not exchanged."""
+        if signal in self.arrays:
+            return self.arrays[signal]
+        return (self.slots[signal],) if signal in self.slots else ()
+
     def kind(self, signal: Signal) -> str:
-        return self.types[self.slots[signal]]
+        """The type of a scalar, an element or an array."""
+        return self.types[self.slots[signal] if signal in self.slots else self.arrays[signal][0]]
 
     def _nominal(self, signal: Signal) -> float:
         component = self.network.components.get(signal.component)
@@ -386,6 +413,7 @@ class _Table:
             wired=wired,
             capabilities=capabilities(component, wired, self.implementations[name]),
             interface=self.implementations[name],
+            structure=MappingProxyType(self.structure[name]),
         )
 
     def feeds(self, instance: PlannedInstance) -> bool:
@@ -488,7 +516,8 @@ class _Schedules:
         self.instances = instances
         self.exchange = tuple(exchange)
         self.index = {one.name: number for number, one in enumerate(instances)}
-        self.outputs = frozenset(chain.from_iterable(one.outputs for one in instances))
+        every = chain.from_iterable(one.outputs for one in instances)
+        self.outputs = frozenset(table.whole.get(signal, signal) for signal in every)
         self.loops: list[PlannedLoop] = []
 
     def initialization(self) -> tuple[Call | SolveLoop, ...]:
@@ -546,7 +575,7 @@ class _Schedules:
         """Signals of components that have slots; the system's own inputs and outputs are neither set nor
         computed.
         """
-        return bool(block.signals[0].component) and block.signals[0] in self.table.slots
+        return bool(block.signals[0].component) and bool(self.table.slots_of(block.signals[0]))
 
     def _group_order(self) -> list[tuple[str, ...]]:
         parts = condensation(self._flow())
@@ -594,48 +623,56 @@ class _Schedules:
                 self.loops.append(self._loop(step, graph, stage))
         return tuple(calls)
 
+    def _pattern(self, loop: Loop, real: Sequence[Signal]) -> frozenset[tuple[int, int]]:
+        """Of the unknowns; by elements: what holds between two arrays holds between any of theirs."""
+        sizes = [len(self.table.slots_of(signal)) if signal in real else 0 for signal in loop.torn]
+        places = [range(end - size, end) for size, end in zip(sizes, accumulate(sizes), strict=True)]
+        return frozenset(chain.from_iterable(product(places[i], places[j]) for i, j in loop.pattern))
+
     def _call(self, visit: Visit) -> Call:
-        slots = self.table.slots
-        return Call(
-            self.index[visit.component],
-            tuple(slots[signal] for signal in visit.inputs),
-            tuple(slots[signal] for signal in visit.outputs),
-        )
+        """Arrays are set and got as a whole."""
+        inputs, outputs = self._slots(visit.inputs), self._slots(visit.outputs)
+        return Call(self.index[visit.component], inputs, outputs)
+
+    def _slots(self, signals: Iterable[Signal]) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(map(self.table.slots_of, signals)))
 
     def _loop(self, loop: Loop, graph: Graph, stage: Stage) -> PlannedLoop:
-        real = [place for place, signal in enumerate(loop.torn) if not holds_integer(self.table.kind(signal))]
-        torn = tuple(loop.torn[place] for place in real)
-        held = tuple(signal for signal in loop.torn if signal not in torn)
-        slots = self.table.slots
-        variables = [
-            self.table.network.components[signal.component].description.variables[signal.variable] for signal in torn
-        ]
+        real = [signal for signal in loop.torn if not holds_integer(self.table.kind(signal))]
+        torn, held = self._slots(real), self._slots(signal for signal in loop.torn if signal not in real)
+        unknowns = tuple(self.table.signals[slot] for slot in torn)
+        components = self.table.network.components
+        variables = [components[signal.component].description.variables[signal.variable] for signal in unknowns]
         calls = LoopCalls(
-            torn=tuple(slots[signal] for signal in torn),
+            torn=torn,
             body=tuple(self._call(visit) for visit in loop.body),
-            nominal=tuple(self.table.nominal[slots[signal]] for signal in torn),
+            nominal=tuple(self.table.nominal[slot] for slot in torn),
             rtol=LOOP_CONVERGENCE.rtol,
             atol=LOOP_CONVERGENCE.atol,
             max_iterations=CHORD_ITERATIONS,
-            held=tuple(slots[signal] for signal in held),
+            held=held,
         )
-        components = [self.instances[self.index[name]] for name in loop.components]
-        able = all(one.capabilities.directional_derivatives for one in components)
+        instances = [self.instances[self.index[name]] for name in loop.components]
+        able = all(one.capabilities.directional_derivatives for one in instances)
         return PlannedLoop(
             stage=stage,
             calls=calls,
             signals=loop.signals,
-            torn=torn,
-            held=held,
-            pattern=frozenset(
-                (real.index(row), real.index(column)) for row, column in loop.pattern if row in real and column in real
-            ),
+            torn=unknowns,
+            held=tuple(self.table.signals[slot] for slot in held),
+            pattern=self._pattern(loop, real),
             minimum=tuple(variable.minimum for variable in variables),
             maximum=tuple(variable.maximum for variable in variables),
             directional=able
             and _visits_are_whole(loop, graph)
             and all(self.table.kind(signal) != "Float32" for signal in loop.signals),
         )
+
+
+def _is_structural(network: Network, signal: Signal) -> bool:
+    component = network.components.get(signal.component)
+    variable = component.description.variables.get(signal.variable) if component else None
+    return variable is not None and variable.causality is Causality.STRUCTURAL_PARAMETER
 
 
 def _visits_are_whole(loop: Loop, graph: Graph) -> bool:

@@ -5,9 +5,10 @@ from collections.abc import Iterator
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported
-from ssptool.fmu.description import Causality
+from ssptool.fmu.description import Variable
+from ssptool.fmu.elements import element_names
 from ssptool.network.network import Component, Network, Port
-from ssptool.network.signals import Wire
+from ssptool.network.signals import Signal, Wire
 from ssptool.network.types import Relation, relation
 
 _EXCHANGED = frozenset({"input", "output"})
@@ -47,8 +48,6 @@ def _port(component: Component, port: Port) -> Iterator[Unsupported]:
         yield Unsupported(
             f"connector {port.signal}", "the FMU has no such variable", "validate the system, it says more"
         )
-    elif variable is not None and variable.shape and port.kind in _EXCHANGED:
-        yield Unsupported(f"connector {port.signal}", "arrays are not supported yet", "use scalar connectors")
 
 
 def _assignments(network: Network) -> Iterator[Unsupported]:
@@ -57,12 +56,22 @@ def _assignments(network: Network) -> Iterator[Unsupported]:
         variable = component.description.variables.get(signal.variable) if component else None
         if component is not None and variable is None:
             yield Unsupported(f"value of {signal}", "the FMU has no such variable", "validate the system, it says more")
-        elif variable is not None and variable.causality is Causality.STRUCTURAL_PARAMETER:
+        elif component is not None and variable is not None and variable.array is not None:
+            yield from _beside(component, variable, network)
+
+
+def _beside(component: Component, given: Variable, network: Network) -> Iterator[Unsupported]:
+    """What else is in the array of an element that is given a value: FMI takes only all of it."""
+    if given.start is not None or given.array is None:
+        return
+    for name in element_names(given.array, component.description.arrays[given.array]):
+        if Signal(component.name, name) not in network.assignments:
             yield Unsupported(
-                f"value of {signal}", "structural parameters are not supported yet", "leave it as the FMU has it"
+                f"value of {component.name}.{given.name}",
+                f"the FMU takes the whole array only, and neither the system nor the FMU gives {name} a value",
+                f"give all elements of {component.name}.{given.array} values",
             )
-        elif variable is not None and variable.shape:
-            yield Unsupported(f"value of {signal}", "arrays are not supported yet", "leave it as the FMU has it")
+            return
 
 
 def _wires(network: Network) -> Iterator[Unsupported]:

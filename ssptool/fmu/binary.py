@@ -65,7 +65,7 @@ class FmiError(Exception):
 
 
 class FmuInstance(ABC):
-    """One running FMU. `functions` and `component` are what a kernel steps it by.
+    """One running FMU. `functions` and `component` are what a kernel steps it by, `variables` what it has by name.
 
     A status worse than a warning raises `FmiError`. As a context manager it terminates and frees itself.
     """
@@ -76,7 +76,7 @@ class FmuInstance(ABC):
         self, name: str, variables: Mapping[str, Variable], slave: Any, functions: Mapping[str, int], log: Log
     ) -> None:
         self.name = name
-        self._variables = variables
+        self.variables = variables
         self._slave = slave
         self._functions = functions
         self._log = log
@@ -255,7 +255,7 @@ class FmuInstance(ABC):
     def _arrays(self) -> Mapping[str, list[Variable]]:
         """The elements of each array."""
         arrays: dict[str, list[Variable]] = defaultdict(list)
-        for variable in self._variables.values():
+        for variable in self.variables.values():
             if variable.array is not None:
                 arrays[variable.array].append(variable)
         return arrays
@@ -265,9 +265,9 @@ class FmuInstance(ABC):
         groups: dict[str, list[Variable]] = defaultdict(list)
         seen: set[str] = set()
         for name in names:
-            if name not in self._variables:
+            if name not in self.variables:
                 raise KeyError(f"{self.name}: the FMU has no variable {name!r}")
-            variable = self._variables[name]
+            variable = self.variables[name]
             if variable.type not in self._suffix:
                 raise TypeError(f"{self.name}.{name}: variables of type {variable.type} are not supported")
             if variable.shape:
@@ -306,7 +306,7 @@ class _Fmi2Instance(FmuInstance):
         self._entered = True
 
     def forget_rates(self, names: Sequence[str], order: int) -> None:
-        references = [self._variables[name].reference for name in names]
+        references = [self.variables[name].reference for name in names]
         orders = [k for k in range(1, order + 1) for _ in references]
         with self._checked():
             self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
@@ -391,7 +391,7 @@ class Binary:
             references = _references([known[name] for name in required_inputs])
             instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging)
         if variables is not None:
-            instance._variables = variables
+            instance.variables = variables
         self._instances.append(instance)
         return instance
 

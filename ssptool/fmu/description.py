@@ -1,7 +1,7 @@
 """A modelDescription.xml as frozen values, read through FMPy."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -142,7 +142,7 @@ class FmuDescription:
     step_size: float | None
     event_indicators: int = 0
     binaries: frozenset[str] = frozenset()
-    arrays: Mapping[str, tuple[int, ...]] = MappingProxyType({})
+    arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def fmi_major(self) -> int:

@@ -179,13 +179,17 @@ class ContinuousModel:
         return bool(event.value), bool(terminate.value)
 
     def directional_derivative(
-        self, unknowns: tuple[int, int], knowns: tuple[int, int], seed: int, sensitivity: int
+        self,
+        unknowns: tuple[int, int],
+        knowns: tuple[int, int],
+        seed: tuple[int, int],
+        sensitivity: tuple[int, int],
     ) -> None:
-        """Fill `sensitivity`; unknowns and knowns are (address of value references, their number)."""
+        """Fill `sensitivity`; each is (address, number): of value references, and of the values that these have."""
         if self.major == 2:
-            self._do("GetDirectionalDerivative", *unknowns, *knowns, seed, sensitivity)
+            self._do("GetDirectionalDerivative", *unknowns, *knowns, seed[0], sensitivity[0])
         else:
-            self._do("GetDirectionalDerivative", *unknowns, *knowns, seed, knowns[1], sensitivity, unknowns[1])
+            self._do("GetDirectionalDerivative", *unknowns, *knowns, *seed, *sensitivity)
 
     def _count(self, function: str, stated: int) -> int:
         """FMI 3.0 is asked, because arrays and structural parameters change the number; FMI 2.0 states it."""

@@ -77,6 +77,12 @@ ssptool::Variables variables(nb::handle table, const std::string& kind, int vers
   ssptool::Variables found;
   found.slots = indices<ssptool::Slot>(table.attr((kind + "_slots").c_str()));
   found.references = indices<ssptool::fmi::Reference>(table.attr((kind + "_references").c_str()));
+  found.elements = indices<std::size_t>(table.attr((kind + "_elements").c_str()));
+  if (found.elements.empty()) found.elements.resize(found.slots.size());
+  if (found.elements.size() != found.slots.size())
+    throw std::invalid_argument("as many elements as slots are needed, or none at all");
+  if (found.references.size() != found.slots.size())
+    throw std::invalid_argument("as many " + kind + " slots as " + kind + " references are needed");
   if (!typed) {
     found.types.assign(found.slots.size(), ssptool::Type::float64);
     return found;
@@ -120,15 +126,14 @@ class NativeKernel {
     member.inputs = variables(table, "input", version, typed);
     member.outputs = variables(table, "output", version, typed);
     std::vector<ssptool::Type> types;
-    std::vector<ssptool::fmi::Reference> inputs;
+    const ssptool::Variables inputs = ssptool::of_type(member.inputs, ssptool::Type::float64);
     for (const auto* own : {&member.inputs, &member.outputs})
       for (const ssptool::Type type : own->types)
         if (type != ssptool::Type::float64) types.push_back(type);
-    for (std::size_t i = 0; i < std::min(member.inputs.types.size(), member.inputs.references.size()); ++i)
-      if (member.inputs.types[i] == ssptool::Type::float64) inputs.push_back(member.inputs.references[i]);
     ssptool::Environment* environment = core_.environment(address(table.attr("environment")));
-    member.instance = version == 2 ? ssptool::make_fmi2(functions, component, std::move(inputs), types)
-                                   : ssptool::make_fmi3(functions, component, std::move(inputs), types, environment);
+    member.instance = version == 2 ? ssptool::make_fmi2(functions, component, inputs.distinct(), types)
+                                   : ssptool::make_fmi3(functions, component, inputs.distinct(), inputs.slots.size(),
+                                                        types, environment);
     return static_cast<Number>(core_.add(std::move(member)));
   }
 

@@ -88,6 +88,10 @@ class InstanceTable:
     other than zero fails there.
 
     Types are those of `ACCESS`, one per slot; none at all: every variable is a Float64.
+
+    An array (FMI 3.0) has a slot for each element, ascending and side by side in the table, with the reference of the
+    array; `input_elements` and `output_elements` count them from 0, which also is what scalars have. None at all: there
+    are no arrays. FMI sets and gets arrays as a whole, so that a `Call` with one element must have all.
     """
 
     fmi_major: int
@@ -100,6 +104,8 @@ class InstanceTable:
     environment: int = 0
     input_types: Sequence[str] = ()
     output_types: Sequence[str] = ()
+    input_elements: Sequence[int] = ()
+    output_elements: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

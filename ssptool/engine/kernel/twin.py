@@ -166,7 +166,7 @@ class TwinKernel:
             raise ValueError("as many input slots as input references are needed")
         if len(table.output_slots) != len(table.output_references):
             raise ValueError("as many output slots as output references are needed")
-        table = _with_types(table)
+        table = _complete(table)
         instance = self._make_instance(table)
         self._check_types((*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types))
         for slot in (*table.input_slots, *table.output_slots):
@@ -274,15 +274,15 @@ class TwinKernel:
         _check_index(call.instance, self._instances, "instance")
         table = self._tables[call.instance]
         inputs, outputs = sorted(call.inputs), sorted(call.outputs)
-        arriving = _known(inputs, table.input_slots, table.input_references, table.input_types, "input")
-        leaving = _known(outputs, table.output_slots, table.output_references, table.output_types, "output")
+        arriving = _known(inputs, _inputs(table), "input")
+        leaving = _known(outputs, _outputs(table), "output")
         return _ResolvedCall(
             call.instance,
             self._wires_into(inputs),
             [variable.slot for variable in arriving if variable.kind == FLOAT],
-            float_references([v.reference for v in arriving], [v.kind for v in arriving]),
+            _float_references(arriving),
             [variable.slot for variable in leaving if variable.kind == FLOAT],
-            float_references([v.reference for v in leaving], [v.kind for v in leaving]),
+            _float_references(leaving),
             _typed(table.fmi_major, arriving),
             _typed(table.fmi_major, leaving),
         )
@@ -716,39 +716,64 @@ class _Variable(NamedTuple):
     slot: int
     reference: int
     kind: str
+    element: int
 
 
-def _known(
-    slots: Slots, known: Slots, references: Sequence[int], types: Sequence[str], what: str
-) -> tuple[_Variable, ...]:
-    by_slot = {v.slot: v for v in map(_Variable, known, references, types)}
+def _inputs(table: InstanceTable) -> tuple[_Variable, ...]:
+    return tuple(map(_Variable, table.input_slots, table.input_references, table.input_types, table.input_elements))
+
+
+def _outputs(table: InstanceTable) -> tuple[_Variable, ...]:
+    return tuple(map(_Variable, table.output_slots, table.output_references, table.output_types, table.output_elements))
+
+
+def _known(slots: Slots, known: Sequence[_Variable], what: str) -> tuple[_Variable, ...]:
+    places = {variable.slot: place for place, variable in enumerate(known)}
     for slot in slots:
-        if slot not in by_slot:
+        if slot not in places:
             raise ValueError(f"slot {slot} is no {what} of the instance called")
-    return tuple(by_slot[slot] for slot in slots)
+    found = [places[slot] for slot in slots]
+    for rank, place in enumerate(found):
+        before = known[place].element == 0 or (rank > 0 and found[rank - 1] == place - 1)
+        last = place + 1 == len(known) or known[place + 1].element == 0
+        if not before or not (last or (rank + 1 < len(found) and found[rank + 1] == place + 1)):
+            raise ValueError(f"slot {slots[rank]} is an element of an array, which is set and got as a whole")
+    return tuple(known[place] for place in found)
+
+
+def _float_references(variables: Sequence[_Variable]) -> References:
+    return float_references(*_columns(variables))
 
 
 def _typed(major: int, variables: Sequence[_Variable]) -> tuple[Typed, ...]:
-    return by_type(major, [v.slot for v in variables], [v.reference for v in variables], [v.kind for v in variables])
+    return by_type(major, [variable.slot for variable in variables], *_columns(variables))
 
 
-def _with_types(table: InstanceTable) -> InstanceTable:
-    """All of them Float64 if none are stated."""
+def _columns(variables: Sequence[_Variable]) -> tuple[list[int], list[str], list[int]]:
+    return [v.reference for v in variables], [v.kind for v in variables], [v.element for v in variables]
+
+
+def _complete(table: InstanceTable) -> InstanceTable:
+    """All of them Float64 and scalars if nothing is stated."""
     inputs, outputs = tuple(table.input_types), tuple(table.output_types)
     if not inputs and not outputs:
         inputs, outputs = (FLOAT,) * len(table.input_slots), (FLOAT,) * len(table.output_slots)
     if (len(inputs), len(outputs)) != (len(table.input_slots), len(table.output_slots)):
         raise ValueError("as many types as slots are needed, or none at all")
-    return replace(table, input_types=inputs, output_types=outputs)
+    elements = tuple(table.input_elements) or (0,) * len(inputs), tuple(table.output_elements) or (0,) * len(outputs)
+    if (len(elements[0]), len(elements[1])) != (len(inputs), len(outputs)):
+        raise ValueError("as many elements as slots are needed, or none at all")
+    return replace(
+        table, input_types=inputs, output_types=outputs, input_elements=elements[0], output_elements=elements[1]
+    )
 
 
 def _member(table: InstanceTable) -> _Member:
-    inputs = tuple(map(_Variable, table.input_slots, table.input_references, table.input_types))
-    outputs = tuple(map(_Variable, table.output_slots, table.output_references, table.output_types))
+    inputs, outputs = _inputs(table), _outputs(table)
     return _Member(
         [variable.slot for variable in inputs if variable.kind == FLOAT],
         [variable.slot for variable in outputs if variable.kind == FLOAT],
-        float_references(table.output_references, table.output_types),
+        _float_references(outputs),
         _typed(table.fmi_major, inputs),
         _typed(table.fmi_major, outputs),
     )

@@ -119,10 +119,10 @@ def functions(table: InstanceTable) -> dict[str, Function]:
     }
 
 
-def float_references(references: Sequence[int], types: Sequence[str]) -> References:
-    """Those of type Float64."""
-    own = [r for r, kind in zip(references, types, strict=True) if kind == FLOAT] if types else references
-    return np.array(own, dtype=np.uint32)
+def float_references(references: Sequence[int], types: Sequence[str], elements: Sequence[int]) -> References:
+    """Those of type Float64, of an array one."""
+    known = zip(references, types, elements, strict=True)
+    return np.array([r for r, kind, element in known if kind == FLOAT and element == 0], dtype=np.uint32)
 
 
 def _checked(function: str, status: int) -> Failure | None:
@@ -159,7 +159,7 @@ class Fmi2Instance:
     def __init__(self, table: InstanceTable) -> None:
         self._component = table.component
         self._functions = functions(table)
-        self._inputs = float_references(table.input_references, table.input_types)
+        self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
         self._told_order = 0  # the highest input derivative that the FMU may still act on
         self._told_order_saved = 0
         self._state = _SavedState(
@@ -240,7 +240,7 @@ class Fmi3Instance:
     def __init__(self, table: InstanceTable) -> None:
         self._component = table.component
         self._functions = functions(table)
-        self._inputs = float_references(table.input_references, table.input_types)
+        self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
         self._has_environment = table.environment != 0
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way

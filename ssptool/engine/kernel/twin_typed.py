@@ -44,7 +44,7 @@ class Typed:
     kind: str
     major: int
     slots: list[int]
-    references: References
+    references: References  # of an array one
 
     @property
     def set_function(self) -> str:
@@ -101,7 +101,9 @@ class Typed:
         return _POINTER if suffix == "String" else np.dtype("int32" if suffix == "Integer" else suffix.lower())
 
 
-def by_type(major: int, slots: Slots, references: Sequence[int], types: Sequence[str]) -> tuple[Typed, ...]:
+def by_type(
+    major: int, slots: Slots, references: Sequence[int], types: Sequence[str], elements: Sequence[int]
+) -> tuple[Typed, ...]:
     """One entry for each type but Float64."""
     access = ACCESS[major]
     kinds: dict[str, str] = {}  # of types that are set and got by the same function, the first
@@ -111,7 +113,7 @@ def by_type(major: int, slots: Slots, references: Sequence[int], types: Sequence
     for suffix, kind in kinds.items():
         places = [place for place, own in enumerate(types) if own != FLOAT and access[own] == suffix]
         if places:
-            numbers = np.array([references[place] for place in places], dtype=np.uint32)
+            numbers = np.array([references[place] for place in places if elements[place] == 0], dtype=np.uint32)
             found.append(Typed(kind, major, [slots[place] for place in places], numbers))
     return tuple(found)
 

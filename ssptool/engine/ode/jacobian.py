@@ -92,7 +92,7 @@ class Directional:
     def __init__(self, system: OdeSystem, structure: Structure) -> None:
         self._system, self._structure = system, structure
         self._parts = tuple(
-            _Seeded(model, part, tuple(_seeds(part.pattern)), np.empty(part.unknowns.size))
+            _Seeded(model, part, tuple(_seeds(part.pattern)), np.empty(part.rows.size))
             for model, part in zip(system.models, structure.parts, strict=True)
         )
         self._whole = np.zeros(structure.shape)
@@ -120,7 +120,9 @@ class Directional:
         unknowns = (part.unknowns.ctypes.data, part.unknowns.size)
         knowns = (part.knowns.ctypes.data, part.knowns.size)
         for columns, seed in seeded.seeds if part.unknowns.size else ():
-            seeded.model.directional_derivative(unknowns, knowns, seed.ctypes.data, sensitivity.ctypes.data)
+            seeded.model.directional_derivative(
+                unknowns, knowns, (seed.ctypes.data, seed.size), (sensitivity.ctypes.data, sensitivity.size)
+            )
             for column in columns:
                 rows = part.pattern[:, column]
                 self._whole[part.rows[rows], part.columns[column]] = sensitivity[rows]

@@ -1,6 +1,7 @@
 """Where states, inputs and outputs of components stand in the whole, and which depends on which."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -21,10 +22,10 @@ class Part:
 
     Attributes
     ----------
-    unknowns : (k,)
-        Value references of its state derivatives, then of its outputs that are wired to other components.
-    knowns : (l,)
-        Of its states, then of its inputs that are wired to other components.
+    unknowns, knowns
+        Value references of its state derivatives, then of its outputs that are wired to other components; and of its
+        states, then of its inputs that are wired to other components. An array has one, and all its elements belong
+        to it if one is wired.
     rows : (k,), columns : (l,)
         Where these stand in [x', y] and [x, u] of the whole.
     pattern : (k, l)
@@ -83,13 +84,30 @@ def structure(plan: Plan) -> Structure:
     instances = plan.integrated
     owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
     wires = [wire for wire in plan.wires if wire.source in owned and wire.destination in owned]
-    inputs = {wire.destination: number for number, wire in enumerate(wires)}
-    outputs = {slot: number for number, slot in enumerate(dict.fromkeys(wire.source for wire in wires))}
+    whole = dict(chain.from_iterable(map(_arrays, instances)))
+    inputs = _numbered(whole, (wire.destination for wire in wires))
+    outputs = _numbered(whole, (wire.source for wire in wires))
     states = sum(len(one.description.state_derivatives) for one in instances)
     factors = np.zeros((len(inputs), len(outputs)))
     for wire in wires:
         factors[inputs[wire.destination], outputs[wire.source]] = wire.conversion.factor
     return Structure(states, tuple(_parts(plan, states, inputs, outputs)), factors)
+
+
+def _arrays(one: PlannedInstance) -> Iterator[tuple[int, Sequence[int]]]:
+    """Each slot of an array with those of all its elements."""
+    for signals, slots in ((one.inputs, one.input_slots), (one.outputs, one.output_slots)):
+        together: dict[str, list[int]] = defaultdict(list)
+        for signal, slot in zip(signals, slots, strict=True):
+            if (array := one.description.variables[signal.variable].array) is not None:
+                together[array].append(slot)
+        yield from ((slot, own) for own in together.values() for slot in own)
+
+
+def _numbered(whole: Mapping[int, Sequence[int]], slots: Iterable[int]) -> dict[int, int]:
+    """The slots, and those of arrays that they are elements of, numbered."""
+    every = chain.from_iterable(whole.get(slot, (slot,)) for slot in slots)
+    return {slot: number for number, slot in enumerate(dict.fromkeys(every))}
 
 
 def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, int]) -> Iterator[Part]:
@@ -106,8 +124,8 @@ def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, i
             *(variables[one.inputs[i].variable] for i in arriving),
         ]
         yield Part(
-            np.array([variable.reference for variable in unknowns], dtype=np.uint32),
-            np.array([variable.reference for variable in knowns], dtype=np.uint32),
+            _references(unknowns),
+            _references(knowns),
             np.array([*own, *(states + outputs[one.output_slots[i]] for i in leaving)], dtype=np.intp),
             np.array([*own, *(states + inputs[one.input_slots[i]] for i in arriving)], dtype=np.intp),
             _pattern(one, unknowns, knowns),
@@ -121,5 +139,10 @@ def _pattern(one: PlannedInstance, unknowns: list[Variable], knowns: list[Variab
         needed = declared.get(unknown.name)
         if needed is not None:
             # An output that is itself a state need not declare that.
-            pattern[row] = [known.name in needed or known.reference == unknown.reference for known in knowns]
+            own = (unknown.reference, unknown.element)
+            pattern[row] = [known.name in needed or (known.reference, known.element) == own for known in knowns]
     return pattern
+
+
+def _references(variables: Iterable[Variable]) -> References:
+    return np.array([variable.reference for variable in variables if variable.element == 0], dtype=np.uint32)

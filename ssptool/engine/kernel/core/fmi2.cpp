@@ -44,7 +44,7 @@ class Fmi2Instance final : public Instance {
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty()) {
-      if (const Failure failure = checked(set_function(), reals.set(inputs_.data(), motion.value))) return failure;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
       if (const Failure failure = set_rates(motion)) return failure;
     }
     return checked("fmi2DoStep", do_step_(component_, t, h, state_ ? 0 : 1));

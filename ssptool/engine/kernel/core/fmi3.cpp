@@ -17,7 +17,7 @@ namespace {
 class Fmi3Instance final : public Instance, private IntermediateTarget {
  public:
   Fmi3Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
-               std::span<const Type> types, Environment* environment)
+               std::size_t values, std::span<const Type> types, Environment* environment)
       : Instance(RealAccess(component, functions.find<fmi::v3::SetFloat64>("fmi3SetFloat64"),
                             functions.find<fmi::v3::GetFloat64>("fmi3GetFloat64"))),
         component_(component),
@@ -28,7 +28,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
                functions.find<fmi::v3::FreeState>("fmi3FreeFMUState")),
         access_(functions, types),
         inputs_(std::move(inputs)),
-        intermediate_(inputs_.size()),
+        intermediate_(values),
         has_environment_(environment != nullptr) {
     if (environment != nullptr) environment->target = this;
   }
@@ -44,7 +44,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty())
-      if (const Failure failure = checked(set_function(), reals.set(inputs_.data(), motion.value))) return failure;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
     const bool varies = motion.order() > 0;
     if (varies && !has_environment_) return {"fmi3DoStep:intermediateUpdate", fmi::error};
     start_ = t;
@@ -82,8 +82,8 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   void intermediate_update(double time) noexcept override {
     if (motion_ == nullptr) return;
-    for (std::size_t i = 0; i < inputs_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
-    const Failure failure = checked(set_function(), reals.set(inputs_.data(), intermediate_));
+    for (std::size_t i = 0; i < intermediate_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
+    const Failure failure = checked(set_function(), reals.set(inputs_, intermediate_));
     if (!intermediate_failure_) intermediate_failure_ = failure;
   }
 
@@ -103,9 +103,9 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 }  // namespace
 
 std::unique_ptr<Instance> make_fmi3(const FunctionTable& functions, fmi::Component component,
-                                    std::vector<fmi::Reference> inputs, std::span<const Type> types,
-                                    Environment* environment) {
-  return std::make_unique<Fmi3Instance>(functions, component, std::move(inputs), types, environment);
+                                    std::vector<fmi::Reference> inputs, std::size_t values,
+                                    std::span<const Type> types, Environment* environment) {
+  return std::make_unique<Fmi3Instance>(functions, component, std::move(inputs), values, types, environment);
 }
 
 }  // namespace ssptool

@@ -57,14 +57,16 @@ class RealAccess {
   RealAccess(fmi::Component component, fmi::v3::SetFloat64* set, fmi::v3::GetFloat64* get) noexcept
       : component_(component), set3_(set), get3_(get) {}
 
-  // As many references as values.
-  [[nodiscard]] int set(const fmi::Reference* references, std::span<const double> values) const noexcept {
-    return set2_ != nullptr ? set2_(component_, references, values.size(), values.data())
-                            : set3_(component_, references, values.size(), values.data(), values.size());
+  // As many references as values, but for arrays, which FMI 2.0 does not have.
+  [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
+    return set2_ != nullptr
+               ? set2_(component_, references.data(), references.size(), values.data())
+               : set3_(component_, references.data(), references.size(), values.data(), values.size());
   }
-  [[nodiscard]] int get(const fmi::Reference* references, std::span<double> values) const noexcept {
-    return get2_ != nullptr ? get2_(component_, references, values.size(), values.data())
-                            : get3_(component_, references, values.size(), values.data(), values.size());
+  [[nodiscard]] int get(References references, std::span<double> values) const noexcept {
+    return get2_ != nullptr
+               ? get2_(component_, references.data(), references.size(), values.data())
+               : get3_(component_, references.data(), references.size(), values.data(), values.size());
   }
 
  private:
@@ -203,10 +205,10 @@ extern "C" void ssptool_intermediate_update(void* environment, double time, bool
                                             bool step_finished, bool can_return_early, bool* early_return_requested,
                                             double* early_return_time);
 
-// `inputs` are those of type Float64; `types` those of all other variables.
+// `inputs` are those of type Float64, with `values` in all; `types` those of all other variables.
 std::unique_ptr<Instance> make_fmi2(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
                                     std::span<const Type> types);
 std::unique_ptr<Instance> make_fmi3(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
-                                    std::span<const Type> types, Environment*);
+                                    std::size_t values, std::span<const Type> types, Environment*);
 
 }  // namespace ssptool

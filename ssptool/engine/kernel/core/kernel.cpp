@@ -34,28 +34,39 @@ void check_size(std::size_t size, std::size_t wanted, const char* what) {
                                 std::to_string(wanted));
 }
 
-Variables some_of(const Variables& known, const std::vector<Slot>& slots, const char* kind) {
-  Variables found;
-  for (const Slot slot : slots) {
-    const auto place = std::find(known.slots.begin(), known.slots.end(), slot);
-    if (place == known.slots.end())
-      throw std::invalid_argument("slot " + std::to_string(slot) + " is no " + kind + " of the instance called");
-    const auto rank = static_cast<std::size_t>(place - known.slots.begin());
-    found.slots.push_back(slot);
-    found.references.push_back(known.references[rank]);
-    found.types.push_back(known.types[rank]);
-  }
-  return found;
+void add(Variables& found, const Variables& known, std::size_t rank) {
+  found.slots.push_back(known.slots[rank]);
+  found.references.push_back(known.references[rank]);
+  found.types.push_back(known.types[rank]);
+  found.elements.push_back(known.elements[rank]);
 }
 
-Variables of_type(const Variables& variables, Type type) {
+// FMI sets and gets arrays as a whole.
+void check_whole(const Variables& known, const std::vector<std::size_t>& ranks) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    const std::size_t rank = ranks[i];
+    const bool begins = known.elements[rank] == 0 || (i > 0 && ranks[i - 1] + 1 == rank);
+    const bool last = rank + 1 == known.elements.size() || known.elements[rank + 1] == 0;
+    if (!begins || !(last || (i + 1 < ranks.size() && ranks[i + 1] == rank + 1)))
+      throw std::invalid_argument("slot " + std::to_string(known.slots[rank]) +
+                                  " is an element of an array, which is set and got as a whole");
+  }
+}
+
+Variables some_of(const Variables& known, const std::vector<Slot>& slots, const char* kind) {
   Variables found;
-  for (std::size_t i = 0; i < variables.slots.size(); ++i)
-    if (variables.types[i] == type) {
-      found.slots.push_back(variables.slots[i]);
-      found.references.push_back(variables.references[i]);
-      found.types.push_back(type);
-    }
+  std::vector<std::size_t> ranks;
+  auto from = known.slots.begin();  // where the last one was: mostly they are in the same order
+  for (const Slot slot : slots) {
+    auto place = std::find(from, known.slots.end(), slot);
+    if (place == known.slots.end()) place = std::find(known.slots.begin(), from, slot);
+    if (place == from && (from == known.slots.end() || *from != slot))
+      throw std::invalid_argument("slot " + std::to_string(slot) + " is no " + kind + " of the instance called");
+    from = place;
+    ranks.push_back(static_cast<std::size_t>(place - known.slots.begin()));
+    add(found, known, ranks.back());
+  }
+  check_whole(known, ranks);
   return found;
 }
 
@@ -65,8 +76,7 @@ std::vector<Typed> by_type(const Variables& variables) {
   for (Type type = Type::float32; type <= Type::string; type = static_cast<Type>(static_cast<int>(type) + 1)) {
     Variables own = of_type(variables, type);
     const std::size_t count = own.slots.size();
-    if (count > 0)
-      found.push_back({type, std::move(own.slots), std::move(own.references), std::vector<std::uint64_t>(count)});
+    if (count > 0) found.push_back({type, std::move(own.slots), own.distinct(), std::vector<std::uint64_t>(count)});
   }
   return found;
 }
@@ -74,6 +84,13 @@ std::vector<Typed> by_type(const Variables& variables) {
 bool is_integer(Type type) { return type != Type::float64 && type != Type::float32; }
 
 }  // namespace
+
+Variables of_type(const Variables& variables, Type type) {
+  Variables found;
+  for (std::size_t i = 0; i < variables.slots.size(); ++i)
+    if (variables.types[i] == type) add(found, variables, i);
+  return found;
+}
 
 // -- tables ----------------------------------------------------------------------------------------------------
 
@@ -144,7 +161,7 @@ Index Kernel::add(Member member) {
 
 Kernel::Transfer Kernel::transfer(Index instance, const Variables& floats) {
   Instance* const own = members_[instance].instance.get();
-  return {own, instance, own->reals, floats.slots, floats.references, Window(values_.data(), floats.slots)};
+  return {own, instance, own->reals, floats.slots, floats.distinct(), Window(values_.data(), floats.slots)};
 }
 
 void Kernel::check_wire(const Wire& wire) const {
@@ -385,14 +402,14 @@ void Kernel::interpolate(const Group& group, int order, double h) noexcept {
 // These two are in every step several times: inlined, they cost half as much.
 inline bool Kernel::set(Transfer& inputs) noexcept {
   if (inputs.values.size() == 0) return true;
-  const int status = inputs.reals.set(inputs.references.data(), inputs.values.read());
+  const int status = inputs.reals.set(inputs.references, inputs.values.read());
   return status <= fmi::warning || not_set(inputs, status);
 }
 
 inline bool Kernel::get(Transfer& outputs) noexcept {
   const std::span<double> values = outputs.values.room();
   if (values.empty()) return true;
-  const int status = outputs.reals.get(outputs.references.data(), values);
+  const int status = outputs.reals.get(outputs.references, values);
   if (status > fmi::warning) return not_got(outputs, status);
   outputs.values.written();
   for (std::size_t i = 0; i < values.size(); ++i)

@@ -75,12 +75,24 @@ struct Instruction {
   int order;
 };
 
-// Variables: slots, references and types of the same rank belong together.
+// Variables: slots, references, types and elements of the same rank belong together.
 struct Variables {
   std::vector<Slot> slots;
   std::vector<fmi::Reference> references;
   std::vector<Type> types;
+  std::vector<std::size_t> elements;  // the place in an array; 0 of scalars
+
+  // What FMI functions take: of an array one.
+  [[nodiscard]] std::vector<fmi::Reference> distinct() const {
+    std::vector<fmi::Reference> found;
+    for (std::size_t i = 0; i < references.size(); ++i)
+      if (elements[i] == 0) found.push_back(references[i]);
+    return found;
+  }
 };
+
+// Those of one type.
+Variables of_type(const Variables&, Type);
 
 struct Member {
   std::unique_ptr<Instance> instance;
@@ -156,7 +168,7 @@ class Kernel {
     Index index;  // of the instance
     RealAccess reals;
     std::vector<Slot> slots;
-    std::vector<fmi::Reference> references;
+    std::vector<fmi::Reference> references;  // of an array one
     Window values;
   };
 
