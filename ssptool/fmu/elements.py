@@ -32,6 +32,13 @@ def shape_of(variable: Variable, sizes: Mapping[str, int]) -> Shape:
     return tuple(extent if parameter is None else sizes.get(parameter, extent) for extent, parameter in extents)
 
 
+def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
+    """The extents that no parameter changes; None for one that a structural parameter gives."""
+    parameters = variable.sizes or (None,) * len(variable.shape)
+    sides = zip(variable.shape, parameters, strict=True)
+    return tuple(extent if parameter is None else None for extent, parameter in sides)
+
+
 def with_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDescription:
     """The description with the elements of every array in its place; `sizes` as for `shape_of`.
 

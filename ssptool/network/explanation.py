@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, Value, Variability, Variable
+from ssptool.network.arrays import elements
 from ssptool.network.near import UnknownName, near_misses
 from ssptool.network.network import Assignment, Component, Network, Port, Unmatched
 from ssptool.network.signals import IDENTITY, Conversion, Leg, Signal, Wire
@@ -216,6 +217,7 @@ class _Explainer:
             component = self.network.components.get(signal.component)
             if signal in self.ports or (component is not None and signal.variable in component.description.variables):
                 yield signal
+            yield from elements(signal, self.network.arrays[signal]) if signal in self.network.arrays else ()
             dot = name.find(".", dot + 1)
             if dot < 0:
                 return

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
+from ssptool.fmu.elements import fixed_shape
 from ssptool.network.connections import End, direct
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
@@ -349,7 +350,7 @@ def _shape(end: LinkEnd, structure: Structure) -> Shape | None:
     description = structure.fmu_of(end.owner)
     variable = None if description is None else description.variables.get(end.connector.name)
     if variable is not None:
-        return variable.shape
+        return fixed_shape(variable)
     return () if end.connector.type is not None else None
 
 

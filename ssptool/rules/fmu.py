@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Variability, Variable
+from ssptool.fmu.elements import fixed_shape
 from ssptool.network.types import canonical
 from ssptool.network.units import convertible, named
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
@@ -139,11 +140,13 @@ def same_quantities(component: ssd.Component, structure: Structure) -> Iterator[
 def same_shapes(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A connector has as many dimensions as the variable, of the same sizes where both are known.
 
+    A size that a structural parameter of the FMU gives is not known before its value is.
+
     Fix: add a `Dimension` for each one of the variable.
     """
     for pair in _pairs(component, structure):
         if pair.fmu.fmi_major >= 3:
-            stated, own = [dimension.size for dimension in pair.connector.dimensions], pair.variable.shape
+            stated, own = [dimension.size for dimension in pair.connector.dimensions], fixed_shape(pair.variable)
             differ = any(a != b for a, b in zip(stated, own, strict=False) if a is not None and b is not None)
             if len(stated) != len(own) or differ:
                 sizes = " × ".join("?" if size is None else str(size) for size in own) or "a scalar"

@@ -1,9 +1,11 @@
 """Parameter bindings (SSP 2.0 §5.2.3)."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
+from ssptool.fmu.elements import fixed_shape
 from ssptool.fmu.units import Unit
 from ssptool.network.terminals import settable
 from ssptool.network.transform import transformed
@@ -144,17 +146,17 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
 
 @rule("SSD-PAR-021", severity=ERROR, basis=MUST, source=SECTION)
 def suitable_values(structure: Structure) -> Iterator[Finding]:
-    """The value of a parameter suits its target: in type, in range, and in unit.
+    """The value of a parameter suits its target: in shape, in type, in range, and in unit.
 
-    Integers become real numbers, and integers of one width another if they fit; nothing else is converted. Units
-    have to measure the same quantity. That a value is outside the limits that the FMU states is a warning.
+    An array takes an array with the same dimensions. Integers become real numbers, and integers of one width another
+    if they fit; nothing else is converted. Units have to measure the same quantity. That a value is outside the limits
+    that the FMU states is a warning.
 
     Fix: correct the value, its type or its unit.
     """
     for use in uses(structure):
         for target in use.targets:
-            if target.variable is None or not target.variable.shape:
-                yield from _suits(use, target, structure)
+            yield from _shaped(use, target) or _suits(use, target, structure)
 
 
 @rule("SSD-PAR-022", severity=ERROR, basis=TEXT, source="SSP 2.0 §6.2")
@@ -274,9 +276,31 @@ def _unmatched(use: Use) -> Finding:
     return Finding(_place(use), message, near(use.rest, use.offered), _attribute(use), ERROR)
 
 
+def _shaped(use: Use, target: Target) -> tuple[Finding, ...]:
+    """The finding, if the value of a variable has not its shape; sizes by structural parameters may be any."""
+    if target.variable is None:
+        return ()
+    stated, own = [dimension.size for dimension in use.parameter.dimensions], fixed_shape(target.variable)
+    sizes = zip(stated, own, strict=False)
+    if len(stated) == len(own) and all(a == b for a, b in sizes if a is not None and b is not None):
+        return ()
+    found, wanted = ("[" + ", ".join("?" if n is None else str(n) for n in shape) + "]" for shape in (stated, own))
+    message = f"{target} is {wanted if own else 'a scalar'}, the value is {found if stated else 'a scalar'}"
+    return (Finding(use.parameter, message, "give it the dimensions of the variable"),)
+
+
 def _suits(use: Use, target: Target, structure: Structure) -> Iterator[Finding]:
+    """What is wrong with the value, or with the first element of an array for which something is."""
     value = use.parameter.value
-    if value is None or isinstance(value, tuple) or target.carried.type is None:
+    for each in value if isinstance(value, tuple) else (value,):
+        findings = list(_suits_one(use, target, each, structure))
+        if findings:
+            yield from findings
+            return
+
+
+def _suits_one(use: Use, target: Target, value: Any, structure: Structure) -> Iterator[Finding]:
+    if value is None or target.carried.type is None:
         return
     converts = use.entry is None or not use.entry.suppress_unit_conversion
     given = _unit(use, structure)

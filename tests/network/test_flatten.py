@@ -186,7 +186,7 @@ def refused(result):
 @pytest.mark.parametrize(
     ("more", "feature"),
     [
-        ('|startIndices="1"', "a connection of array elements (startIndices, endIndices)"),
+        ('|startIndices="1"', "the indices '1' pick no element of A.n, which is a scalar"),
     ],
 )
 def test_connections_that_are_not_supported_are_refused_by_name(tmp_path, more, feature):
@@ -242,15 +242,6 @@ def test_elements_that_are_not_supported_are_refused_by_name(tmp_path, element, 
 def test_an_fmu_of_fmi_1_is_refused(tmp_path):
     old = package(tmp_path, ssd(content("", [component("A", "old")], [])), {"old": model("", version="1.0")})
     assert refused(flat(old)) == ["'A': an FMU of FMI 1.0"]
-
-
-def test_arrays_are_refused(tmp_path):
-    fmi3 = """<fmiModelDescription fmiVersion="3.0" modelName="M" instantiationToken="g">
-      <CoSimulation modelIdentifier="M"/><ModelVariables>
-      <Float64 name="y" valueReference="1" causality="output"><Dimension start="2"/></Float64>
-      </ModelVariables><ModelStructure/></fmiModelDescription>"""
-    archive = package(tmp_path, ssd(content("", [component("A", "array", "output y")], [])), {"array": fmi3})
-    assert refused(flat(archive)) == ["the array 'y'"]
 
 
 def test_two_components_with_one_full_name_are_refused(tmp_path):

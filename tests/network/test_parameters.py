@@ -343,7 +343,7 @@ def test_a_shared_set_is_matched_if_any_of_its_bindings_is(tmp_path):
         ("A.mode Enumeration value='middle'", "expected one of off, on"),
         ("A.k Real value='2' unit='K'", "the value of A.k: a value in K cannot be converted to m"),
         ("A.z Real value='2'", "a value for A.z, which its FMU calculates"),
-        ("A.k Real value='1 2'", "the array 'A.k' in a parameter set"),
+        ("A.k Real value='1 2'", "2 values for the parameter 'A.k', a scalar"),
     ],
 )
 def test_values_that_do_not_suit_their_variable_are_refused_by_name(tmp_path, parameter, feature):

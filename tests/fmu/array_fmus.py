@@ -32,11 +32,13 @@ def build(folder: Path) -> None:
         build_shared(folder / f"{name}.so", source, stubs)
 
 
-def pack(library: Path, fmu: Path, description: str) -> Path:
+def pack(fmu: Path, description: str, library: Path | None = None) -> Path:
+    """An FMU with this description; without a library it can be looked at only."""
     with zipfile.ZipFile(fmu, "w") as archive:
         archive.writestr("modelDescription.xml", description)
-        name = f"binaries/{PLATFORM[3]}/{library.stem}{fmpy.sharedLibraryExtension}"
-        archive.writestr(name, library.read_bytes())
+        if library is not None:
+            name = f"binaries/{PLATFORM[3]}/{library.stem}{fmpy.sharedLibraryExtension}"
+            archive.writestr(name, library.read_bytes())
     return fmu
 
 
@@ -122,8 +124,8 @@ def connector(name: str, kind: str, *extents: int | str | None, type: str = "Flo
     """Of a component or system; an extent is a size, the name of a connector, or None if it is left open."""
     sides = ""
     for extent in extents:
-        given = "" if extent is None else f' size="{extent}"' if isinstance(extent, int) else f' sizeConnector="{extent}"'
-        sides += f"<ssc:Dimension{given}/>"
+        size = f' size="{extent}"' if isinstance(extent, int) else f' sizeConnector="{extent}"'
+        sides += f"<ssc:Dimension{'' if extent is None else size}/>"
     stated = f' unit="{unit}"' if unit else ""
     return f'<ssd:Connector name="{name}" kind="{kind}"><ssc:{type}{stated}/>{sides}</ssd:Connector>'
 

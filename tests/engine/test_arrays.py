@@ -1,0 +1,257 @@
+"""Simulations with arrays, against closed forms: linear systems of any size, exact for inputs that are held."""
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag, expm
+
+import ssptool
+from ssptool.engine.simulate import run
+from ssptool.engine.simulation import Simulation
+from ssptool.engine.unsupported import Unsupported
+from tests.fmu.array_fmus import (
+    TYPES,
+    build,
+    component,
+    connector,
+    pack,
+    reversed_arrays,
+    state_space,
+    values,
+    write_system,
+)
+
+KINDS = ["CoSimulation", "ModelExchange"]
+TIGHT = {"CoSimulation": {}, "ModelExchange": {"tolerance": 1e-9}}
+ROUNDING = 1e-12
+"""Co-simulation is exact but for rounding."""
+INTEGRATION = 1e-7
+"""Model exchange is integrated with a relative tolerance of 1e-9."""
+
+RNG = np.random.default_rng(7)
+A = np.array([[0.0, 1.0, 0.2], [-4.0, -0.5, 0.0], [0.3, 0.0, -1.0]])
+C = np.array([[1.0, 0.0, 0.5], [0.0, 2.0, 0.0]])
+X0 = np.array([1.0, -2.0, 0.5])
+
+
+@pytest.fixture(scope="module")
+def libraries(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("libraries")
+    build(folder)
+    return folder
+
+
+@pytest.fixture
+def system(libraries, tmp_path):
+    """Writes a system of these FMUs; "name: description" become name.fmu with the library that it needs."""
+
+    def write(fmus, *arguments, **options):
+        folder = tmp_path / "system"
+        folder.mkdir()
+        for name, description in fmus.items():
+            library = "reversed" if "Reversed" in description else "state_space"
+            pack(folder / f"{name}.fmu", description, libraries / f"{library}.so")
+        return write_system(folder, *arguments, **options)
+
+    return write
+
+
+class Folder:
+    def __init__(self, path):
+        self.path = path
+
+    def local_path(self, name):
+        return self.path / name
+
+
+def simulated(folder, *, native=None, overrides=None, **settings):
+    plan = ssptool.plan(
+        folder, overrides=overrides or {}, settings=ssptool.Settings(**{"step_size": 0.125, **settings})
+    )
+    return run(plan, Folder(folder), native=native).unwrap()
+
+
+def columns(trace, name, count):
+    return np.stack([trace[f"{name}[{i + 1}]"] for i in range(count)], axis=1)
+
+
+def matrix(name, content):
+    content = np.asarray(content)
+    return values(name, content.ravel().tolist(), *content.shape)
+
+
+def part(name, source="S.fmu", kind="CoSimulation", m=None, p=None):
+    return component(name, source, [connector("u", "input", m), connector("y", "output", p)], kind)
+
+
+def free(n, p, name="A"):
+    """Parameters of x' = A x, y = C x."""
+    return matrix(f"{name}.A", A[:n, :n]) + matrix(f"{name}.C", C[:p, :n]) + matrix(f"{name}.x0", X0[:n])
+
+
+def exact(t, n=3, p=2):
+    return np.array([C[:p, :n] @ expm(A[:n, :n] * time) @ X0[:n] for time in t])
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_linear_system_of_fixed_size_follows_its_matrix_exponential(system, kind, native):
+    folder = system({"S": state_space(3, 1, 2)}, [part("A", kind=kind)], [], free(3, 2))
+    trace = simulated(folder, native=native, **TIGHT[kind])
+    tolerance = ROUNDING if kind == "CoSimulation" else INTEGRATION
+    np.testing.assert_allclose(columns(trace, "A.y", 2), exact(trace.t), rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_structural_parameters_size_a_linear_system(system, kind, n):
+    sizes = values("A.n", [n], type="UInt64") + values("A.p", [2], type="UInt64")
+    folder = system({"S": state_space(2, 1, 1, sized=True)}, [part("A", kind=kind)], [], sizes + free(n, 2))
+    trace = simulated(folder, **TIGHT[kind])
+    tolerance = ROUNDING if kind == "CoSimulation" else INTEGRATION
+    np.testing.assert_allclose(columns(trace, "A.y", 2), exact(trace.t, n), rtol=0, atol=tolerance)
+
+
+def test_structural_parameters_that_nothing_sets_keep_the_fmus_sizes(system):
+    trace = simulated(system({"S": state_space(2, 1, 2, sized=True)}, [part("A")]))
+    # x' = −x from ones, and C full of ones
+    np.testing.assert_allclose(columns(trace, "A.y", 2), np.exp(-trace.t)[:, None] * [2, 2], rtol=ROUNDING)
+
+
+def test_two_components_of_one_fmu_have_different_sizes(system):
+    folder = system({"S": state_space(2, 1, 1, sized=True)}, [part("A"), part("B")])
+    trace = simulated(folder, overrides={"B.n": "5"})
+    np.testing.assert_allclose(trace["A.y[1]"], 2 * np.exp(-trace.t), rtol=ROUNDING)
+    np.testing.assert_allclose(trace["B.y[1]"], 5 * np.exp(-trace.t), rtol=ROUNDING)
+
+
+# -- coupled ---------------------------------------------------------------------------------------------------------
+
+
+def gain(name, content):
+    return matrix(f"{name}.D", content)
+
+
+K = np.array([[0.5, -0.2, 0.1], [0.3, 0.1, -0.4], [-0.2, 0.6, 0.2]])
+L = np.array([[0.2, 0.1, 0.4], [-0.3, 0.5, 0.2], [0.1, -0.1, 0.3]])
+OFFSET = np.array([1.0, 2.0, -3.0])
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("init", ["auto", "newton", "fixed-point"])
+@pytest.mark.parametrize("directional", [False, True])
+def test_a_loop_of_arrays_is_a_linear_solve(system, native, init, directional):
+    """y = K u, u = w + offset, w = L v, v = y: y = (1 − K L)⁻¹ K offset."""
+    more = "".join(f"A.y[{i}] -> B.u[{i}]," for i in (1, 2, 3)).strip(",").split(",")
+    wires = [f'B.y[{i}] -> A.u[{i}]|<ssc:LinearTransformation offset="{OFFSET[i - 1]}"/>' for i in (1, 2, 3)]
+    fmu = state_space(0, 3, 3, feedthrough=True, directional=directional)
+    folder = system({"S": fmu}, [part("A"), part("B")], more + wires, gain("A", K) + gain("B", L))
+    trace = simulated(folder, native=native, init=init)
+    y = np.linalg.solve(np.eye(3) - K @ L, K @ OFFSET)
+    np.testing.assert_allclose(columns(trace, "A.y", 3), np.tile(y, (len(trace.t), 1)), rtol=1e-10)
+    np.testing.assert_allclose(columns(trace, "B.y", 3), np.tile(L @ y, (len(trace.t), 1)), rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_elements_that_need_each_other_are_solved_though_others_of_their_array_are_not_in_the_loop(system, kind):
+    """A.y[1] feeds A.u[2] through B; A.y[2] goes out, A.u[1] stays 2: y1 = K11 2 + K12 L11 y1."""
+    fmu = state_space(0, 2, 2, feedthrough=True)
+    parts = [part("A", kind=kind), part("B", kind=kind)]
+    wires = ["A.y[1] -> B.u[1]", "B.y[1] -> A.u[2]"]
+    given = gain("A", K[:2, :2]) + gain("B", L[:2, :2]) + values("A.u", [2, 0], 2)
+    trace = simulated(system({"S": fmu}, parts, wires, given))
+    y1 = K[0, 0] * 2 / (1 - K[0, 1] * L[0, 0])
+    np.testing.assert_allclose(trace["A.y[1]"], y1, rtol=1e-10)
+    np.testing.assert_allclose(trace["A.y[2]"], K[1, 0] * 2 + K[1, 1] * L[0, 0] * y1, rtol=1e-10)
+
+
+@pytest.mark.parametrize("directional", [False, True])
+def test_a_system_of_two_is_the_linear_system_of_both_in_model_exchange(system, directional):
+    """x' = A x + B u, y = C x + D u on both sides, u and y wired crosswise and with an algebraic loop."""
+    n, m = 2, 2
+    some = {name: RNG.normal(size=(n, n)) * 0.5 for name in ("A1", "B1", "C1", "D1", "A2", "B2", "C2", "D2")}
+    given = "".join(matrix(f"{name[1].replace('1', 'P').replace('2', 'Q')}.{name[0]}", v) for name, v in some.items())
+    fmu = state_space(n, m, m, feedthrough=True, directional=directional)
+    parts = [part("P", kind="ModelExchange"), part("Q", kind="ModelExchange")]
+    trace = simulated(system({"S": fmu}, parts, ["P.y -> Q.u", "Q.y -> P.u"], given), tolerance=1e-9)
+    whole, inputs, outputs, through = (block_diag(some[f"{name}1"], some[f"{name}2"]) for name in "ABCD")
+    cross = np.kron([[0, 1], [1, 0]], np.eye(n))
+    y_of_x = np.linalg.solve(np.eye(2 * n) - through @ cross, outputs)
+    flow = whole + inputs @ cross @ y_of_x
+    expected = np.array([y_of_x @ expm(flow * t) @ np.ones(2 * n) for t in trace.t])
+    found = np.hstack([columns(trace, "P.y", n), columns(trace, "Q.y", n)])
+    np.testing.assert_allclose(found, expected, rtol=0, atol=INTEGRATION)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_a_wired_element_of_an_array_matters(system, kind):
+    """x1' = −x1 feeds x2' = −x2 + u2 through an array of which the other elements are free."""
+    parts = [part("P", kind=kind), part("Q", kind=kind)]
+    fmu = state_space(1, 2, 2)
+    given = matrix("Q.B", [[0, 1]]) + matrix("P.C", [[0], [1]])
+    trace = simulated(system({"S": fmu}, parts, ["P.y[2] -> Q.u[2]"], given), step_size=1 / 1024, **TIGHT[kind])
+    expected = np.exp(-trace.t) * (1 + trace.t)
+    # Inputs are held over a macro step: an error of order h.
+    tolerance = 1e-3 if kind == "CoSimulation" else INTEGRATION
+    np.testing.assert_allclose(trace["Q.y[1]"], expected, rtol=0, atol=tolerance)
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_kernels_give_the_same_bits(system, master):
+    fmu = state_space(2, 2, 2)
+    given = matrix("A.A", A[:2, :2]) + matrix("B.A", [[-1, 0.5], [0, -2]])
+    folder = system({"S": fmu}, [part("A"), part("B")], ["A.y -> B.u", "B.y[1] -> A.u[2]"], given)
+    traces = [simulated(folder, native=native, master=master) for native in (False, True)]
+    assert np.array_equal(traces[0].y, traces[1].y)
+
+
+def test_an_array_of_a_thousand_elements_is_wired_and_recorded(system):
+    count = 1000
+    fmu = state_space(0, count, count, feedthrough=True)
+    source = state_space(1, 1, count)
+    parts = [part("A", "T.fmu"), part("B")]
+    trace = simulated(system({"S": fmu, "T": source}, parts, ["A.y -> B.u"]), step_size=0.5)
+    assert len(trace.signals) == 1 + 3 * count
+    np.testing.assert_allclose(trace[f"B.u[{count}]"], np.exp(-trace.t), rtol=ROUNDING)
+
+
+# -- types -------------------------------------------------------------------------------------------------------------
+
+SENT = {
+    **{f"Float{bits}": [1.5, -2.5, 0.25] for bits in (32, 64)},
+    **{f"Int{bits}": [-(2 ** (bits - 1)), 2 ** (bits - 1) - 1, 3] for bits in (8, 16, 32, 64)},
+    **{f"UInt{bits}": [2**bits - 1, 0, 3] for bits in (8, 16, 32, 64)},
+    "Boolean": [True, False, False],
+    "String": ["one", "two words", ""],
+}
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("kind", TYPES)
+def test_arrays_of_every_type_travel_unchanged_and_in_order(system, kind, native):
+    parts = [
+        component(
+            name, "R.fmu", [connector(f"{kind}_{v}", k, 3, type=kind) for v, k in (("u", "input"), ("y", "output"))]
+        )
+        for name in "AB"
+    ]
+    given = values(f"A.{kind}_u", SENT[kind], 3, type=kind)
+    folder = system({"R": reversed_arrays()}, parts, [f"A.{kind}_y -> B.{kind}_u"], given)
+    plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.5))
+    with Simulation(plan, Folder(folder), native=native) as simulation:
+        simulation.step()
+        found = [[simulation.get(f"{name}.{kind}_{v}[{i}]") for i in (1, 2, 3)] for name, v in ("Ay", "Bu", "By")]
+    assert found == [SENT[kind][::-1], SENT[kind][::-1], SENT[kind]]
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def test_an_element_alone_is_refused_where_the_fmu_does_not_state_the_others(system):
+    folder = system({"S": state_space(2, 1, 1, sized=True)}, [part("A")])
+    with pytest.raises(Unsupported, match=r"neither the system nor the FMU gives A\[1,1\] a value"):
+        ssptool.plan(folder, overrides={"A.n": "3", "A.A[2,2]": "-5"})
+
+
+def test_an_element_alone_leaves_the_others_at_their_start_values(system):
+    trace = simulated(system({"S": state_space(2, 1, 1)}, [part("A")]), overrides={"A.x0[2]": "3"})
+    np.testing.assert_allclose(trace["A.y[1]"], 4 * np.exp(-trace.t), rtol=ROUNDING)
