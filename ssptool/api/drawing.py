@@ -14,6 +14,7 @@ from ssptool.drawing.sheets.drawing import DRAWINGS, Drawing
 from ssptool.drawing.sheets.marks import Mark, Remark, marked
 from ssptool.drawing.sheets.reading import stated_sheets
 from ssptool.drawing.sheets.sheet import Sheet
+from ssptool.network.arrays import whole
 from ssptool.network.flatten import build_network
 from ssptool.network.system_graph import analyze
 
@@ -91,6 +92,7 @@ def _remarks(
         graph = analyze(build_network(archive, structure))
         edges = loop_edges(graph)
         for wire in graph.network.wires:
-            if (wire.source, wire.destination) in edges:
+            arrays = graph.network.arrays
+            if (whole(wire.source, arrays), whole(wire.destination, arrays)) in edges:
                 for origin in wire.origin:
                     yield Remark(Mark.LOOP, origin.file, origin.line, "part of an algebraic loop")

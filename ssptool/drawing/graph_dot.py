@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from ssptool.network.arrays import connected
 from ssptool.network.network import Component
 from ssptool.network.signals import Signal
 from ssptool.network.system_graph import SystemGraph
@@ -16,8 +17,8 @@ def graph_dot(graph: SystemGraph) -> str:
     lines += [f"  {_quoted(str(port.signal))};" for port in graph.network.ports]
     for edge in graph.feedthrough:
         lines.append(_edge(edge.source, edge.destination, "dashed", (edge.source, edge.destination) in marked))
-    for wire in graph.network.wires:
-        lines.append(_edge(wire.source, wire.destination, "solid", (wire.source, wire.destination) in marked))
+    for ends in connected(graph.network):
+        lines.append(_edge(*ends, "solid", ends in marked))
     return "\n".join([*lines, "}"])
 
 

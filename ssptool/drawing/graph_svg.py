@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from ssptool.drawing.diagram import Box, Line, draw
 from ssptool.drawing.graph_dot import loop_edges
+from ssptool.network.arrays import connected
 from ssptool.network.cycles import component_graph
 from ssptool.network.digraph import condensation, topological_order
 from ssptool.network.network import Network
@@ -19,12 +20,12 @@ def graph_svg(graph: SystemGraph) -> str:
     marked = loop_edges(graph)
     lines = [
         Line(
-            (wire.source.component, wire.source.variable),
-            (wire.destination.component, wire.destination.variable),
-            (wire.source, wire.destination) in marked,
+            (source.component, source.variable),
+            (destination.component, destination.variable),
+            (source, destination) in marked,
         )
-        for wire in graph.network.wires
-        if wire.source.component in boxes and wire.destination.component in boxes
+        for source, destination in connected(graph.network)
+        if source.component in boxes and destination.component in boxes
     ]
     inner = frozenset(
         (source.component, source.variable, destination.variable)
@@ -52,8 +53,8 @@ def _boxes(graph: SystemGraph) -> Mapping[str, Box]:
 
 
 def _wired(network: Network, component: str) -> Iterator[str]:
-    for wire in network.wires:
-        for signal in (wire.source, wire.destination):
+    for ends in connected(network):
+        for signal in ends:
             if signal.component == component:
                 yield signal.variable
 

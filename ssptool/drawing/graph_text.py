@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ssptool.network.blocks import Block
 from ssptool.network.cycles import AlgebraicLoop, ComponentCycle
-from ssptool.network.network import Component
+from ssptool.network.network import Component, Network, Port
 from ssptool.network.signals import Wire
 from ssptool.network.system_graph import SystemGraph
 
@@ -14,7 +14,7 @@ def graph_text(graph: SystemGraph) -> str:
     network = graph.network
     sections = [
         [network.name],
-        ["Components", *(f"  {line}" for c in network.components.values() for line in _component(c))],
+        ["Components", *(f"  {line}" for c in network.components.values() for line in _component(c, network))],
         ["Wires", *(f"  {_wire(wire)}" for wire in network.wires)],
         ["Component cycles", *(f"  {line}" for line in _cycles(graph.cycles))],
         [f"Evaluation order ({graph.stage})", *(f"  {line}" for line in _order(graph.order))],
@@ -22,11 +22,16 @@ def graph_text(graph: SystemGraph) -> str:
     return "\n\n".join("\n".join(section) for section in sections)
 
 
-def _component(component: Component) -> Iterator[str]:
+def _component(component: Component, network: Network) -> Iterator[str]:
     yield f"{component.name}  ({component.source}, FMI {component.description.fmi_version})"
     for kind in dict.fromkeys(port.kind for port in component.ports):
-        ports = (f"{p.signal.variable} [{p.unit}]" if p.unit else p.signal.variable for p in component.of_kind(kind))
-        yield f"  {kind}: {', '.join(ports)}"
+        yield f"  {kind}: {', '.join(_port(port, network) for port in component.of_kind(kind))}"
+
+
+def _port(port: Port, network: Network) -> str:
+    shape = network.arrays.get(port.signal)
+    extents = "" if shape is None else f" ({' × '.join(map(str, shape))})"
+    return f"{port.signal.variable}{extents}" + (f" [{port.unit}]" if port.unit else "")
 
 
 def _wire(wire: Wire) -> str:

@@ -237,7 +237,7 @@ def _add(
             environment=environment if asks else 0,
             intermediate_update=kernel.intermediate_update_address() if asks else 0,
             required_inputs=[name for name, _ in planned.moving] if asks else (),
-            variables=planned.description.variables,
+            description=planned.description,
         )
     table = InstanceTable(
         fmi_major=major,

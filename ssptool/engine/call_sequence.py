@@ -1,11 +1,17 @@
 """What a plan will do, line by line, for people."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.masters.master import Participants
 from ssptool.engine.plan import Plan, PlannedGroup
-from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.description import InterfaceType, Value
+from ssptool.network.arrays import whole
+from ssptool.network.signals import Signal
+
+_SHOWN = 9
+"""So many elements of an array are shown."""
 
 _KINDS = {InterfaceType.CO_SIMULATION: "co-simulation", InterfaceType.MODEL_EXCHANGE: "model exchange"}
 
@@ -43,11 +49,30 @@ def _steps(plan: Plan) -> str:
 
 
 def _start_values(plan: Plan) -> Iterator[str]:
+    sized = [one for one in plan.instances if one.structure]
+    if sized:
+        yield "set structural parameters in configuration mode"
+    for one in sized:
+        yield f"  {one.name}: " + ", ".join(f"{name} = {value!r}" for name, value in one.structure.items())
     given = [one for one in plan.instances if one.starts]
     if given:
         yield "set parameters and start values"
     for one in given:
-        yield f"  {one.name}: " + ", ".join(f"{name} = {value!r}" for name, value in one.starts.items())
+        yield f"  {one.name}: " + ", ".join(_values(plan, one.name, one.starts))
+
+
+def _values(plan: Plan, component: str, starts: Mapping[str, Value]) -> Iterator[str]:
+    """Of a large array how many there are."""
+    arrays: dict[str, list[Value]] = defaultdict(list)
+    for name, value in starts.items():
+        arrays[whole(Signal(component, name), plan.network.arrays).variable].append(value)
+    for name, values in arrays.items():
+        if name in starts:
+            yield f"{name} = {values[0]!r}"
+        elif len(values) > _SHOWN:
+            yield f"{name}: {len(values)} elements"
+        else:
+            yield f"{name} = [{', '.join(map(repr, values))}]"
 
 
 def _sweep(plan: Plan, steps: Sequence[Call | SolveLoop]) -> Iterator[str]:
@@ -56,7 +81,7 @@ def _sweep(plan: Plan, steps: Sequence[Call | SolveLoop]) -> Iterator[str]:
             yield f"  {_visit(plan, step)}"
             continue
         loop = plan.loops[step.loop]
-        unknowns = ", ".join(map(str, loop.torn))
+        unknowns = ", ".join(map(str, dict.fromkeys(whole(signal, plan.network.arrays) for signal in loop.torn)))
         jacobian = "directional derivatives" if loop.directional else "finite differences"
         yield f"  solve the algebraic loop for {unknowns} (Jacobian: {jacobian})"
         for call in loop.calls.body:
@@ -65,11 +90,15 @@ def _sweep(plan: Plan, steps: Sequence[Call | SolveLoop]) -> Iterator[str]:
 
 def _visit(plan: Plan, call: Call) -> str:
     one = plan.instances[call.instance]
-    inputs, outputs = (
-        ", ".join(plan.signals[slot].variable for slot in slots) for slots in (call.inputs, call.outputs)
-    )
+    inputs, outputs = (", ".join(_names(plan, slots)) for slots in (call.inputs, call.outputs))
     actions = [f"set {inputs}"] * bool(inputs) + [f"get {outputs}"] * bool(outputs)
     return f"{one.name}: {', '.join(actions)}"
+
+
+def _names(plan: Plan, slots: Iterable[int]) -> Iterator[str]:
+    """Of variables, an array being one."""
+    signals = (whole(plan.signals[slot], plan.network.arrays) for slot in slots)
+    return (signal.variable for signal in dict.fromkeys(signals))
 
 
 def _participants(plan: Plan, group: PlannedGroup) -> Participants:

@@ -32,7 +32,7 @@ from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended, feed
 from ssptool.engine.trace import Column
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import Causality, FmuDescription, InterfaceType, Value
-from ssptool.network.arrays import elements
+from ssptool.network.arrays import wholes
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles, component_graph
 from ssptool.network.dependencies import Stage, dependency_graph
@@ -347,12 +347,10 @@ class _Table:
             if kind != "String" and signal not in hidden
         )
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
-        self.arrays = {
-            array: tuple(self.slots[own] for own in elements(array, shape))
-            for array, shape in network.arrays.items()
-            if all(own in self.slots for own in elements(array, shape))
-        }
-        self.whole = {self.signals[slot]: array for array, slots in self.arrays.items() for slot in slots}
+        self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
+        self.arrays: dict[Signal, list[int]] = defaultdict(list)
+        for signal, array in self.whole.items():
+            self.arrays[array].append(self.slots[signal])
         self.sources = {wire.destination: wire for wire in network.wires}
         self.nominal = tuple(self._nominal(signal) for signal in self.signals)
         self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
@@ -384,7 +382,7 @@ class _Table:
     def slots_of(self, signal: Signal) -> tuple[int, ...]:
         """Of a scalar, or of all elements of an array; none if it is not exchanged."""
         if signal in self.arrays:
-            return self.arrays[signal]
+            return tuple(self.arrays[signal])
         return (self.slots[signal],) if signal in self.slots else ()
 
     def kind(self, signal: Signal) -> str:

@@ -6,7 +6,7 @@ from ssptool.engine.cells import holds_integer
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import Variable
-from ssptool.fmu.elements import element_names
+from ssptool.fmu.shapes import element_names
 from ssptool.network.network import Component, Network, Port
 from ssptool.network.signals import Signal, Wire
 from ssptool.network.types import Relation, relation

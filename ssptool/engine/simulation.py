@@ -262,21 +262,41 @@ class Simulation:
 
     # -- values ----------------------------------------------------------------------------------------------
 
-    def get(self, name: str) -> Value:
-        """The present value of a connector or of any variable of an FMU, by its full name.
+    def get(self, name: str) -> Any:
+        """The present value of a connector or of any variable of an FMU, by its full name; of an array all values.
+
+        Returns
+        -------
+        float, int, bool, str or bytes; or a numpy array with the shape of the array that has the name, of texts and
+        bytes one of objects
 
         Raises
         ------
         UnknownName
         """
         signal = self._signal(name)
+        if signal in self._arrays:
+            return self._get_array(signal)
+        return self._get(signal)
+
+    def _get(self, signal: Signal) -> Value:
         if signal in self._slots:
             slot = self._slots[signal]
             return read_cell(self._assembly.kernel, slot, self.plan.types[slot])
         return self._instance(signal).get([signal.variable])[signal.variable]
 
-    def set(self, name: str, value: Value) -> None:
-        """Give an input that nothing drives, or a tunable parameter, a value from now on.
+    def _get_array(self, array: Signal) -> NDArray[Any]:
+        shape = self._arrays[array]
+        every = elements(array, shape)
+        if every and every[0] not in self._slots:
+            values = list(self._instance(array).get([signal.variable for signal in every]).values())
+        else:
+            values = [self._get(signal) for signal in every]
+        texts = any(isinstance(value, str | bytes) for value in values)
+        return np.array(values, dtype=object if texts else None).reshape(shape)
+
+    def set(self, name: str, value: Any) -> None:
+        """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape.
 
         All outputs follow at once. As inputs may jump then, none is extrapolated over this point.
 

@@ -7,7 +7,6 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, Self
@@ -19,6 +18,7 @@ from fmpy.fmi1 import FMICallException
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, Value, Variable
 from ssptool.fmu.messages import STATUS, Log, fmi2_callbacks, fmi3_logger
 from ssptool.fmu.prototypes import Library
+from ssptool.fmu.shapes import element_names
 
 FATAL = STATUS.index("fatal")
 
@@ -65,7 +65,8 @@ class FmiError(Exception):
 
 
 class FmuInstance(ABC):
-    """One running FMU. `functions` and `component` are what a kernel steps it by, `variables` what it has by name.
+    """One running FMU. `functions` and `component` are what a kernel steps it by; `description` has the sizes that its
+    arrays have.
 
     A status worse than a warning raises `FmiError`. As a context manager it terminates and frees itself.
     """
@@ -73,10 +74,10 @@ class FmuInstance(ABC):
     _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
 
     def __init__(
-        self, name: str, variables: Mapping[str, Variable], slave: Any, functions: Mapping[str, int], log: Log
+        self, name: str, description: FmuDescription, slave: Any, functions: Mapping[str, int], log: Log
     ) -> None:
         self.name = name
-        self.variables = variables
+        self.description = description
         self._slave = slave
         self._functions = functions
         self._log = log
@@ -251,23 +252,15 @@ class FmuInstance(ABC):
         finally:
             self.free()
 
-    @cached_property
-    def _arrays(self) -> Mapping[str, list[Variable]]:
-        """The elements of each array."""
-        arrays: dict[str, list[Variable]] = defaultdict(list)
-        for variable in self.variables.values():
-            if variable.array is not None:
-                arrays[variable.array].append(variable)
-        return arrays
-
     def _by_type(self, names: Iterable[str]) -> dict[str, list[Variable]]:
         """With all elements of arrays that have one of the names, since FMI takes and gives them together."""
         groups: dict[str, list[Variable]] = defaultdict(list)
         seen: set[str] = set()
+        variables, arrays = self.description.variables, self.description.arrays
         for name in names:
-            if name not in self.variables:
+            if name not in variables:
                 raise KeyError(f"{self.name}: the FMU has no variable {name!r}")
-            variable = self.variables[name]
+            variable = variables[name]
             if variable.type not in self._suffix:
                 raise TypeError(f"{self.name}.{name}: variables of type {variable.type} are not supported")
             if variable.shape:
@@ -276,7 +269,8 @@ class FmuInstance(ABC):
                 groups[variable.type].append(variable)
             elif variable.array not in seen:
                 seen.add(variable.array)
-                groups[variable.type] += self._arrays[variable.array]
+                names_within = element_names(variable.array, arrays[variable.array])
+                groups[variable.type] += [variables[own] for own in names_within]
         return groups
 
     @contextlib.contextmanager
@@ -306,7 +300,7 @@ class _Fmi2Instance(FmuInstance):
         self._entered = True
 
     def forget_rates(self, names: Sequence[str], order: int) -> None:
-        references = [self.variables[name].reference for name in names]
+        references = [self.description.variables[name].reference for name in names]
         orders = [k for k in range(1, order + 1) for _ in references]
         with self._checked():
             self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
@@ -359,7 +353,7 @@ class Binary:
         intermediate_update: int = 0,
         required_inputs: Sequence[str] = (),
         logging: bool = True,
-        variables: Mapping[str, Variable] | None = None,
+        description: FmuDescription | None = None,
     ) -> FmuInstance:
         """Make an instance for the interface type that the binary was loaded for.
 
@@ -369,8 +363,8 @@ class Binary:
             FMI 3.0: addresses of an instanceEnvironment and of a fmi3IntermediateUpdateCallback; 0: none.
         required_inputs : sequence of str
             FMI 3.0: the inputs that the callback sets (requiredIntermediateVariables).
-        variables : mapping of str to Variable
-            Of this instance, if arrays have other sizes than in the description.
+        description
+            Of this instance, if its arrays have other sizes than those that the FMU starts with.
 
         Raises
         ------
@@ -387,11 +381,10 @@ class Binary:
         if self.description.fmi_major == 2:
             instance = self._instantiate_fmi2(name, logging)
         else:
-            known = self.description.variables if variables is None else variables
+            known = (description or self.description).variables
             references = _references([known[name] for name in required_inputs])
             instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging)
-        if variables is not None:
-            instance.variables = variables
+        instance.description = description or self.description
         self._instances.append(instance)
         return instance
 
@@ -470,7 +463,7 @@ class Binary:
             slave.freeLibrary()
             function = "fmi2Instantiate" if self.description.fmi_major == 2 else f"fmi3Instantiate{self.interface}"
             raise FmiError(name, function, STATUS.index("error"), tuple(log))
-        return kind(name, self.description.variables, slave, self._library.addresses, log)
+        return kind(name, self.description, slave, self._library.addresses, log)
 
     def _load(self, slave: Any, name: str) -> Any:
         # FMPy changes the working directory while it loads, and stays there if that fails. It raises plain

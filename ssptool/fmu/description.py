@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from lxml import etree
 
 from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
+from ssptool.fmu.shapes import element_names
 from ssptool.fmu.units import Exponents, Unit
 
 Value: TypeAlias = float | int | bool | str | bytes
@@ -125,7 +126,8 @@ class FmuDescription:
     `outputs`, `derivatives` and `initial_unknowns` are the entries of its ModelStructure; an output that is
     missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are
     the binary variables that groups of Integer variables stand for before FMI 3.0, by the convention of OSMP.
-    `arrays` are the extents of arrays in whose place `variables` has their elements (see `elements`).
+    `arrays` are the extents of arrays in whose place `variables` has their elements (see `elements`), and `whole` then
+    the variables as the FMU states them.
     """
 
     fmi_version: str
@@ -143,6 +145,7 @@ class FmuDescription:
     event_indicators: int = 0
     binaries: frozenset[str] = frozenset()
     arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    whole: Mapping[str, Variable] = field(default_factory=dict)
 
     @property
     def fmi_major(self) -> int:
@@ -155,9 +158,10 @@ class FmuDescription:
     @property
     def state_derivatives(self) -> tuple[Variable, ...]:
         """In the order of the state vector, without aliases (FMI 2.0.4 §2.2.8, FMI 3.0 §2.4.8)."""
-        variables = [self.variables[name] for name in reversed(list(self.derivatives))]
-        by_reference = {(variable.reference, variable.element): variable for variable in variables}
-        return tuple(reversed(by_reference.values()))
+        stated = self.whole or self.variables
+        by_reference = {stated[name].reference: name for name in reversed(list(self.derivatives))}
+        names = reversed(by_reference.values())
+        return tuple(self.variables[own] for name in names for own in element_names(name, self.arrays.get(name, ())))
 
 
 def read_description(path: Path) -> FmuDescription:

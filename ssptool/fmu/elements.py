@@ -1,28 +1,12 @@
-"""Arrays as their elements: `y[1]`, `y[2,3]`, counted from 1 and row by row (FMI 3.0 §2.4.7.5)."""
+"""Descriptions with the elements of arrays in place of these."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import product
+from math import prod
 from types import MappingProxyType
-from typing import TypeAlias
 
-from ssptool.fmu.description import Dependencies, FmuDescription, Value, Variable
-
-Shape: TypeAlias = tuple[int, ...]
-"""The extents of an array; a scalar has none."""
-
-
-def element_names(name: str, shape: Shape) -> tuple[str, ...]:
-    """The elements of an array in the order in which FMI passes their values; of a scalar its own name."""
-    if not shape:
-        return (name,)
-    indices = product(*(range(1, extent + 1) for extent in shape))
-    return tuple(f"{name}[{','.join(map(str, index))}]" for index in indices)
-
-
-def in_words(shape: Shape) -> str:
-    """A shape as messages have it."""
-    return f"an array [{', '.join(map(str, shape))}]" if shape else "a scalar"
+from ssptool.fmu.description import FmuDescription, Value, Variable
+from ssptool.fmu.shapes import Shape, element_names
 
 
 def shape_of(variable: Variable, sizes: Mapping[str, int]) -> Shape:
@@ -42,8 +26,7 @@ def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
 def with_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDescription:
     """The description with the elements of every array in its place; `sizes` as for `shape_of`.
 
-    What holds for an array holds for each of its elements: what one depends on is all elements of what the array
-    depends on.
+    Dependencies are those of arrays: what holds for one holds for each of its elements.
 
     Raises
     ------
@@ -53,38 +36,73 @@ def with_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDescripti
     shapes = {name: shape_of(variable, sizes) for name, variable in fmu.variables.items() if variable.shape}
     if not shapes:
         return fmu
-    names = {name: element_names(name, shape) for name, shape in shapes.items()}
-    variables: dict[str, Variable] = {}
-    for name, variable in fmu.variables.items():
-        for own in _elements(variable, names) if name in shapes else (variable,):
-            if own.name in variables or (own.array and own.name in fmu.variables):
-                raise ValueError(f"an element of {name} has the name of the variable {own.name}")
-            variables[own.name] = own
-    return replace(
-        fmu,
-        variables=MappingProxyType(variables),
-        outputs=_spread(fmu.outputs, names),
-        derivatives=_spread(fmu.derivatives, names),
-        initial_unknowns=_spread(fmu.initial_unknowns, names),
-        arrays=MappingProxyType(shapes),
-    )
+    elements = Elements(fmu.variables, shapes)
+    for name in fmu.variables:
+        if (array := elements.array_of(name)) is not None:
+            raise ValueError(f"an element of {array} has the name of the variable {name}")
+    return replace(fmu, variables=elements, arrays=MappingProxyType(shapes), whole=fmu.variables)
 
 
-def _elements(variable: Variable, names: Mapping[str, tuple[str, ...]]) -> Iterator[Variable]:
-    own = names[variable.name]
-    states = names.get(variable.derivative_of or "", ())
-    for place, name in enumerate(own):
-        yield replace(
-            variable,
+class Elements(Mapping[str, Variable]):
+    """Variables by name, with elements in place of arrays; one is made when it is asked for, since tables are large."""
+
+    def __init__(self, whole: Mapping[str, Variable], shapes: Mapping[str, Shape]) -> None:
+        self._whole, self._shapes = whole, shapes
+        self._made: dict[str, Variable] = {}
+
+    def __getitem__(self, name: str) -> Variable:
+        if name in self._whole and name not in self._shapes:
+            return self._whole[name]
+        made = self._made.get(name)
+        if made is None:
+            array = self.array_of(name)
+            if array is None:
+                raise KeyError(name)
+            made = self._made[name] = self._element(array, name)
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        for name in self._whole:
+            yield from element_names(name, self._shapes[name]) if name in self._shapes else (name,)
+
+    def __len__(self) -> int:
+        return sum(prod(self._shapes.get(name, ())) for name in self._whole)
+
+    def array_of(self, name: str) -> str | None:
+        """The array of which this is an element; None if there is none."""
+        array, bracket, _ = name.rpartition("[")
+        shape = self._shapes.get(array) if bracket else None
+        return None if shape is None or _place(name, array, shape) is None else array
+
+    def _element(self, array: str, name: str) -> Variable:
+        whole, shape = self._whole[array], self._shapes[array]
+        place = _place(name, array, shape)
+        assert place is not None
+        state = whole.derivative_of
+        return replace(
+            whole,
             name=name,
-            start=_start(variable, place, len(own)),
+            start=_start(whole, place, prod(shape)),
             starts=(),
             shape=(),
             sizes=(),
-            derivative_of=states[place] if place < len(states) else variable.derivative_of,
-            array=variable.name,
+            derivative_of=None if state is None else state + name[len(array) :],
+            array=array,
             element=place,
         )
+
+
+def _place(name: str, array: str, shape: Shape) -> int | None:
+    """Of an element among the values of its array; None if it is none."""
+    texts = name[len(array) + 1 : -1].split(",")
+    if name[-1] != "]" or len(texts) != len(shape) or not all(text.isdecimal() for text in texts):
+        return None
+    place = 0
+    for text, extent in zip(texts, shape, strict=True):
+        if text[0] == "0" or int(text) > extent:
+            return None
+        place = place * extent + int(text) - 1
+    return place
 
 
 def _start(variable: Variable, place: int, count: int) -> Value | None:
@@ -92,11 +110,3 @@ def _start(variable: Variable, place: int, count: int) -> Value | None:
     if len(variable.starts) == count:
         return variable.starts[place]
     return variable.starts[0] if len(variable.starts) == 1 else None
-
-
-def _spread(declared: Dependencies, names: Mapping[str, tuple[str, ...]]) -> Dependencies:
-    spread: dict[str, frozenset[str] | None] = {}
-    for unknown, known in declared.items():
-        needed = None if known is None else frozenset(n for name in known for n in names.get(name, (name,)))
-        spread.update(dict.fromkeys(names.get(unknown, (unknown,)), needed))
-    return MappingProxyType(spread)

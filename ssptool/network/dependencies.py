@@ -1,12 +1,11 @@
 """The dependency graph: which signal needs which other at the same instant."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Self
 
-from ssptool.fmu.description import FmuDescription, Variability
-from ssptool.fmu.elements import element_names
+from ssptool.fmu.description import Variability
 from ssptool.network.arrays import wholes
 from ssptool.network.digraph import Digraph
 from ssptool.network.network import Component, Network
@@ -69,8 +68,11 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
     for component in network.components.values():
         inputs = arriving[component.name]
         number = {variable: number for number, variable in enumerate(inputs)}
-        for output in _outputs(component, leaving[component.name]):
-            signal = Signal(component.name, output)
+        ports = {whole.get(port.signal, port.signal): port.kind for port in component.ports}
+        for signal, kind in ports.items():
+            output = signal.variable
+            if kind != "output" and output not in leaving[component.name]:
+                continue
             graph.add_vertex(signal)
             declared = needs(component, output, stage)
             needed = inputs if declared is None else sorted(declared & inputs.keys(), key=number.__getitem__)
@@ -95,32 +97,13 @@ def port_kinds(network: Network) -> Mapping[Signal, str]:
     return kinds
 
 
-def _outputs(component: Component, wired: set[str]) -> Iterator[str]:
-    """By name; an array once, at its first element."""
-    variables, seen = component.description.variables, set()
-    for port in component.ports:
-        variable = variables.get(port.signal.variable)
-        name = port.signal.variable if variable is None else variable.array or variable.name
-        if (port.kind == "output" or name in wired) and name not in seen:
-            seen.add(name)
-            yield name
-
-
 def needs(component: Component, output: str, stage: Stage) -> frozenset[str] | None:
     """What an output, which may be an array, depends on at one instant, arrays being whole.
 
     None if the FMU declares nothing: on everything.
     """
     fmu = component.description
-    if not fmu.arrays:
-        return _needs(fmu, output, stage)
-    names = element_names(output, fmu.arrays.get(output, ()))
-    known = _needs(fmu, names[0], stage) if names else frozenset()
-    return None if known is None else frozenset(fmu.variables[name].array or name for name in known)
-
-
-def _needs(fmu: FmuDescription, output: str, stage: Stage) -> frozenset[str] | None:
-    variable = fmu.variables.get(output)
+    variable = (fmu.whole or fmu.variables).get(output)
     if variable is not None and variable.variability is Variability.CONSTANT:
         return frozenset()
     if stage is not Stage.INITIALIZATION:

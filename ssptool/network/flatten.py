@@ -8,7 +8,7 @@ from pathlib import Path as FilePath
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.uncollected import uncollected
-from ssptool.fmu.elements import Shape
+from ssptool.fmu.shapes import Shape
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
 from ssptool.network.places import ComponentPlace, Path, Tree, dotted

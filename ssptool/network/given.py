@@ -7,7 +7,7 @@ from math import prod
 from ssptool.documents import ssc, ssm, ssv
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Value
-from ssptool.fmu.elements import Shape, element_names, in_words
+from ssptool.fmu.shapes import Shape, element_names, in_words
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Assignment, ProvenanceStep, StepKind
 from ssptool.network.places import Tree

@@ -68,7 +68,7 @@ def _variant(document: Document) -> VariantEntry:
 
 def _component(component: Component) -> ComponentEntry:
     fmu = component.description
-    causalities = [variable.causality for variable in fmu.variables.values()]
+    causalities = [variable.causality for variable in (fmu.whole or fmu.variables).values()]
     return ComponentEntry(
         name=component.name,
         source=component.source,

@@ -14,7 +14,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.entries import MissingEntry
 from ssptool.fmu.description import Value
-from ssptool.fmu.elements import Shape, element_names, in_words
+from ssptool.fmu.shapes import Shape, element_names, in_words
 from ssptool.network.given import Given, by_source, read_set, suited, unit_name
 from ssptool.network.near import UnknownName, near_misses
 from ssptool.network.network import Assignment, ProvenanceStep, StepKind, Unmatched

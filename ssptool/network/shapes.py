@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ssptool.fmu.elements import Shape, element_names, in_words
+from ssptool.fmu.shapes import Shape, element_names, in_words
 from ssptool.network.places import Tree
 from ssptool.network.signals import Signal
 from ssptool.network.terminals import Extents, Key, Terminal

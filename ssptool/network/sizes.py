@@ -5,11 +5,12 @@ from math import prod
 
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import FmuDescription
-from ssptool.fmu.elements import in_words, shape_of, with_elements
+from ssptool.fmu.elements import shape_of, with_elements
+from ssptool.fmu.shapes import in_words
 from ssptool.network.places import ComponentPlace, Tree, dotted
 from ssptool.network.signals import Signal
 
-MOST_ELEMENTS = 1_000_000
+MOST_ELEMENTS = 10_000_000
 """Of the arrays of one component together: a number in a parameter set could ask for any memory."""
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from ssptool.documents.uncollected import uncollected
+from ssptool.network.arrays import with_whole_arrays
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import ComponentCycle, Dependence, cycles_in
 from ssptool.network.dependencies import Need, Stage, dependency_graph
@@ -13,7 +14,8 @@ from ssptool.network.network import Network
 class SystemGraph:
     """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
 
-    `feedthrough` holds every dependence of an output on an input at one instant.
+    `feedthrough` holds every dependence of an output on an input at one instant. Arrays are single signals, also in the
+    `network`, where only wires of their elements alone name these.
     """
 
     network: Network
@@ -33,4 +35,4 @@ def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph
             if need is not Need.WIRE
         )
         order = evaluation_order(graph)
-        return SystemGraph(network, stage, cycles_in(network, graph, order), feedthrough, order)
+        return SystemGraph(with_whole_arrays(network), stage, cycles_in(network, graph, order), feedthrough, order)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Variable
-from ssptool.fmu.elements import Shape
+from ssptool.fmu.shapes import Shape
 from ssptool.fmu.units import Unit
 from ssptool.network.places import ComponentPlace, Path, Tree, dotted
 from ssptool.network.signals import Signal
@@ -148,19 +148,12 @@ class Targets:
                 yield VariableTarget(place, name)
 
     def names(self) -> list[str]:
-        """The full names of everything that takes a value, arrays and their elements included."""
+        """The full names of everything that takes a value, those of arrays being enough for their elements."""
         variables = (
             f"{component}.{name}"
             for component, places in self._components.items()
             for place in places
-            for name, variable in place.elements.variables.items()
+            for name, variable in place.fmu.variables.items()
             if settable(variable)
         )
-        arrays = (
-            f"{component}.{name}"
-            for component, places in self._components.items()
-            for place in places
-            for name in place.elements.arrays
-            if settable(place.fmu.variables[name])
-        )
-        return [*self._connectors, *self._arrays, *variables, *arrays]
+        return [*self._connectors, *self._arrays, *variables]

@@ -124,7 +124,7 @@ def test_a_size_that_the_connector_states_otherwise_is_refused(flat):
 
 def test_a_number_of_elements_beyond_all_bounds_is_refused(flat):
     network = flat([part("A", "sized.fmu", None, None)], [], values("A.n", [10**6], type="UInt64"))
-    assert refused(network) == ["arrays with 1000007000008 elements together, where 1000000 are the limit"]
+    assert refused(network) == ["arrays with 1000007000008 elements together, where 10000000 are the limit"]
 
 
 def test_start_values_for_another_size_say_nothing(flat):

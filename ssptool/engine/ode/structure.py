@@ -136,12 +136,17 @@ def _pattern(one: PlannedInstance, unknowns: list[Variable], knowns: list[Variab
     declared = {**one.description.outputs, **one.description.derivatives}
     pattern = np.ones((len(unknowns), len(knowns)), dtype=bool)
     for row, unknown in enumerate(unknowns):
-        needed = declared.get(unknown.name)
+        needed = declared.get(_name(unknown))
         if needed is not None:
             # An output that is itself a state need not declare that.
             own = (unknown.reference, unknown.element)
-            pattern[row] = [known.name in needed or (known.reference, known.element) == own for known in knowns]
+            pattern[row] = [_name(known) in needed or (known.reference, known.element) == own for known in knowns]
     return pattern
+
+
+def _name(variable: Variable) -> str:
+    """Under which its dependencies are stated."""
+    return variable.array or variable.name
 
 
 def _references(variables: Iterable[Variable]) -> References:

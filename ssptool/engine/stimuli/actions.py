@@ -165,7 +165,8 @@ class _Resolution:
     def _names(self) -> Iterable[str]:
         yield from self.ports
         for component in self.network.components.values():
-            for variable in component.description.variables.values():
+            fmu = component.description
+            for variable in (fmu.whole or fmu.variables).values():
                 if variable.variability is Variability.TUNABLE:
                     yield f"{component.name}.{variable.name}"
 
