@@ -1,11 +1,11 @@
 """A co-simulation under the control of a program: step by step, with values that can be read and set in between."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from ssptool.engine.saved import SavedLoop, SavedSimulation
 from ssptool.engine.trace import Trace
 from ssptool.fmu.binary import FmiError, FmuInstance
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
+from ssptool.network.arrays import elements
 from ssptool.network.signals import Signal
 
 Observer = Callable[[float, Mapping[str, Value]], None]
@@ -79,7 +80,8 @@ class _View(Mapping[str, Value]):
         self._names = tuple(column.signal for column in simulation.plan.columns)
 
     def __getitem__(self, name: str) -> Value:
-        return self._simulation.get(name)
+        value: Value = self._simulation.get(name)
+        return value
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -113,6 +115,8 @@ class Simulation:
         self._types = tuple(column.type for column in plan.columns)
         # All slots, because they are the history from which a saved simulation goes on.
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
+        self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        self._arrays = plan.network.arrays
         self._sources = sources
         self._native = native
         self._saved = saved
@@ -307,20 +311,34 @@ class Simulation:
             It is driven, or fixed, or computed.
         FmiError
             The FMU refuses the value.
+        ValueError
+            An array has another shape.
         """
         signal = self._signal(name)
-        self._check_settable(name, signal)
+        given = self._given(name, signal, value)
+        self._check_settable(name, given)
         kernel = self._assembly.kernel
-        if signal in self._slots:
-            slot = self._slots[signal]
-            write_cell(kernel, slot, self.plan.types[slot], value)
+        for each, own in given.items():
+            if each in self._slots:
+                slot = self._slots[each]
+                write_cell(kernel, slot, self.plan.types[slot], own)
+        values = {each.variable: own for each, own in given.items()}
         if signal.component in {one.name for one in self.plan.integrated}:
-            self._intervene(lambda: self._instance(signal).set({signal.variable: value}))
+            self._intervene(lambda: self._instance(signal).set(values))
         elif signal.component:
-            self._instance(signal).set({signal.variable: value})
+            self._instance(signal).set(values)
         elif self._system.integration is not None:
             self._intervene(lambda: None)
         self._settle(signal)
+
+    def _given(self, name: str, signal: Signal, value: Any) -> dict[Signal, Any]:
+        """The value of a scalar or of every element of an array."""
+        if signal not in self._arrays:
+            return {signal: value}
+        shape, found = self._arrays[signal], np.asarray(value)
+        if found.shape != shape:
+            raise ValueError(f"{name} has the shape {shape}, the value {found.shape}")
+        return dict(zip(elements(signal, shape), found.ravel().tolist(), strict=True))
 
     def _intervene(self, action: Callable[[], None]) -> None:
         """In event mode, which is where most variables of model exchange may be set."""
@@ -328,13 +346,17 @@ class Simulation:
         assert ode is not None
         self._check(ode.intervene(action))
 
-    def _check_settable(self, name: str, signal: Signal) -> None:
+    def _check_settable(self, name: str, signals: Collection[Signal]) -> None:
         for driven in self.plan.stimuli.driven:
-            if driven.signal == signal:
+            if driven.signal in signals:
                 raise NotSettable(name, f"it is driven, by {driven.origin}")
         for wire in self.plan.network.wires:
-            if wire.destination == signal:
+            if wire.destination in signals:
                 raise NotSettable(name, f"it is driven by {wire.source}")
+        for signal in signals:
+            self._check_kind(name, signal)
+
+    def _check_kind(self, name: str, signal: Signal) -> None:
         if not signal.component:
             if self._slots[signal] not in self.plan.constants:
                 raise NotSettable(name, "it is an output of the system")
@@ -364,10 +386,6 @@ class Simulation:
             self._failure = failure
             raise RunError(failure)
 
-    @property
-    def _slots(self) -> Mapping[Signal, int]:
-        return {signal: slot for slot, signal in enumerate(self.plan.signals)}
-
     def _signal(self, name: str) -> Signal:
         """Names of components and of variables may both have dots, so each is tried."""
         parts = name.split(".")
@@ -375,7 +393,7 @@ class Simulation:
             signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
             component = self.plan.network.components.get(signal.component)
             known = component.description.variables if component else ()
-            if signal in self._slots or signal.variable in known:
+            if signal in self._slots or signal in self._arrays or signal.variable in known:
                 return signal
         raise UnknownName(name)
 

@@ -57,8 +57,11 @@ def _build(
     archive: Archive, structure: Document, overrides: Mapping[str, str], parameter_files: Sequence[FilePath]
 ) -> Network:
     tree = grow(archive, structure)
-    _size(tree, overrides, parameter_files)
-    wiring = Wiring(tree, terminals(tree))
+    known = terminals(tree)
+    if has_variable_sizes(tree, known):
+        known = _sized(tree, known, overrides, parameter_files)
+    check_stated(tree)
+    wiring = Wiring(tree, known)
     parameters = Parameterization(tree, wiring)
     parameters.apply_bindings()
     for path in parameter_files:
@@ -83,19 +86,20 @@ def _build(
     )
 
 
-def _size(tree: Tree, overrides: Mapping[str, str], parameter_files: Sequence[FilePath]) -> None:
-    """Give arrays the sizes that parameters say, all other values being left for later."""
-    if has_variable_sizes(tree):
-        # What cannot be is refused when all values are looked at.
-        scratch = replace(tree, unsupported=[])
-        parameters = Parameterization(scratch, Wiring(scratch, terminals(scratch)))
-        parameters.apply_bindings()
-        for path in parameter_files:
-            parameters.apply_file(path)
-        parameters.apply_sizes(overrides)
-        given = {**parameters.boundary_assignments(), **parameters.assignments()}
-        resize(tree, {signal: one.value for signal, one in given.items() if type(one.value) is int})
-    check_stated(tree)
+def _sized(
+    tree: Tree, known: Mapping[Key, Terminal], overrides: Mapping[str, str], parameter_files: Sequence[FilePath]
+) -> dict[Key, Terminal]:
+    """Give arrays the sizes that parameters say, all other values being left for later; the terminals after that."""
+    # What cannot be is refused when all values are looked at.
+    scratch = replace(tree, unsupported=[])
+    parameters = Parameterization(scratch, Wiring(scratch, known))
+    parameters.apply_bindings()
+    for path in parameter_files:
+        parameters.apply_file(path)
+    parameters.apply_sizes(overrides)
+    given = {**parameters.boundary_assignments(), **parameters.assignments()}
+    resize(tree, {signal: one.value for signal, one in given.items() if type(one.value) is int})
+    return terminals(tree)
 
 
 def _arrays(tree: Tree, wiring: Wiring) -> dict[Signal, Shape]:

@@ -9,6 +9,7 @@ from ssptool.fmu.elements import shape_of, with_elements
 from ssptool.fmu.shapes import in_words
 from ssptool.network.places import ComponentPlace, Tree, dotted
 from ssptool.network.signals import Signal
+from ssptool.network.terminals import Key, Terminal
 
 MOST_ELEMENTS = 10_000_000
 """Of the arrays of one component together: a number in a parameter set could ask for any memory."""
@@ -51,11 +52,10 @@ def structural(place: ComponentPlace) -> frozenset[str]:
     return frozenset(size for variable in place.fmu.variables.values() for size in variable.sizes if size is not None)
 
 
-def has_variable_sizes(tree: Tree) -> bool:
+def has_variable_sizes(tree: Tree, terminals: Mapping[Key, Terminal]) -> bool:
     """Whether parameters size arrays anywhere."""
-    connectors = (connector for place in tree.systems for connector in place.system.connectors)
-    sized_by_connectors = any(each.size_connector for one in connectors for each in one.dimensions)
-    return sized_by_connectors or any(structural(place) for place in tree.components if place.elements.arrays)
+    by_connectors = any(isinstance(each, str) for one in terminals.values() for each in one.extents)
+    return by_connectors or any(structural(place) for place in tree.components if place.elements.arrays)
 
 
 def resize(tree: Tree, given: Mapping[Signal, int]) -> None:

@@ -1,12 +1,20 @@
 """Simulations with arrays, against closed forms: linear systems of any size, exact for inputs that are held."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.linalg import block_diag, expm
 
 import ssptool
+from ssptool.drawing.graph_dot import graph_dot
+from ssptool.drawing.graph_svg import graph_svg
+from ssptool.drawing.graph_text import graph_text
+from ssptool.engine.assembly import assemble
+from ssptool.engine.call_sequence import call_sequence
+from ssptool.engine.kernel.interface import Call
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
+from ssptool.engine.simulation import NotSettable, Simulation
 from ssptool.engine.unsupported import Unsupported
 from tests.fmu.array_fmus import (
     TYPES,
@@ -214,6 +222,17 @@ def test_an_array_of_a_thousand_elements_is_wired_and_recorded(system):
     np.testing.assert_allclose(trace[f"B.u[{count}]"], np.exp(-trace.t), rtol=ROUNDING)
 
 
+@pytest.mark.parametrize("native", [False, True])
+def test_kernels_call_for_arrays_as_a_whole_only(system, native):
+    folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")])
+    plan = ssptool.plan(folder)
+    with assemble(plan, Folder(folder), native) as assembly:
+        for call in (Call(0, (0,), ()), Call(0, (1,), ()), Call(0, (), (3,)), Call(0, (0, 1), (2,))):
+            with pytest.raises(ValueError, match="is an element of an array, which is set and got as a whole"):
+                assembly.kernel.sweep([call])
+        assembly.kernel.sweep([Call(0, (1, 0), (3, 2))])
+
+
 # -- types -------------------------------------------------------------------------------------------------------------
 
 SENT = {
@@ -255,3 +274,96 @@ def test_an_element_alone_is_refused_where_the_fmu_does_not_state_the_others(sys
 def test_an_element_alone_leaves_the_others_at_their_start_values(system):
     trace = simulated(system({"S": state_space(2, 1, 1)}, [part("A")]), overrides={"A.x0[2]": "3"})
     np.testing.assert_allclose(trace["A.y[1]"], 4 * np.exp(-trace.t), rtol=ROUNDING)
+
+
+# -- by hand -----------------------------------------------------------------------------------------------------------
+
+
+def opened(folder, **settings):
+    plan = ssptool.plan(folder, settings=ssptool.Settings(**{"step_size": 0.125, **settings}))
+    return Simulation(plan, Folder(folder))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_are_read_and_set_as_a_whole_and_by_element(system, kind):
+    fmu = state_space(0, 2, 2, feedthrough=True)
+    folder = system({"S": fmu}, [part("A", kind=kind)], [], gain("A", K[:2, :2]))
+    with opened(folder) as simulation:
+        np.testing.assert_array_equal(simulation.get("A.D"), K[:2, :2])
+        simulation.set("A.u", [1.0, 2.0])
+        np.testing.assert_allclose(simulation.get("A.y"), K[:2, :2] @ [1, 2], rtol=ROUNDING)
+        simulation.set("A.u[2]", 5.0)
+        np.testing.assert_array_equal(simulation.get("A.u"), [1, 5])
+        simulation.step()
+        np.testing.assert_allclose(simulation.get("A.y"), K[:2, :2] @ [1, 5], rtol=ROUNDING)
+        assert simulation.get("A.y[2]") == simulation.get("A.y")[1]
+
+
+@pytest.mark.parametrize(("value", "shape"), [(1.0, "()"), ([1.0], "(1,)"), ([[1.0, 2.0]], "(1, 2)")])
+def test_an_array_takes_values_of_its_shape_only(system, value, shape):
+    folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")])
+    with (
+        opened(folder) as simulation,
+        pytest.raises(ValueError, match=re.escape(f"A.u has the shape (2,), the value {shape}")),
+    ):
+        simulation.set("A.u", value)
+
+
+def test_an_array_with_a_driven_element_is_set_by_element_only(system):
+    folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A"), part("B")], ["A.y[1] -> B.u[2]"])
+    with opened(folder) as simulation:
+        with pytest.raises(NotSettable, match=r"B\.u cannot be set: it is driven by A\.y\[1\]"):
+            simulation.set("B.u", [1.0, 2.0])
+        simulation.set("B.u[1]", 3.0)
+        assert simulation.get("B.u").tolist() == [3.0, 0.0]
+
+
+def test_states_of_arrays_are_saved_and_resumed(system, tmp_path):
+    fmu = state_space(2, 2, 2)
+    given = matrix("A.A", A[:2, :2]) + matrix("B.A", [[-1, 0.5], [0, -2]])
+    folder = system({"S": fmu}, [part("A"), part("B")], ["A.y -> B.u", "B.y[1] -> A.u[2]"], given)
+    plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.125))
+    with Simulation(plan, Folder(folder)) as simulation:
+        simulation.step(3)
+        simulation.save(tmp_path / "state")
+        simulation.step(5)
+        expected = simulation.get("B.y")
+    with Simulation(plan, Folder(folder), saved=tmp_path / "state") as simulation:
+        simulation.step(5)
+        np.testing.assert_array_equal(simulation.get("B.y"), expected)
+
+
+def test_elements_of_free_arrays_are_driven(system):
+    folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")], [], gain("A", [[1, 1], [1, -1]]))
+    inputs = {"A.u[1]": lambda t: t, "A.u[2]": 2.0}
+    trace = ssptool.simulate(folder, inputs=inputs, settings=ssptool.Settings(step_size=0.25)).unwrap()
+    np.testing.assert_allclose(columns(trace, "A.y", 2), np.stack([trace.t + 2, trace.t - 2], axis=1), rtol=ROUNDING)
+
+
+def test_patterns_choose_elements(system):
+    folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")])
+    recording = ssptool.Recording(signals=("A.y[*]",))
+    trace = ssptool.simulate(folder, recording=recording, settings=ssptool.Settings(step_size=0.5)).unwrap()
+    assert trace.signals == ("A.y[1]", "A.y[2]")
+
+
+def test_a_plan_names_arrays_and_the_mode_in_which_they_are_sized(system):
+    folder = system({"S": state_space(2, 2, 2, sized=True)}, [part("A"), part("B")], ["A.y -> B.u"])
+    plan = ssptool.plan(folder, overrides={"A.n": "3", "A.x0": "1 2 3", "A.B": " ".join("1" * 6)})
+    lines = list(call_sequence(plan))
+    assert lines[lines.index("set structural parameters in configuration mode") + 1] == "  A: n = 3"
+    assert "  A: x0 = [1.0, 2.0, 3.0], B = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]" in lines
+    assert "  A: get y" in lines
+
+
+def test_a_graph_shows_arrays_as_one(system):
+    folder = system(
+        {"S": state_space(2, 2, 2, feedthrough=True)}, [part("A"), part("B")], ["A.y -> B.u", "B.y[1] -> A.u[2]"]
+    )
+    text = graph_text(ssptool.graph(folder))
+    assert "  A.y → B.u\n" in text
+    assert "  B.y[1] → A.u[2]\n" in text
+    assert "input: u (2)" in text
+    assert "algebraic loop {A.y, B.y}" in text
+    assert 'A.y" -> "B.u"' in graph_dot(ssptool.graph(folder))
+    assert graph_svg(ssptool.graph(folder)).startswith("<")
