@@ -162,23 +162,32 @@ def write_system(
     parameters: str = "",
     connectors: Iterable[str] = (),
     stop: float = 1.0,
+    mapping: str = "",
+    dictionaries: str = "",
 ) -> Path:
-    """An unpacked package; connections as "A.y -> B.u" or "A.y[1] -> B.u[2]", or with XML behind `|`."""
+    """An unpacked package; connections as "A.y -> B.u" or "A.y[1] -> B.u[2]", or with XML behind `|`.
+
+    `mapping` are the entries of a mapping of the parameters, `dictionaries` elements ssd:SignalDictionary.
+    """
     folder.mkdir(exist_ok=True)
+    entries = f'<ssm:ParameterMapping version="2.0">{mapping}</ssm:ParameterMapping>'
+    mapped = f"<ssd:ParameterMapping>{entries}</ssd:ParameterMapping>" if mapping else ""
     bindings = (
         "<ssd:ParameterBindings><ssd:ParameterBinding><ssd:ParameterValues>"
         f'<ssv:ParameterSet version="2.0" name="p"><ssv:Parameters>{parameters}</ssv:Parameters>'
         '<ssv:Units><ssc:Unit name="mm"><ssc:BaseUnit m="1" factor="0.001"/></ssc:Unit></ssv:Units>'
-        "</ssv:ParameterSet></ssd:ParameterValues></ssd:ParameterBinding></ssd:ParameterBindings>"
+        f"</ssv:ParameterSet></ssd:ParameterValues>{mapped}</ssd:ParameterBinding></ssd:ParameterBindings>"
         if parameters
         else ""
     )
     (folder / "SystemStructure.ssd").write_text(
         '<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription '
         f'xmlns:ssd="{_SSP}SystemStructureDescription" xmlns:ssc="{_SSP}SystemStructureCommon" '
-        f'xmlns:ssv="{_SSP}SystemStructureParameterValues" version="2.0" name="arrays"><ssd:System name="arrays">'
+        f'xmlns:ssv="{_SSP}SystemStructureParameterValues" xmlns:ssm="{_SSP}SystemStructureParameterMapping" '
+        f'xmlns:ssb="{_SSP}SystemStructureSignalDictionary" version="2.0" name="arrays"><ssd:System name="arrays">'
         f"{_list('Connectors', connectors)}{bindings}{_list('Elements', elements)}"
-        f"{_list('Connections', map(_connection, connections))}</ssd:System>"
+        f"{_list('Connections', map(_connection, connections))}"
+        f"{_list('SignalDictionaries', [dictionaries])}</ssd:System>"
         '<ssd:Units><ssc:Unit name="m"><ssc:BaseUnit m="1"/></ssc:Unit><ssc:Unit name="mm">'
         '<ssc:BaseUnit m="1" factor="0.001"/></ssc:Unit></ssd:Units>'
         f'<ssd:DefaultExperiment startTime="0" stopTime="{stop}"/></ssd:SystemStructureDescription>',

@@ -18,13 +18,13 @@ from tests.fmu.array_fmus import component, connector, pack, state_space, subsys
 def flat(tmp_path):
     """A network of FMUs fixed(n=2, m=2, p=2), wide(n=2, m=3, p=3) and sized, which starts with sizes of 2."""
 
-    def build(elements, connections=(), parameters="", connectors=(), **options):
+    def build(elements, connections=(), parameters="", connectors=(), mapping="", dictionaries="", **options):
         folder = tmp_path / "system"
         folder.mkdir()
         pack(folder / "fixed.fmu", state_space(2, 2, 2))
         pack(folder / "wide.fmu", state_space(2, 3, 3))
         pack(folder / "sized.fmu", state_space(2, 2, 2, sized=True))
-        write_system(folder, elements, connections, parameters, connectors)
+        write_system(folder, elements, connections, parameters, connectors, mapping=mapping, dictionaries=dictionaries)
         with Archive.open(folder) as archive:
             return build_network(archive, archive.structure(), **options)
 
@@ -205,6 +205,36 @@ def test_the_command_line_gives_as_many_values_as_there_are_elements(flat, text)
 def test_an_element_that_there_is_not_is_unknown(flat):
     with pytest.raises(UnknownName, match=r"A\.x0\[3\]"):
         flat([part("A")], [], overrides={"A.x0[3]": "1"})
+
+
+def test_a_mapping_renames_an_array_and_transforms_its_elements(flat):
+    linear = '<ssc:LinearTransformation factor="2" offset="1"/>'
+    mapping = f'<ssm:MappingEntry source="start" target="A.x0">{linear}</ssm:MappingEntry>'
+    network = flat([part("A")], [], values("start", [1, 2], 2), mapping=mapping)
+    assert given(network) == {"A.x0[1]": 3.0, "A.x0[2]": 5.0}
+
+
+def test_units_of_arrays_in_parameter_sets_are_converted(flat):
+    inner = subsystem("S", [connector("u", "input", 2, unit="m")], [part("A")], ["u -> A.u"])
+    network = flat([inner], [], values("S.u", [1, 2], 2, unit="mm"))
+    assert given(network) == pytest.approx({"S.A.u[1]": 0.001, "S.A.u[2]": 0.002})
+
+
+def test_dictionaries_share_arrays(flat):
+    entry = '<ssb:DictionaryEntry name="both"><ssc:Float64/><ssc:Dimension size="2"/></ssb:DictionaryEntry>'
+    shared = f'<ssb:SignalDictionary version="2.0">{entry}</ssb:SignalDictionary>'
+    references = [
+        f'<ssd:SignalDictionaryReference name="{name}" dictionary="D"><ssd:Connectors>'
+        f"{connector('both', 'inout', 2)}</ssd:Connectors></ssd:SignalDictionaryReference>"
+        for name in ("Left", "Right")
+    ]
+    network = flat(
+        [part("A"), part("B"), *references],
+        ["A.y -> Left.both", "Right.both -> B.u"],
+        dictionaries=f'<ssd:SignalDictionary name="D">{shared}</ssd:SignalDictionary>',
+    )
+    assert wires(network) == ["A.y[1] → B.u[1]", "A.y[2] → B.u[2]"]
+    assert not network.unsupported
 
 
 # -- the graph -----------------------------------------------------------------------------------------------------
