@@ -12,8 +12,8 @@ from ssptool.editing.names import Place, places
 from ssptool.fmu.description import Value
 from ssptool.network.parameters import Parameterization
 from ssptool.network.signals import Signal
+from ssptool.network.sizes import undivided
 from ssptool.network.targets import Target, Targets
-from ssptool.network.terminals import terminals
 from ssptool.network.tree import grow
 from ssptool.network.wiring import Wiring
 
@@ -100,7 +100,7 @@ class Addressees:
 
     def __init__(self, draft: Draft) -> None:
         self._tree = grow(draft.archive, draft.document)
-        self._wiring = Wiring(self._tree, terminals(self._tree))
+        self._wiring = Wiring(self._tree, undivided(self._tree))
         self._targets = Targets(self._tree, self._wiring)
 
     def of(self, full: str) -> list[Target]:

@@ -11,7 +11,7 @@ from ssptool.editing.parameters import Addressees
 from ssptool.editing.units import unit_named
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import Unit
-from ssptool.network.targets import Target
+from ssptool.network.targets import Target, VariableTarget
 from ssptool.network.types import is_float
 from ssptool.network.units import IncompatibleUnits, conversion
 from ssptool.network.values import from_text
@@ -76,6 +76,8 @@ def wish_for(draft: Draft, addressees: Addressees, name: str, value: object, uni
     target = targets[0]
     if not target.settable:
         raise EditError(f"{name} takes no value: its FMU calculates it")
+    if isinstance(target, VariableTarget) and target.variable.shape:
+        raise EditError(f"{name} is an array, of which single values cannot be set: edit the parameter set")
     if unit is not None and not is_float(target.type):
         raise EditError(f"{name} is of type {target.type}, which has no unit")
     text = value.strip() if isinstance(value, str) and target.type != "String" else _text(value)

@@ -34,7 +34,7 @@ def departures(planned: PlannedInstance, instance: FmuInstance) -> Iterator[str]
 
 
 def _may_depart(variable: Variable) -> bool:
-    return variable.causality in _COMPUTED and is_float(variable.type) and not variable.shape
+    return variable.causality in _COMPUTED and is_float(variable.type)
 
 
 def _near(found: float, given: float, variable: Variable) -> bool:

@@ -1,6 +1,7 @@
 """How large arrays are: the FMU says it, or a structural parameter does, which the system may set (SSP 2.0 §4.5.3)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
 
 from ssptool.documents.diagnostics import Position
@@ -9,7 +10,7 @@ from ssptool.fmu.elements import shape_of, with_elements
 from ssptool.fmu.shapes import in_words
 from ssptool.network.places import ComponentPlace, Tree, dotted
 from ssptool.network.signals import Signal
-from ssptool.network.terminals import Key, Terminal
+from ssptool.network.terminals import Key, Terminal, terminals
 
 MOST_ELEMENTS = 10_000_000
 """Of the arrays of one component together: a number in a parameter set could ask for any memory."""
@@ -27,6 +28,12 @@ def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree)
     except ValueError as problem:
         tree.refuse(position, str(problem))
         return fmu
+
+
+def undivided(tree: Tree) -> dict[Key, Terminal]:
+    """For what treats an array as one thing: the tree with no elements in place of arrays; and its terminals."""
+    tree.components[:] = [replace(place, elements=place.fmu) for place in tree.components]
+    return {key: terminal._replace(extents=()) for key, terminal in terminals(tree).items()}
 
 
 def check_stated(tree: Tree) -> None:
@@ -52,9 +59,9 @@ def structural(place: ComponentPlace) -> frozenset[str]:
     return frozenset(size for variable in place.fmu.variables.values() for size in variable.sizes if size is not None)
 
 
-def has_variable_sizes(tree: Tree, terminals: Mapping[Key, Terminal]) -> bool:
+def has_variable_sizes(tree: Tree, known: Mapping[Key, Terminal]) -> bool:
     """Whether parameters size arrays anywhere."""
-    by_connectors = any(isinstance(each, str) for one in terminals.values() for each in one.extents)
+    by_connectors = any(isinstance(each, str) for one in known.values() for each in one.extents)
     return by_connectors or any(structural(place) for place in tree.components if place.elements.arrays)
 
 
@@ -69,6 +76,4 @@ def resize(tree: Tree, given: Mapping[Signal, int]) -> None:
             key = (place.source, tuple(sorted(own.items())))
             if key not in known:
                 known[key] = sized(place.fmu, own, place.source, tree)
-            tree.components[number] = ComponentPlace(
-                place.path, place.component, place.scope, place.source, place.fmu, known[key]
-            )
+            tree.components[number] = replace(place, elements=known[key])

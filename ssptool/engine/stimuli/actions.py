@@ -102,9 +102,6 @@ class _Resolution:
     def _connected(self, port: Port, events: tuple[Event, ...]) -> None:
         component = self.network.components[port.signal.component]
         variable = component.description.variables[port.signal.variable]
-        if variable.shape:
-            self._refuse(events, "arrays are not supported")
-            return
         changes = self._modifications(of_variable(port.signal, variable), events)
         if port.kind == "input":
             self.at_destination[port.signal] = changes
@@ -122,8 +119,6 @@ class _Resolution:
                 f"it is a {variable.variability} {variable.causality}; FMI allows to change inputs, outputs on their "
                 "way to others, and tunable parameters",
             )
-        elif variable.shape:
-            self._refuse(events, "arrays are not supported")
         else:
             base = held(self.network, signal)
             neutral = _NEUTRAL.get(variable.type, 0)

@@ -79,7 +79,7 @@ def targets(network: Network) -> dict[str, Target]:
     for component in network.components.values():
         for port in component.of_kind("input"):
             variable = component.description.variables.get(port.signal.variable)
-            if port.signal not in driven and variable is not None and not variable.shape:
+            if port.signal not in driven and variable is not None:
                 found[str(port.signal)] = of_variable(port.signal, variable)
     return found
 
