@@ -1,4 +1,4 @@
-/* Writes modelDescription.xml for the model that it is linked with: describe 2|3 FILE */
+/* Writes modelDescription.xml for the model that it is linked with: describe 1|2|3 FILE */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -155,6 +155,17 @@ static void whole(const char *name, int value)
         fprintf(out, " %s=\"%d\"", name, value);
 }
 
+static void put_interfaces_of_fmi1(void)
+{
+    fputs("  <Implementation>\n    <CoSimulation_StandAlone>\n      <Capabilities", out);
+    attribute("canHandleVariableCommunicationStepSize", "true");
+    attribute("canHandleEvents", "true");
+    attribute("canInterpolateInputs", model.step ? "false" : "true");
+    attribute("maxOutputDerivativeOrder", "1");
+    attribute("canNotUseMemoryManagementFunctions", "true");
+    fputs("/>\n    </CoSimulation_StandAlone>\n  </Implementation>\n", out);
+}
+
 static void put_interfaces(void)
 {
     const char *state = version == 2 ? "canGetAndSetFMUstate" : "canGetAndSetFMUState";
@@ -192,7 +203,11 @@ static void put_units(void)
 {
     fputs("  <UnitDefinitions>\n", out);
     for (size_t i = 0; i < ROWS(units); i++)
-        if (uses_unit(units[i].name)) {
+        if (version == 1 && uses_unit(units[i].name)) {
+            fputs("    <BaseUnit", out);
+            attribute("unit", units[i].name);
+            fputs("/>\n", out);
+        } else if (uses_unit(units[i].name)) {
             fputs("    <Unit", out);
             attribute("name", units[i].name);
             fputs("><BaseUnit", out);
@@ -231,6 +246,21 @@ static bool is_computed(const Variable *v)
     return v->causality == OUTPUT || v->causality == LOCAL;
 }
 
+/* FMI 1.0 has neither calculated parameters nor an independent variable; what it calls internal are locals. */
+static void put_attributes_of_fmi1(unsigned row)
+{
+    const Variable *v = &model.variables[row];
+    const bool parameter = v->causality == FIXED_PARAMETER || v->causality == TUNABLE_PARAMETER;
+    char reference[16];
+    snprintf(reference, sizeof reference, "%u", row);
+    attribute("name", v->name);
+    attribute("valueReference", reference);
+    if (v->description)
+        attribute("description", v->description);
+    attribute("variability", parameter ? "parameter" : v->discrete ? "discrete" : "continuous");
+    attribute("causality", v->causality == INPUT ? "input" : v->causality == OUTPUT ? "output" : "internal");
+}
+
 static void put_common_attributes(unsigned row)
 {
     const Variable *v = &model.variables[row];
@@ -258,12 +288,44 @@ static void put_real_attributes(unsigned row)
         number("nominal", v->nominal);
     if (v->causality != INDEPENDENT && (!is_computed(v) || v->initial == EXACT))
         number("start", v->start);
+    if (version == 1)
+        return;
     if (v->derivative_of) {
         snprintf(state, sizeof state, "%u", version == 2 ? v->derivative_of + 1 : v->derivative_of);
         attribute("derivative", state);
     }
     if (v->reinit)
         attribute("reinit", "true");
+}
+
+/* The inputs that an output needs at the same instant. */
+static void put_direct_dependency(unsigned row)
+{
+    const Uses uses = uses_of(row, false);
+    fputs("      <DirectDependency>", out);
+    for (unsigned known = 0; known < model.variable_count; known++)
+        if (uses.kind[known] != NOT_USED && model.variables[known].causality == INPUT) {
+            fputs("<Name>", out);
+            put_text(model.variables[known].name);
+            fputs("</Name>", out);
+        }
+    fputs("</DirectDependency>\n", out);
+}
+
+static void put_variables_of_fmi1(void)
+{
+    fputs("  <ModelVariables>\n", out);
+    for (unsigned row = 1; row < model.variable_count; row++) {
+        fputs("    <ScalarVariable", out);
+        put_attributes_of_fmi1(row);
+        fputs(">\n      <Real", out);
+        put_real_attributes(row);
+        fputs("/>\n", out);
+        if (model.variables[row].causality == OUTPUT)
+            put_direct_dependency(row);
+        fputs("    </ScalarVariable>\n", out);
+    }
+    fputs("  </ModelVariables>\n", out);
 }
 
 static void put_variables(void)
@@ -350,6 +412,34 @@ static void put_unknowns(const char *list, const char *element, bool (*belongs)(
         }
     if (version == 2 && any)
         fprintf(out, "    </%s>\n", list);
+}
+
+/* FMI 1.0 has the parts in another order. */
+static void put_description_of_fmi1(void)
+{
+    size_t states = 0;
+    char token[TOKEN_SIZE];
+    model_token(token);
+    for (size_t i = 0; i < model.variable_count; i++)
+        states += model.variables[i].derivative_of != 0;
+    fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription", out);
+    attribute("fmiVersion", "1.0");
+    attribute("modelName", model.name);
+    attribute("modelIdentifier", model.name);
+    attribute("guid", token);
+    attribute("description", model.description);
+    attribute("generationTool", "ssptool example models");
+    attribute("variableNamingConvention", "structured");
+    number("numberOfContinuousStates", (double)states);
+    number("numberOfEventIndicators", 0);
+    fputs(">\n", out);
+    put_units();
+    fputs("  <DefaultExperiment startTime=\"0\"", out);
+    number("stopTime", model.stop_time);
+    fputs("/>\n", out);
+    put_variables_of_fmi1();
+    put_interfaces_of_fmi1();
+    fputs("</fmiModelDescription>\n", out);
 }
 
 static void put_description(void)
@@ -439,16 +529,21 @@ static void check_model(void)
 
 int main(int argc, char *argv[])
 {
-    if (argc != 3 || (strcmp(argv[1], "2") != 0 && strcmp(argv[1], "3") != 0)) {
-        fprintf(stderr, "usage: describe 2|3 FILE\n");
+    if (argc != 3 || strlen(argv[1]) != 1 || !strchr("123", *argv[1])) {
+        fprintf(stderr, "usage: describe 1|2|3 FILE\n");
         return 2;
     }
     version = argv[1][0] - '0';
     check_model();
+    if (version == 1 && model.events)
+        fail("it has events; the FMI 1.0 wrapper makes co-simulation only");
     out = fopen(argv[2], "w");
     if (!out)
         fail("cannot write %s", argv[2]);
-    put_description();
+    if (version == 1)
+        put_description_of_fmi1();
+    else
+        put_description();
     if (fclose(out) != 0)
         fail("cannot write %s", argv[2]);
     return 0;
