@@ -12,11 +12,27 @@ from types import TracebackType
 from typing import Any, ClassVar, Self
 
 import fmpy
-from fmpy import fmi2, fmi3
+from fmpy import fmi1, fmi2, fmi3
 from fmpy.fmi1 import FMICallException
 
-from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, Value, Variable
-from ssptool.fmu.messages import STATUS, Log, fmi2_callbacks, fmi3_logger
+from ssptool.fmu.description import (
+    FmuDescription,
+    Interface,
+    InterfaceType,
+    UnreadableFmu,
+    Value,
+    Variable,
+    unsupported_of_fmi1,
+)
+from ssptool.fmu.messages import (
+    STATUS,
+    Log,
+    fmi1_callbacks,
+    fmi1_instance,
+    fmi1_messages,
+    fmi2_callbacks,
+    fmi3_logger,
+)
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.shapes import element_names
 
@@ -101,6 +117,11 @@ class FmuInstance(ABC):
         """What the FMU logged: the latest lines, oldest first."""
         return tuple(self._log)
 
+    @property
+    def starts_over(self) -> bool:
+        """Whether it has no initialization mode, so that it has to be begun anew for other inputs at the start."""
+        return False
+
     @abstractmethod
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
         """State the experiment [s] and enter initialization mode."""
@@ -112,6 +133,10 @@ class FmuInstance(ABC):
         self.set(values)
         with self._checked():
             self._slave.exitConfigurationMode()
+
+    def start_over(self, values: Mapping[str, Value]) -> None:
+        """Begin anew, with these values, what was initialized; only where that is the way of doing it."""
+        raise AssertionError(f"{self.name} has an initialization mode")
 
     def exit_initialization(self) -> None:
         with self._checked():
@@ -165,9 +190,12 @@ class FmuInstance(ABC):
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
 
-    @abstractmethod
     def forget_rates(self, names: Sequence[str], order: int) -> None:
         """Derivatives of these inputs are zero from now on, up to this order ≥ 1."""
+        references = [self.description.variables[name].reference for name in names]
+        orders = [k for k in range(1, order + 1) for _ in references]
+        with self._checked():
+            self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
 
     def keep_state(self) -> Any:
         """The complete state as it is, for `go_back`, until it is given to `drop_state`. Raises `FmiError`."""
@@ -219,7 +247,8 @@ class FmuInstance(ABC):
     def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
         """Call `around(name, function)` in place of every FMI function from now on; kernels are not concerned."""
         for name in self.functions:
-            setattr(self._slave, name, around(name, getattr(self._slave, name)))
+            own = self._attribute(name)
+            setattr(self._slave, own, around(name, getattr(self._slave, own)))
 
     def note(self, status: int) -> None:
         """A kernel got this status from a call of its own; after fatal nothing is called any more."""
@@ -252,6 +281,10 @@ class FmuInstance(ABC):
         finally:
             self.free()
 
+    def _attribute(self, function: str) -> str:
+        """What FMPy calls a function of FMI."""
+        return function
+
     def _by_type(self, names: Iterable[str]) -> dict[str, list[Variable]]:
         """With all elements of arrays that have one of the names, since FMI takes and gives them together."""
         groups: dict[str, list[Variable]] = defaultdict(list)
@@ -281,29 +314,83 @@ class FmuInstance(ABC):
             yield
         except FMICallException as error:
             self._fatal = self._fatal or error.status == FATAL
-            raise FmiError(self.name, error.function, error.status, self.messages) from None
+            raise FmiError(self.name, self._stated(error.function), error.status, self.messages) from None
+
+    def _stated(self, function: str) -> str:
+        """What FMI calls a function of FMPy."""
+        return function
+
+
+_SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
+    "Float64": "Real",
+    "Int32": "Integer",
+    "Enumeration": "Integer",
+    "Boolean": "Boolean",
+    "String": "String",
+}
+
+
+class _Slave1(fmi1.FMU1Slave):  # type: ignore[misc]
+    """FMPy's takes one Boolean at a time, and calls another function in place of `fmiSetRealInputDerivatives`."""
+
+    def setBoolean(self, references: Sequence[int], values: Sequence[bool]) -> None:
+        count = len(references)
+        content = (fmi1.fmi1Boolean * count)(*(fmi1.fmi1True if value else fmi1.fmi1False for value in values))
+        self.fmi1SetBoolean(self.component, (fmi1.fmi1ValueReference * count)(*references), count, content)
+
+    def fmi1SetRealInputDerivatives(
+        self,
+        c: fmi1.fmi1Component,
+        vr: ctypes.POINTER(fmi1.fmi1ValueReference),  # type: ignore[valid-type]
+        nvr: ctypes.c_size_t,
+        order: ctypes.POINTER(fmi1.fmi1Integer),  # type: ignore[valid-type]
+        value: ctypes.POINTER(fmi1.fmi1Real),  # type: ignore[valid-type]
+    ) -> fmi1.fmi1Status:
+        return self._call("fmi1SetRealInputDerivatives", c, vr, nvr, order, value)
+
+
+class _Fmi1Instance(FmuInstance):
+    """There is no initialization mode: start values and inputs are set, then `fmiInitializeSlave` is called, and from
+    then on the instance is at the start time, where inputs may be set and outputs got again.
+    """
+
+    _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
+
+    @property
+    def starts_over(self) -> bool:
+        return True
+
+    def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
+        self._experiment = (start, stop)
+        with self._checked():
+            self._slave.initialize(start, stop)
+        self._initialized = True
+
+    def exit_initialization(self) -> None:
+        """Nothing to do: `enter_initialization` has done it."""
+
+    def start_over(self, values: Mapping[str, Value]) -> None:
+        with self._checked():
+            self._slave.reset()
+        self._initialized = False
+        self.set(values)
+        self.enter_initialization(*self._experiment, None)
+
+    def _attribute(self, function: str) -> str:
+        return "fmi1" + function.removeprefix("fmi")
+
+    def _stated(self, function: str) -> str:
+        return "fmi" + function.removeprefix("fmi1")
 
 
 class _Fmi2Instance(FmuInstance):
-    _suffix: ClassVar = {
-        "Float64": "Real",
-        "Int32": "Integer",
-        "Enumeration": "Integer",
-        "Boolean": "Boolean",
-        "String": "String",
-    }
+    _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
 
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
         with self._checked():
             self._slave.setupExperiment(tolerance, start, stop)
             self._slave.enterInitializationMode()
         self._entered = True
-
-    def forget_rates(self, names: Sequence[str], order: int) -> None:
-        references = [self.description.variables[name].reference for name in names]
-        orders = [k for k in range(1, order + 1) for _ in references]
-        with self._checked():
-            self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
 
 
 class _Fmi3Instance(FmuInstance):
@@ -378,7 +465,9 @@ class Binary:
         if self._instances and _offered(self.path, self.description, self.interface).once_per_process:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
             raise UnsupportedFmu(self.path, reason)
-        if self.description.fmi_major == 2:
+        if self.description.fmi_major == 1:
+            instance = self._instantiate_fmi1(name, logging)
+        elif self.description.fmi_major == 2:
             instance = self._instantiate_fmi2(name, logging)
         else:
             known = (description or self.description).variables
@@ -401,6 +490,27 @@ class Binary:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _instantiate_fmi1(self, name: str, logging: bool) -> FmuInstance:
+        log: Log = deque(maxlen=1000)
+        slave = self._load(_Slave1, name)
+        slave.callbacks = fmi1_callbacks()
+        no, yes = fmi1.fmi1False, fmi1.fmi1True
+        with fmi1_messages(log):
+            slave.component = slave.fmi1InstantiateSlave(
+                name.encode(),
+                self.description.token.encode(),
+                self.folder.as_uri().encode(),
+                b"application/x-fmu-sharedlibrary",
+                0.0,  # timeout: as long as it takes
+                no,  # visible
+                no,  # interactive
+                slave.callbacks,
+                yes if logging else no,
+            )
+        if slave.component:
+            fmi1_instance(slave.component, log)
+        return self._instance(_Fmi1Instance, name, slave, log)
 
     def _instantiate_fmi2(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
@@ -461,7 +571,7 @@ class Binary:
     def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: Log) -> FmuInstance:
         if not slave.component:
             slave.freeLibrary()
-            function = "fmi2Instantiate" if self.description.fmi_major == 2 else f"fmi3Instantiate{self.interface}"
+            function = instantiation(self.description.fmi_major, self.interface)
             raise FmiError(name, function, STATUS.index("error"), tuple(log))
         return kind(name, self.description, slave, self._library.addresses, log)
 
@@ -470,15 +580,22 @@ class Binary:
         # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
         with contextlib.chdir("."):
             try:
+                identifier = _offered(self.path, self.description, self.interface).model_identifier
                 return self._library.instance(
                     slave,
+                    prefix=f"{identifier}_" if self.description.fmi_major == 1 else "",
                     instanceName=name,
                     guid=self.description.token,
-                    modelIdentifier=_offered(self.path, self.description, self.interface).model_identifier,
+                    modelIdentifier=identifier,
                     unzipDirectory=str(self.folder),
                 )
             except Exception as error:
                 raise UnloadableBinary(self.path, str(error)) from error
+
+
+def instantiation(major: int, interface: InterfaceType) -> str:
+    """The function by which FMI makes an instance."""
+    return {1: "fmiInstantiateSlave", 2: "fmi2Instantiate"}.get(major, f"fmi3Instantiate{interface}")
 
 
 def load(path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION) -> Binary:
@@ -487,14 +604,14 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     Raises
     ------
     UnsupportedFmu
-        FMI 1.0, or an interface type that the FMU does not offer.
+        An interface type that the FMU does not offer; of FMI 1.0, other than co-simulation without another tool.
     MissingBinary
         There is none for this platform. Nothing has been unpacked or loaded then.
     UnreadableFmu
         The file cannot be unpacked.
     """
     offered = _offered(path, description, interface)
-    platform = fmpy.platform if description.fmi_major == 2 else fmpy.platform_tuple
+    platform = fmpy.platform if description.fmi_major < 3 else fmpy.platform_tuple
     wanted = f"binaries/{platform}/{offered.model_identifier}{fmpy.sharedLibraryExtension}"
     names = _entries(path)
     if wanted not in names:
@@ -511,8 +628,8 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:
-    if description.fmi_major not in (2, 3):
-        raise UnsupportedFmu(path, f"FMI {description.fmi_version} is not supported, only 2.0 and 3.0")
+    if unsupported := unsupported_of_fmi1(description):
+        raise UnsupportedFmu(path, f"{unsupported} is not supported")
     offered = description.interface(interface)
     if offered is None:
         kinds = {

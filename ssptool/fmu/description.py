@@ -1,7 +1,7 @@
 """A modelDescription.xml as frozen values, read through FMPy."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
+from ssptool.fmu import fmi1
 from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
 from ssptool.fmu.shapes import element_names
 from ssptool.fmu.units import Exponents, Unit
@@ -17,7 +18,7 @@ Value: TypeAlias = float | int | bool | str | bytes
 
 
 class Causality(StrEnum):
-    """FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4; FMI 1.0's `internal` is read as `local`."""
+    """FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4; those of FMI 1.0 are read as `fmi1.role` says."""
 
     PARAMETER = "parameter"
     CALCULATED_PARAMETER = "calculatedParameter"
@@ -66,7 +67,8 @@ class Variable:
     `clock` the attributes of a variable of type Clock as they are written, and `mime_type` that of a Binary.
 
     Of an element of an array (see `elements`), `array` is the name of that, whose reference it has, and `element` the
-    place among its values, row by row and counted from 0.
+    place among its values, row by row and counted from 0. Of FMI 1.0: `negated`,
+    the FMU's functions give and take its value with the other sign (negatedAlias).
     """
 
     name: str
@@ -95,11 +97,14 @@ class Variable:
     mime_type: str | None = None
     array: str | None = None
     element: int = 0
+    negated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One of the interface types that an FMU implements, with its capability flags."""
+    """One of the interface types that an FMU implements, with its capability flags. `needs_tool`: of FMI 1.0, the FMU
+    is one of CoSimulation_Tool.
+    """
 
     model_identifier: str
     saves_state: bool
@@ -164,6 +169,19 @@ class FmuDescription:
         return tuple(self.variables[own] for name in names for own in element_names(name, self.arrays.get(name, ())))
 
 
+def unsupported_of_fmi1(description: FmuDescription) -> str | None:
+    """What an FMU of FMI 1.0 is, if it is none that can be run."""
+    if description.fmi_major != 1:
+        return None
+    if description.co_simulation is None:
+        return "model exchange of FMI 1.0"
+    return (
+        "co-simulation of FMI 1.0 with another tool (CoSimulation_Tool)"
+        if description.co_simulation.needs_tool
+        else None
+    )
+
+
 def read_description(path: Path) -> FmuDescription:
     """Read the model description of an FMU (a zip or an unpacked folder).
 
@@ -203,6 +221,9 @@ def _description(raw: Any, root: etree._Element) -> FmuDescription:
         for variable in raw.modelVariables
     }
     version = int(raw.fmiVersion.split(".")[0])
+    if version == 1:
+        own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
+        return _description_of_fmi1(raw, root, MappingProxyType(own))
     return FmuDescription(
         fmi_version=raw.fmiVersion,
         model_name=raw.modelName or "",
@@ -218,6 +239,56 @@ def _description(raw: Any, root: etree._Element) -> FmuDescription:
         step_size=_step_size(raw.defaultExperiment),
         event_indicators=int(raw.numberOfEventIndicators),
         binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
+    )
+
+
+def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str, Variable]) -> FmuDescription:
+    outputs = fmi1.direct_dependencies(root.iterfind("ModelVariables/ScalarVariable"))
+    exchange = None if raw.modelExchange is None else Interface(root.get("modelIdentifier", ""), False, False, False)
+    return FmuDescription(
+        fmi_version=raw.fmiVersion,
+        model_name=raw.modelName or "",
+        token=raw.guid or "",
+        co_simulation=_co_simulation_of_fmi1(root),
+        model_exchange=exchange,
+        scheduled_execution=False,
+        variables=variables,
+        units=fmi1.units(root),
+        outputs=outputs,
+        derivatives=MappingProxyType({}),
+        # There is no initialization mode: what holds at communication points holds at the first one.
+        initial_unknowns=outputs,
+        step_size=None,
+        event_indicators=int(raw.numberOfEventIndicators),
+        binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
+    )
+
+
+def _of_fmi1(variable: Variable, node: etree._Element) -> Variable:
+    role = fmi1.role(node)
+    return replace(
+        variable,
+        causality=Causality(role.causality),
+        variability=Variability(role.variability),
+        initial=role.initial,
+        negated=node.get("alias") == fmi1.NEGATED,
+    )
+
+
+def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
+    stated = fmi1.capabilities(root)
+    if stated is None:
+        return None
+    return Interface(
+        model_identifier=root.get("modelIdentifier", ""),
+        saves_state=False,
+        serializes_state=False,
+        directional_derivatives=False,
+        variable_step=stated.variable_step,
+        input_derivatives=stated.input_derivatives,
+        output_derivative_order=stated.output_derivative_order,
+        once_per_process=stated.once_per_process,
+        needs_tool=stated.tool,
     )
 
 

@@ -3,6 +3,8 @@
 import ctypes
 import itertools
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -36,6 +38,37 @@ def fmi2_callbacks(log: Log) -> Any:
     )
 
 
+_beginning: list[Log] = []
+"""Of the FMI 1.0 instance that is being made, if one is."""
+
+
+def fmi1_callbacks() -> Any:
+    """The fmiCallbackFunctions of FMI 1.0, of all instances."""
+    return fmi1.fmi1CallbackFunctions(
+        logger=ctypes.cast(_shared.logger, fmi1.fmi1CallbackLoggerTYPE),
+        allocateMemory=ctypes.cast(_shared.allocateMemory, fmi1.fmi1CallbackAllocateMemoryTYPE),
+        freeMemory=ctypes.cast(_shared.freeMemory, fmi1.fmi1CallbackFreeMemoryTYPE),
+        stepFinished=None,
+    )
+
+
+@contextmanager
+def fmi1_messages(log: Log) -> Iterator[None]:
+    """While the body instantiates an FMU of FMI 1.0, what it says goes to `log`: as yet nobody knows its address."""
+    _beginning.append(log)
+    try:
+        yield
+    finally:
+        _beginning.pop()
+
+
+def fmi1_instance(component: int, log: Log) -> None:
+    """From now on messages of this instance go to `log`, while that exists: in FMI 1.0 it is the instance that it
+    states.
+    """
+    _logs[component] = log
+
+
 def fmi3_logger(log: Log) -> Any:
     """The fmi3LogMessageCallback of one instance."""
 
@@ -46,7 +79,7 @@ def fmi3_logger(log: Log) -> Any:
 
 
 def _collect(key: int | None, name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
-    log = _logs.get(key or 0)
+    log = _beginning[-1] if _beginning else _logs.get(key or 0)
     if log is not None:
         log.append(_line(status, category, text))
     elif not key:  # an instance that FMPy made for somebody else

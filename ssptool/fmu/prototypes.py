@@ -31,8 +31,10 @@ class Library:
         self.addresses: Mapping[str, int] = {}
         """FMI function name → address, for all functions of the interface type; empty before the first instance."""
 
-    def instance(self, kind: type, **arguments: Any) -> Any:
-        """An instance of this FMPy class of FMI 2.0 or 3.0 instances, made with these arguments of its constructor.
+    def instance(self, kind: type, *, prefix: str = "", **arguments: Any) -> Any:
+        """An instance of this FMPy class of FMI instances, made with these arguments of its constructor.
+
+        `prefix` is what the names of the functions begin with in a library of FMI 1.0.
 
         Raises
         ------
@@ -43,8 +45,8 @@ class Library:
         if self._held is None:
             # Held once more, so that it stays where it is when the instance that opened it is freed.
             self._held = ctypes.CDLL(instance.dll._name)
-            self._functions = dict(_bound(self._held, kind))
-            self.addresses = {name: _address(function) for name, function in self._functions.items()}
+            self._functions = dict(_bound(self._held, kind, prefix))
+            self.addresses = {_stated(name): _address(function) for name, function in self._functions.items()}
         instance._functions = self._functions
         return instance
 
@@ -60,9 +62,14 @@ def _without_functions(kind: type) -> type:
     return type(kind.__name__, (kind,), {"_loadFunctions": lambda _: None})
 
 
-def _bound(library: ctypes.CDLL, kind: type) -> Iterator[tuple[str, Any]]:
+def _stated(name: str) -> str:
+    """What FMI calls a function; FMPy tells those of FMI 1.0 apart from the others."""
+    return "fmi" + name.removeprefix("fmi1") if name.startswith("fmi1") else name
+
+
+def _bound(library: ctypes.CDLL, kind: type, prefix: str) -> Iterator[tuple[str, Any]]:
     for prototype in _prototypes(kind):
-        function: Any = getattr(library, prototype.name)
+        function: Any = getattr(library, prefix + _stated(prototype.name))
         function.argnames = list(prototype.arguments)
         function.argtypes = list(prototype.types)
         function.restype = prototype.result
@@ -76,16 +83,19 @@ def _address(function: Any) -> int:
 @cache
 def _prototypes(kind: type) -> tuple[_Prototype, ...]:
     found = inspect.getmembers(kind, inspect.isfunction)
-    return tuple(_prototype(name, method) for name, method in found if name.startswith(("fmi2", "fmi3")))
+    return tuple(_prototype(name, method) for name, method in found if name.startswith(("fmi1", "fmi2", "fmi3")))
 
 
 def _prototype(name: str, method: Any) -> _Prototype:
     signature = inspect.signature(method)
     _self, *parameters = signature.parameters.values()
     types = (parameter.annotation for parameter in parameters)
+    result = signature.return_annotation
+    if name.startswith("fmi1") and result is ctypes.c_char_p and parameters:
+        result = ctypes.c_int  # FMPy declares a text where FMI 1.0 has a status; no text is got from an instance
     return _Prototype(
         name,
         tuple(parameter.name for parameter in parameters),
         tuple(get_args(kind)[0] if isinstance(kind, UnionType) else kind for kind in types),
-        {bytes: ctypes.c_char_p, int: ctypes.c_int}.get(signature.return_annotation, signature.return_annotation),
+        {bytes: ctypes.c_char_p, int: ctypes.c_int}.get(result, result),
     )

@@ -17,11 +17,26 @@ class Exponents(NamedTuple):
     rad: int = 0
 
 
+class DisplayUnit(NamedTuple):
+    """A unit that FMI 1.0 defines by another one: value in that = factor · value + offset."""
+
+    name: str
+    factor: float
+    offset: float
+
+
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One unit. `exponents` is None where FMI leaves the base unit out: then only the name is known."""
+    """One unit. `exponents` is None where FMI leaves the base unit out: then only the name is known, and of FMI 1.0 in
+    which other units values may be `shown`.
+    """
 
     name: str
     exponents: Exponents | None
     factor: float = 1.0
     offset: float = 0.0
+    shown: tuple[DisplayUnit, ...] = ()
+
+    def display(self, name: str) -> DisplayUnit | None:
+        """The unit of this name in which values may be shown; None if there is none with a way back."""
+        return next((one for one in self.shown if one.name == name and one.factor), None)

@@ -1,7 +1,7 @@
 """Whether a model description is what FMI says it should be: by the schemas and checks that FMPy has."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -64,7 +64,21 @@ def _problems(content: bytes) -> tuple[Problem, ...]:
     plain = all(_PLAIN_NAME.fullmatch(variable.name) for variable in raw.modelVariables)
     lines = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
     found = validate_model_description(raw, validate_variable_names=not plain, validate_model_structure=True)
-    return tuple(_problem(message, lines) for message in found)
+    more = _dependency_problems(lines) if root.get("fmiVersion") == "1.0" else ()
+    return (*(_problem(message, lines) for message in found), *more)
+
+
+def _dependency_problems(variables: Mapping[str, etree._Element]) -> Iterator[Problem]:
+    """FMI 1.0: what is wrong with direct dependencies, which FMPy does not read."""
+    for name, node in variables.items():
+        stated = node.find("DirectDependency")
+        if stated is not None and node.get("causality") != "output":
+            yield Problem(_line(stated), f'Variable "{name}" has a DirectDependency, but is not an output.')
+        for one in () if stated is None else stated.iterfind("Name"):
+            known = variables.get((one.text or "").strip())
+            if known is None or known.get("causality") != "input":
+                message = f'The DirectDependency of variable "{name}" names "{one.text}", which is not an input.'
+                yield Problem(_line(one), message)
 
 
 @cache
@@ -78,6 +92,10 @@ def _problem(message: str, variables: dict[str, etree._Element]) -> Problem:
     # FMPy saw a copy, so that the line that it names is none of the file.
     named = _VARIABLE.search(message)
     node = variables.get(named[1]) if named else None
+    return Problem(_line(node), _LINE.sub("", message))
+
+
+def _line(node: etree._Element | None) -> int:
     # lxml's stubs give `sourceline` a type that mypy cannot narrow.
     line: Any = None if node is None else node.sourceline
-    return Problem(int(line or 0), _LINE.sub("", message))
+    return int(line or 0)

@@ -10,7 +10,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
 from ssptool.documents.nesting import INSIDE
 from ssptool.documents.survey import Survey
-from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
+from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description, unsupported_of_fmi1
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.sizes import sized
 from ssptool.network.units import document_units
@@ -98,8 +98,8 @@ class _Gardener:
             if INSIDE in entry:
                 self.tree.refuse(component.position, f"{component.name!r}: an FMU that cannot be read, {entry}")
             return
-        if fmu.fmi_major == 1:
-            self.tree.refuse(component.position, f"{component.name!r}: an FMU of FMI 1.0")
+        if unsupported := unsupported_of_fmi1(fmu):
+            self.tree.refuse(component.position, f"{component.name!r}: {unsupported}")
         if component.implementation is ssd.Implementation.SCHEDULED_EXECUTION:
             self.tree.refuse(component.position, f"{component.name!r}: scheduled execution")
         name = dotted(path)

@@ -41,7 +41,7 @@ def named(units: Mapping[str, Unit], name: str | None) -> Unit | None:
 def convertible(a: Unit, b: Unit) -> bool:
     """Whether a value in one of the units can be expressed in the other."""
     if a.exponents is None or b.exponents is None:
-        return a.name == b.name
+        return a.name == b.name or a.display(b.name) is not None or b.display(a.name) is not None
     return a.exponents == b.exponents and b.factor != 0 and a.factor != 0
 
 
@@ -61,7 +61,18 @@ def conversion(source: Unit | None, target: Unit | None, relative: bool = False)
     if not convertible(source, target):
         raise IncompatibleUnits(source, target)
     if source.exponents is None or target.exponents is None:
-        return IDENTITY
+        return _shown(source, target, relative)
     offset = 0.0 if relative else (source.offset - target.offset) / target.factor
     change = Conversion(source.factor / target.factor, offset)
     return IDENTITY if change == IDENTITY else change
+
+
+def _shown(source: Unit, target: Unit, relative: bool) -> Conversion:
+    """Between a unit and one in which FMI 1.0 says how to show it; else they have the same name."""
+    if source.name == target.name:
+        return IDENTITY
+    if (shown := target.display(source.name)) is not None:
+        return Conversion(shown.factor, 0.0 if relative else shown.offset)
+    if (shown := source.display(target.name)) is not None:
+        return Conversion(1.0 / shown.factor, 0.0 if relative else -shown.offset / shown.factor)
+    return IDENTITY

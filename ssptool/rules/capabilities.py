@@ -1,4 +1,4 @@
-"""The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 2.0, FMI 3.0)"""
+"""The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 1.0, FMI 2.0, FMI 3.0)"""
 
 from collections.abc import Hashable, Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from ssptool.documents import ssd
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.nesting import INSIDE
-from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
 from ssptool.fmu.model_xml import MODEL_DESCRIPTION
 from ssptool.fmu.platforms import platforms, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
@@ -99,17 +99,18 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
 
 @rule("FMU-105", severity=INFO, basis=POLICY, source="ssptool")
 def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
-    """A component is something that ssptool can run: an FMU of FMI 2.0 or 3.0, for co-simulation or model exchange.
+    """A component is something that ssptool can run: an FMU for co-simulation or model exchange.
 
-    Other components can be described, checked and edited; a run of the system is refused.
+    Of FMI 1.0 only co-simulation is run, and not that which couples to another tool (CoSimulation_Tool); of FMI 3.0 all
+    but scheduled execution. Other components can be described, checked and edited; a run of the system is refused.
 
     Fix: export the component as such an FMU.
     """
     description = structure.fmu_of(component)
     if description is None:
         return
-    if description.fmi_major == 1:
-        yield Finding(component, "the FMU is of FMI 1.0, which ssptool does not run", "", "source")
+    if unsupported := unsupported_of_fmi1(description):
+        yield Finding(component, f"the FMU offers {unsupported} only, which ssptool does not run", "", "source")
     elif not any(description.interface(kind) for kind in InterfaceType):
         yield Finding(component, "the FMU offers scheduled execution only, which ssptool does not run", "", "source")
 
@@ -120,6 +121,8 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
 
     Then a master algorithm can repeat a step until both sides agree on the values between them. Without, they see
     each other's values a step late: `ssptool run` takes the master `jacobi`, and refuses `iterated` and adaptive steps.
+
+    FMI 1.0 has no such functions.
 
     Fix: export the FMU with `canGetAndSetFMUstate`; or be sure that the steps are short enough.
     """

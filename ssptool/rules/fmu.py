@@ -94,8 +94,9 @@ def fitting_kinds(component: ssd.Component, structure: Structure) -> Iterator[Fi
         if not _fits(kind, variable, pair.fmu):
             message = f"the connector is {kind}, the variable {variable.causality} ({variable.variability})"
             right = _kind_of(variable)
-            fix = rewritten(pair.connector, "kind", right, safe=False)
-            yield Finding(pair.connector, message, f'write kind="{right}"', "kind", fix=fix)
+            fix = None if right is None else rewritten(pair.connector, "kind", right, safe=False)
+            hint = "delete the connector" if right is None else f'write kind="{right}"'
+            yield Finding(pair.connector, message, hint, "kind", fix=fix)
 
 
 @rule("FMU-005", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
@@ -291,10 +292,12 @@ _CAUSALITIES = {
     Kind.STRUCTURAL_PARAMETER: Causality.STRUCTURAL_PARAMETER,
     Kind.LOCAL: Causality.LOCAL,
 }
-# FMI 1.0 expresses parameters by variability, with other causalities.
-_CAUSALITIES_OF_FMI1 = {
-    Kind.PARAMETER: (Causality.PARAMETER, Causality.INPUT, Causality.LOCAL),
-    Kind.CALCULATED_PARAMETER: (Causality.OUTPUT,),
+# FMI 1.0 expresses parameters by variability, with other causalities: those that it calculates may be outputs, or
+# internal like those that can be set.
+_MORE_OF_FMI1 = {
+    Kind.PARAMETER: {(Causality.LOCAL, Variability.FIXED)},
+    Kind.OUTPUT: {(Causality.CALCULATED_PARAMETER, Variability.FIXED)},
+    Kind.LOCAL: {(Causality.PARAMETER, Variability.FIXED)},
 }
 
 
@@ -302,10 +305,11 @@ def _fits(kind: Kind, variable: Variable, fmu: FmuDescription) -> bool:
     if kind is Kind.CONSTANT:
         shown = variable.causality in (Causality.OUTPUT, Causality.LOCAL)
         return shown and variable.variability is Variability.CONSTANT
-    if fmu.fmi_major == 1 and kind in _CAUSALITIES_OF_FMI1:
-        return variable.causality in _CAUSALITIES_OF_FMI1[kind]
+    if fmu.fmi_major == 1 and (variable.causality, variable.variability) in _MORE_OF_FMI1.get(kind, ()):
+        return True
     return variable.causality is _CAUSALITIES[kind]
 
 
-def _kind_of(variable: Variable) -> Kind:
-    return next(kind for kind, causality in _CAUSALITIES.items() if causality is variable.causality)
+def _kind_of(variable: Variable) -> Kind | None:
+    """None for what FMI 1.0 calls `none`: there is no kind for it."""
+    return next((kind for kind, causality in _CAUSALITIES.items() if causality is variable.causality), None)

@@ -123,7 +123,7 @@ def settable_in_fmi1(structure: Structure) -> Iterator[Finding]:
     """
     for use, target in _of_fmi(structure, "1."):
         variable = target.variable
-        if variable is not None and variable.causality != "input" and variable.start is None:
+        if variable is not None and variable.causality not in ("input", "parameter") and variable.start is None:
             yield Finding(_place(use), f"{target} is calculated by its FMU", "", _attribute(use))
 
 

@@ -12,7 +12,7 @@ from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
 SOURCE = Path(__file__).with_name("typed.c")
-PLATFORM = {2: fmpy.platform, 3: fmpy.platform_tuple}
+PLATFORM = {1: fmpy.platform, 2: fmpy.platform, 3: fmpy.platform_tuple}
 FMI2_TYPES = ("Real", "Integer", "Boolean", "String")
 FMI3_TYPES = (
     *("Float32", "Float64", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64"),

@@ -239,9 +239,20 @@ def test_elements_that_are_not_supported_are_refused_by_name(tmp_path, element, 
     assert refused(result) == [feature]
 
 
-def test_an_fmu_of_fmi_1_is_refused(tmp_path):
-    old = package(tmp_path, ssd(content("", [component("A", "old")], [])), {"old": model("", version="1.0")})
-    assert refused(flat(old)) == ["'A': an FMU of FMI 1.0"]
+@pytest.mark.parametrize(
+    ("implementation", "refusals"),
+    [
+        ("", ["'A': model exchange of FMI 1.0"]),
+        ("CoSimulation_Tool", ["'A': co-simulation of FMI 1.0 with another tool (CoSimulation_Tool)"]),
+        ("CoSimulation_StandAlone", []),
+    ],
+)
+def test_of_fmi_1_all_but_co_simulation_is_refused(tmp_path, implementation, refusals):
+    stated = f"<Implementation><{implementation}><Capabilities/></{implementation}></Implementation>"
+    text = model('input u Real start="0"', version="1.0").replace('<CoSimulation modelIdentifier="M"/>', "")
+    text = text.replace("</fmiModelDescription>", (stated if implementation else "") + "</fmiModelDescription>")
+    old = package(tmp_path, ssd(content("", [component("A", "old")], [])), {"old": text})
+    assert refused(flat(old)) == refusals
 
 
 def test_two_components_with_one_full_name_are_refused(tmp_path):

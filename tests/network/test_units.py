@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.documents.document import Document
-from ssptool.fmu.units import Exponents, Unit
+from ssptool.fmu.units import DisplayUnit, Exponents, Unit
 from ssptool.network.signals import IDENTITY, Conversion
 from ssptool.network.units import IncompatibleUnits, conversion, convertible, document_units, named
 
@@ -85,3 +85,33 @@ CONVERSIONS = st.builds(Conversion, NUMBERS, NUMBERS)
 def test_composed_conversions_do_what_they_do_one_after_the_other(first, second, value):
     # Each of four operations rounds once, relative to the largest intermediate value (below 1e3 ** 3).
     assert first.then(second)(value) == approx(second(first(value)), rel=1e-12, abs=1e-5)
+
+
+KELVIN_OF_FMI1 = Unit("K", None, shown=(DisplayUnit("degC", 1.0, 273.15), DisplayUnit("degF", 5 / 9, 459.67 * 5 / 9)))
+"""Two ways of showing it; its exponents are not known."""
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "value", "expected"),
+    [
+        (Unit("degC", Exponents(K=1), 1.0, 273.15), KELVIN_OF_FMI1, 20.0, 293.15),
+        (KELVIN_OF_FMI1, Unit("degC", Exponents(K=1), 1.0, 273.15), 293.15, 20.0),
+        (Unit("degF", Exponents(K=1), 5 / 9, 459.67 * 5 / 9), KELVIN_OF_FMI1, 212.0, 373.15),
+        (KELVIN_OF_FMI1, Unit("degF", None), 373.15, 212.0),
+    ],
+)
+def test_units_in_which_fmi1_shows_another_are_converted(source, target, value, expected):
+    """Water freezes at 273.15 K and 32 °F, and boils at 373.15 K and 212 °F. Tolerance: rounding."""
+    assert convertible(source, target)
+    assert conversion(source, target)(value) == approx(expected, rel=1e-12)
+
+
+def test_a_relative_quantity_is_shown_without_offset():
+    assert conversion(Unit("degC", None), KELVIN_OF_FMI1, relative=True)(20.0) == 20.0
+
+
+def test_units_of_fmi1_that_are_not_shown_in_another_are_not_converted():
+    for other in (Unit("m", Exponents(m=1)), Unit("degR", None), Unit("degC2", Exponents(K=1))):
+        assert not convertible(KELVIN_OF_FMI1, other)
+        with pytest.raises(IncompatibleUnits):
+            conversion(other, KELVIN_OF_FMI1)
