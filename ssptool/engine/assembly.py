@@ -231,7 +231,8 @@ def _add(
     asks = _asks_for_inputs(planned)
     environment = kernel.environment() if asks or coupled else 0
     major = planned.description.fmi_major
-    with watch.during(index, f"fmi{major}Instantiate") if watch else contextlib.nullcontext():
+    making = "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
+    with watch.during(index, making) if watch else contextlib.nullcontext():
         instance = binary.instantiate(
             planned.name,
             environment=environment if asks else 0,

@@ -22,9 +22,7 @@ def call_sequence(plan: Plan) -> Iterator[str]:
     for one in plan.instances:
         yield f"  {one.name}: {one.source} (FMI {one.description.fmi_version}, {_KINDS[one.interface]})"
     yield from _start_values(plan)
-    yield f"enter initialization mode at t = {plan.interval.start:g} s"
-    yield from _sweep(plan, plan.initialization)
-    yield "exit initialization mode"
+    yield from _initialization(plan)
     if any(one.interface is InterfaceType.MODEL_EXCHANGE for one in plan.instances):
         yield "event mode: new discrete states and evaluate, until all stay; continuous-time mode"
     yield f"first row, at t = {plan.interval.start:g} s"
@@ -39,6 +37,20 @@ def call_sequence(plan: Plan) -> Iterator[str]:
         yield "evaluate: make outputs consistent at a communication point"
         yield from evaluation
     yield "terminate and free"
+
+
+def _initialization(plan: Plan) -> Iterator[str]:
+    without = [one.name for one in plan.instances if one.description.fmi_major == 1]
+    start = f"at t = {plan.interval.start:g} s"
+    mode = len(without) < len(plan.instances)
+    yield f"enter initialization mode {start}" if mode else f"initialize {start}"
+    if without:
+        yield f"  {', '.join(without)}: initialize (FMI 1.0) at the first visit, with the inputs known by then"
+    yield from _sweep(plan, plan.initialization)
+    if without:
+        yield "  reset, initialize and evaluate again while FMUs of FMI 1.0 get other inputs than those"
+    if mode:
+        yield "exit initialization mode"
 
 
 def _steps(plan: Plan) -> str:

@@ -41,7 +41,7 @@ def capabilities(
 
 
 def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]) -> Iterator[str]:
-    if fmu.fmi_major == 2 and not interface.input_derivatives:
+    if fmu.fmi_major < 3 and not interface.input_derivatives:
         yield "canInterpolateInputs is not set"
     if fmu.fmi_major == 3 and not interface.intermediate_update:
         yield "providesIntermediateUpdate is not set"

@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
+from ssptool.engine.beginnings import Beginnings
 from ssptool.engine.cells import write_cell
 from ssptool.engine.ending import Failure
 from ssptool.engine.kept_starts import departures
@@ -93,11 +94,15 @@ class _Initialization:
         self.notes: list[str] = []
         self.sweep_loops: dict[int, RunningLoop] = {}
         self.second_guesses: dict[int, float] = {}
+        self.beginnings = Beginnings(assembly)
 
     def pass_through(self) -> None:
         self._enter()
         self._guess()
-        self._walk(self.plan.initialization, self._solve_at_start)
+        if self.beginnings:
+            self._settle()
+        else:
+            self._walk(self.plan.initialization, self._solve_at_start)
         for instance in self.assembly.instances:
             instance.exit_initialization()
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
@@ -107,11 +112,32 @@ class _Initialization:
     def _enter(self) -> None:
         interval = self.plan.interval
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
+            if instance.starts_over:
+                continue
             if planned.structure:
                 instance.configure(planned.structure)
             if planned.starts:
                 instance.set(planned.starts)
             instance.enter_initialization(interval.start, interval.stop, None)
+
+    def _settle(self) -> None:
+        """With FMUs that have no initialization mode: again, until each was initialized with the inputs that it has."""
+        beginnings = self.beginnings
+        try:
+            for step in self.plan.initialization:
+                beginnings.before(step)
+                self._walk([step], self._solve_at_start)
+                beginnings.after(step)
+            beginnings.rest()
+            for _ in range(beginnings.most_rounds):
+                changed = beginnings.renew()
+                if not changed:
+                    return
+                self.reports.clear()
+                self._walk(self.plan.initialization, self._solve_at_start)
+        except FmiError as error:
+            raise _Stopped(beginnings.refused(error)) from error
+        raise _Stopped(beginnings.unsettled(changed))
 
     def _guess(self) -> None:
         """Present values of inputs and of torn outputs; over them what the system says of its inputs and
@@ -125,7 +151,10 @@ class _Initialization:
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
             slots = [*planned.input_slots, *(slot for slot in planned.output_slots if slot in cut)]
             names = [self.plan.signals[slot].variable for slot in slots]
-            found = instance.get(names)
+            if instance.starts_over:
+                found = {name: self.beginnings.stated(planned, name) for name in names}
+            else:
+                found = instance.get(names)
             for slot, name in zip(slots, names, strict=True):
                 write_cell(self.kernel, slot, self.plan.types[slot], found[name])
         real = np.ones(len(values), dtype=bool)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported
-from ssptool.fmu.description import Variable
+from ssptool.fmu.description import FmuDescription, Variable, unsupported_of_fmi1
 from ssptool.fmu.shapes import element_names
 from ssptool.network.network import Component, Network, Port
 from ssptool.network.signals import Signal, Wire
@@ -34,8 +34,8 @@ def _problems(network: Network) -> Iterator[Unsupported]:
 
 def _component(component: Component) -> Iterator[Unsupported]:
     fmu, subject = component.description, f"component {component.name}"
-    if fmu.fmi_major not in (2, 3):
-        yield Unsupported(subject, f"FMI {fmu.fmi_version} is not supported", "ask for an FMU of FMI 2.0 or 3.0")
+    if unsupported := unsupported_of_fmi1(fmu):
+        yield Unsupported(subject, f"{unsupported} is not supported", "ask for an FMU of FMI 2.0 or 3.0")
     elif fmu.co_simulation is None and fmu.model_exchange is None:
         yield Unsupported(subject, "scheduled execution is not supported", "use co-simulation or model exchange")
     for port in component.ports:
@@ -48,6 +48,17 @@ def _port(component: Component, port: Port) -> Iterator[Unsupported]:
         yield Unsupported(
             f"connector {port.signal}", "the FMU has no such variable", "validate the system, it says more"
         )
+    elif variable is not None and variable.negated and port.kind in _EXCHANGED:
+        yield Unsupported(f"connector {port.signal}", _NEGATED, _instead(component.description, variable))
+
+
+_NEGATED = "negated aliases of FMI 1.0 are not supported"
+
+
+def _instead(fmu: FmuDescription, negated: Variable) -> str:
+    same = [one for one in fmu.variables.values() if one.reference == negated.reference and one.type == negated.type]
+    names = ", ".join(one.name for one in same if not one.negated)
+    return f"use {names}, which has the other sign" if names else "use another variable"
 
 
 def _assignments(network: Network) -> Iterator[Unsupported]:
@@ -56,6 +67,8 @@ def _assignments(network: Network) -> Iterator[Unsupported]:
         variable = component.description.variables.get(signal.variable) if component else None
         if component is not None and variable is None:
             yield Unsupported(f"value of {signal}", "the FMU has no such variable", "validate the system, it says more")
+        elif component is not None and variable is not None and variable.negated:
+            yield Unsupported(f"value of {signal}", _NEGATED, _instead(component.description, variable))
         elif component is not None and variable is not None and variable.array is not None:
             yield from _beside(component, variable, network)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import fmpy
+from fmpy.fmi1 import FMU1Slave
 from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
@@ -16,7 +17,7 @@ _SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
 _SSV = "http://ssp-standard.org/SSP1/SystemStructureParameterValues"
 SOURCE = Path(__file__).parent / "kernel" / "carrier.c"
 TYPES = {
-    2: ("Real", "Integer", "Boolean", "String", "Enumeration"),
+    **dict.fromkeys((1, 2), ("Real", "Integer", "Boolean", "String", "Enumeration")),
     3: (
         *("Float64", "Float32", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64"),
         *("Boolean", "String", "Enumeration"),
@@ -26,16 +27,17 @@ _PLACES = {"Enumeration": 2}  # its variables share the storage of integers, so 
 
 
 def build(folder: Path) -> None:
-    """carrier2.fmu and carrier3.fmu."""
+    """carrier1.fmu, carrier2.fmu and carrier3.fmu."""
     text = SOURCE.read_text()
-    own = set(re.findall(r"\b(fmi[23]\w+)\(", text)) | {
+    own = set(re.findall(r"\b(fmi[23]\w+|carrier_fmi\w+)\(", text)) | {
         f"fmi3{verb}{kind}" for verb in ("Get", "Set") for kind in TYPES[3] if kind != "Enumeration"
     }
     every = {n for slave in (FMU2Slave, FMU3Slave) for n in dir(slave) if n.startswith(("fmi2", "fmi3"))}
+    every |= {f"carrier_fmi{n.removeprefix('fmi1')}" for n in dir(FMU1Slave) if n.startswith("fmi1")}
     stubs = folder / "stubs.c"
     stubs.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in sorted(every - own)))
     library = build_shared(folder / "carrier.so", SOURCE, stubs).read_bytes()
-    for version in (2, 3):
+    for version in TYPES:
         with zipfile.ZipFile(folder / f"carrier{version}.fmu", "w") as archive:
             archive.writestr("modelDescription.xml", _description(version))
             archive.writestr(f"binaries/{PLATFORM[version]}/carrier{fmpy.sharedLibraryExtension}", library)
@@ -53,6 +55,8 @@ def _variables(version: int) -> list[tuple[str, str, int, str]]:
 
 def _description(version: int) -> str:
     variables = _variables(version)
+    if version == 1:
+        return _description_of_fmi1(variables)
     rows = [_row(version, *variable) for variable in variables]
     if version == 3:
         rows.append('<Float64 name="time" valueReference="9999" causality="independent" variability="continuous"/>')
@@ -81,6 +85,23 @@ def _description(version: int) -> str:
         f'<fmiModelDescription {head} modelName="carrier"><CoSimulation modelIdentifier="carrier" {flags}/>'
         f"<TypeDefinitions>{types}</TypeDefinitions><ModelVariables>{''.join(rows)}</ModelVariables>"
         f"<ModelStructure>{structure}</ModelStructure></fmiModelDescription>"
+    )
+
+
+def _description_of_fmi1(variables: list[tuple[str, str, int, str]]) -> str:
+    rows = []
+    for name, kind, reference, causality in variables:
+        row = _row(2, name, kind, reference, causality)
+        if causality == "output":
+            needed = "" if name.endswith("_was") else f"<Name>{kind}_u</Name>"
+            row = row.replace("</Sc", f"<DirectDependency>{needed}</DirectDependency></Sc")
+        rows.append(row)
+    return (
+        '<fmiModelDescription fmiVersion="1.0" modelName="carrier" modelIdentifier="carrier" guid="{carrier}" '
+        'numberOfContinuousStates="0" numberOfEventIndicators="0"><TypeDefinitions><Type name="Gear"><EnumerationType>'
+        '<Item name="a"/><Item name="b"/></EnumerationType></Type></TypeDefinitions>'
+        f"<ModelVariables>{''.join(rows)}</ModelVariables><Implementation><CoSimulation_StandAlone>"
+        '<Capabilities canInterpolateInputs="true"/></CoSimulation_StandAlone></Implementation></fmiModelDescription>'
     )
 
 

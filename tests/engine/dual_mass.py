@@ -13,6 +13,7 @@ from ssptool.network.signals import Signal, Wire
 
 RESOURCES = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator" / "resources"
 NOWHERE = Position("hand-made", 1)
+FMI1 = {"System1": "fmi1/System1.fmu", "System2": "fmi1/System2.fmu"}
 FMI2 = {"System1": "System1.fmu", "System2": "System2.fmu"}
 FMI3 = {"System1": "fmi3/System1.fmu", "System2": "fmi3/System2.fmu"}
 MIXED = {"System1": "System1.fmu", "System2": "fmi3/System2.fmu"}

@@ -9,6 +9,7 @@ from pytest import approx
 
 from ssptool.engine import isolation
 from ssptool.engine.ending import Ending
+from ssptool.engine.kernel.interface import prefix
 from ssptool.engine.limits import Limits
 from ssptool.engine.plan import make_plan
 from ssptool.engine.recording.csv import read_csv
@@ -16,7 +17,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import Recording, run
 from ssptool.engine.watch import NATIVE
 from ssptool.fmu.binary import FmiError
-from tests.engine.dual_mass import FMI2, FMI3, Folder, network, oscillator
+from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, network, oscillator
 from tests.fmus import build as fmus
 
 stand_ins = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
@@ -47,7 +48,7 @@ def start(request, monkeypatch):
     monkeypatch.setattr(isolation, "_may_fork", lambda fork: request.param)
 
 
-@pytest.mark.parametrize("sources", [FMI2, FMI3])
+@pytest.mark.parametrize("sources", [FMI1, FMI2, FMI3])
 def test_a_child_process_gives_the_same_bits(start, sources):
     plan = make_plan(oscillator(sources, System2__m_c=2.0), Settings(stop_time=2.0, step_size=0.01))
     here, there = run(plan, Folder()), run(plan, Folder(), isolated=True)
@@ -59,7 +60,7 @@ def test_a_child_process_gives_the_same_bits(start, sources):
 
 
 @stand_ins
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize(
     ("what", "ending", "words"),
     [
@@ -77,7 +78,7 @@ def test_what_ends_the_process_ends_the_run_with_the_call_and_all_rows(
     result = misbehave(what, version=version, output=path)
     assert result.status is ending
     failure = result.failure
-    assert (failure.component, failure.function) == ("Bad", f"fmi{version}DoStep")
+    assert (failure.component, failure.function) == ("Bad", f"{prefix(version)}DoStep")
     assert words in failure.message and failure.advice
     assert failure.time == approx(0.45)
     assert (len(result.trace), result.rows, len(read_csv(path))) == (46, 46, 46)

@@ -285,15 +285,12 @@ def test_connected_parameters_are_refused():
         make_plan(net, Settings())
 
 
-def test_fmi_1_and_scheduled_execution_alone_are_refused():
+def test_scheduled_execution_alone_is_refused():
     net = oscillator()
     one = net.components["System1"]
-    for other in (
-        replace(one, description=replace(one.description, co_simulation=None, model_exchange=None)),
-        replace(one, description=replace(one.description, fmi_version="1.0")),
-    ):
-        with pytest.raises(Unsupported, match=r"component System1: .*not supported"):
-            make_plan(replace(net, components=net.components | {"System1": other}), Settings())
+    other = replace(one, description=replace(one.description, co_simulation=None, model_exchange=None))
+    with pytest.raises(Unsupported, match=r"component System1: .*not supported"):
+        make_plan(replace(net, components=net.components | {"System1": other}), Settings())
 
 
 def test_what_the_network_lists_as_unsupported_is_refused():

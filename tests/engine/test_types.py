@@ -61,7 +61,7 @@ def given(name, kind):
     return f'<ssv:Parameter name="{name}.{kind}_u">{START[kind][0]}</ssv:Parameter>'
 
 
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("version", [1, 2, 3])
 def test_values_of_every_type_go_through_a_chain_unchanged(system, version):
     """What A is given is B's at once and C's after B has stepped."""
     kinds = TYPES[version]

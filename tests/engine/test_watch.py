@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from ssptool.engine.execution import Job, execute
-from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable
+from ssptool.engine.kernel.interface import ACCESS, FUNCTIONS, InstanceTable, functions_for
 from ssptool.engine.plan import make_plan
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.settings import Settings
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.engine.watch.records import STAND_INS
-from tests.engine.dual_mass import FMI2, FMI3, Folder, oscillator
+from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
 
@@ -25,11 +25,12 @@ def watched(sources, *, measured=True, native=None, **settings):
 
 
 def test_every_function_that_a_kernel_may_call_has_a_stand_in():
-    assert {name for names in FUNCTIONS.values() for name in names} <= set(STAND_INS)
+    typed = {name for major, kinds in ACCESS.items() for name in functions_for(major, kinds)}
+    assert {name for names in FUNCTIONS.values() for name in names} | typed <= set(STAND_INS)
 
 
 @pytest.mark.parametrize("measured", [True, False])
-@pytest.mark.parametrize("sources", [FMI2, FMI3])
+@pytest.mark.parametrize("sources", [FMI1, FMI2, FMI3])
 def test_who_is_watched_does_the_same(sources, measured):
     plan = make_plan(oscillator(sources), Settings(stop_time=0.5, step_size=0.01))
     unseen = Recorder(plan, None, keep=True)
@@ -40,7 +41,7 @@ def test_who_is_watched_does_the_same(sources, measured):
 
 
 @pytest.mark.parametrize("native", [None, False])
-@pytest.mark.parametrize(("sources", "step"), [(FMI2, "fmi2DoStep"), (FMI3, "fmi3DoStep")])
+@pytest.mark.parametrize(("sources", "step"), [(FMI1, "fmiDoStep"), (FMI2, "fmi2DoStep"), (FMI3, "fmi3DoStep")])
 def test_calls_are_counted_one_by_one(sources, step, native):
     """Jacobi without iterations: 50 macro steps are 50 calls of doStep for each component."""
     watch, _ = watched(sources, native=native, master="jacobi", input="hold")

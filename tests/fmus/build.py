@@ -31,7 +31,7 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
 
 @cache
 def build() -> Path:
-    """The folder with `fmi2/Misbehaving.fmu` and `fmi3/Misbehaving.fmu`."""
+    """The folder with `Misbehaving.fmu` in fmi1, fmi2 and fmi3."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     with (FOLDER / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # other tests may build the same folder

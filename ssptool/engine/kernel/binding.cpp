@@ -117,8 +117,8 @@ class NativeKernel {
 
   Number add(nb::handle table) {
     const auto version = attribute<int>(table, "fmi_major");
-    if (version != 2 && version != 3)
-      throw std::invalid_argument("FMI " + std::to_string(version) + " is not one that a kernel steps: [2, 3]");
+    if (version < 1 || version > 3)
+      throw std::invalid_argument("FMI " + std::to_string(version) + " is not one that a kernel steps: [1, 2, 3]");
     const auto functions = function_table(table.attr("functions"));
     void* component = address(table.attr("component"));
     ssptool::Member member;
@@ -131,9 +131,13 @@ class NativeKernel {
       for (const ssptool::Type type : own->types)
         if (type != ssptool::Type::float64) types.push_back(type);
     ssptool::Environment* environment = core_.environment(address(table.attr("environment")));
-    member.instance = version == 2 ? ssptool::make_fmi2(functions, component, inputs.distinct(), types)
-                                   : ssptool::make_fmi3(functions, component, inputs.distinct(), inputs.slots.size(),
-                                                        types, environment);
+    if (version == 1)
+      member.instance = ssptool::make_fmi1(functions, component, inputs.distinct(), types);
+    else if (version == 2)
+      member.instance = ssptool::make_fmi2(functions, component, inputs.distinct(), types);
+    else
+      member.instance =
+          ssptool::make_fmi3(functions, component, inputs.distinct(), inputs.slots.size(), types, environment);
     return static_cast<Number>(core_.add(std::move(member)));
   }
 

@@ -81,7 +81,7 @@ OK = Outcome()
 class InstanceTable:
     """What a kernel needs to know of a running FMU: addresses, and which slots are which variables.
 
-    `functions` maps FMI function names (`fmi2DoStep` …) to addresses in the loaded binary; `component` is
+    `functions` maps FMI function names (`fmiDoStep`, `fmi2DoStep` …) to addresses in the loaded binary; `component` is
     the address that instantiation returned; `environment` that of an `Environment` of the same kernel (0:
     none), through which an FMI 3.0 FMU asks for inputs inside a step; it is then given all inputs of this
     table. Without one, an FMI 3.0 FMU cannot follow inputs that vary over a step, and `advance` with rates
@@ -199,6 +199,7 @@ class Instruction:
 
 
 FUNCTIONS: Mapping[int, tuple[str, ...]] = {
+    1: ("fmiSetReal", "fmiGetReal", "fmiSetRealInputDerivatives", "fmiDoStep"),
     2: (
         "fmi2SetReal",
         "fmi2GetReal",
@@ -226,14 +227,21 @@ REAL_TYPES = frozenset({FLOAT, "Float32"})
 """Types whose slots hold doubles. All others hold integers."""
 
 _SAME = ("Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64", "Boolean", "String")
+_BEFORE_FMI3 = {FLOAT: "Real", "Int32": "Integer", "Boolean": "Boolean", "Enumeration": "Integer", "String": "String"}
 ACCESS: Mapping[int, Mapping[str, str]] = {
-    2: {FLOAT: "Real", "Int32": "Integer", "Boolean": "Boolean", "Enumeration": "Integer", "String": "String"},
+    1: _BEFORE_FMI3,
+    2: _BEFORE_FMI3,
     3: {FLOAT: FLOAT, "Float32": "Float32", **{kind: kind for kind in _SAME}, "Enumeration": "Int64"},
 }
 """What the names of the functions end with that set and get variables of a type, by major version of FMI.
 
 The types of a call are visited in this order.
 """
+
+
+def prefix(major: int) -> str:
+    """What the names of functions begin with, in FMI 1.0 behind the name of the model, which is left out."""
+    return "fmi" if major == 1 else f"fmi{major}"
 
 
 def functions_for(major: int, types: Iterable[str]) -> tuple[str, ...]:
@@ -248,7 +256,7 @@ def functions_for(major: int, types: Iterable[str]) -> tuple[str, ...]:
     if unknown := sorted(wanted - set(ACCESS[major])):
         raise ValueError(f"variables of type {unknown[0]} are not carried in FMI {major}: {', '.join(ACCESS[major])}")
     suffixes = dict.fromkeys(suffix for kind, suffix in ACCESS[major].items() if kind in wanted)
-    access = (f"fmi{major}{verb}{suffix}" for suffix in suffixes for verb in ("Set", "Get"))
+    access = (f"{prefix(major)}{verb}{suffix}" for suffix in suffixes for verb in ("Set", "Get"))
     return tuple(dict.fromkeys((*FUNCTIONS[major], *access)))
 
 
@@ -371,7 +379,10 @@ class Kernel(Protocol):
         """
 
     def save(self, group: int) -> Outcome:
-        """Keep the complete FMU state of each instance of the group: one per instance, the last one saved."""
+        """Keep the complete FMU state of each instance of the group: one per instance, the last one saved.
+
+        FMI 1.0 has no such function: an instance of it answers with an error.
+        """
 
     def restore(self, group: int) -> Outcome:
         """Go back to the saved FMU states. `values` and history are not touched.

@@ -28,6 +28,7 @@ from ssptool.engine.kernel.interface import (
 )
 from ssptool.engine.kernel.twin_fmi import (
     Failure,
+    Fmi1Instance,
     Fmi2Instance,
     Fmi3Instance,
     FmiInstance,
@@ -180,6 +181,8 @@ class TwinKernel:
         return index
 
     def _make_instance(self, table: InstanceTable) -> FmiInstance:
+        if table.fmi_major == 1:
+            return Fmi1Instance(table)
         if table.fmi_major != 3:
             return Fmi2Instance(table)
         instance = Fmi3Instance(table)

@@ -1,4 +1,4 @@
-"""What the twin does to one FMU: FMI 2.0 and 3.0 co-simulation behind one set of operations, through ctypes.
+"""What the twin does to one FMU: co-simulation of every version of FMI behind one set of operations, through ctypes.
 
 Every operation returns None, or which function failed and how. Buffers are numpy arrays, passed by address.
 """
@@ -16,6 +16,7 @@ from ssptool.engine.kernel.interface import FLOAT, FUNCTIONS, Floats, InstanceTa
 References = NDArray[np.uint32]
 Function = Callable[..., int]
 WARNING = 1
+ERROR = 3
 
 
 class Failure(NamedTuple):
@@ -77,6 +78,8 @@ class FmiInstance(Protocol):
 _ADDRESS, _COUNT, _REAL, _FLAG = c_void_p, c_size_t, c_double, c_int
 
 _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
+    "fmiSetRealInputDerivatives": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
+    "fmiDoStep": (_ADDRESS, _REAL, _REAL, c_bool),
     "fmi2SetRealInputDerivatives": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
     "fmi2DoStep": (_ADDRESS, _REAL, _REAL, _FLAG),
     "fmi2GetFMUstate": (_ADDRESS, _ADDRESS),
@@ -93,6 +96,7 @@ _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
     ),
 }
 _ACCESS: Mapping[int, tuple[Any, ...]] = {
+    1: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
     2: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
     3: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
 }
@@ -151,6 +155,77 @@ class _SavedState:
             self._address = c_void_p()
 
 
+class _Rates:
+    """Input derivatives as the functions of FMI 1.0 and 2.0 take them, when they have to be set."""
+
+    def __init__(self, inputs: References) -> None:
+        self._inputs = inputs
+        self.told_order = 0  # the highest input derivative that the FMU may still act on
+
+    def due(self, motion: Motion) -> tuple[int, int, int, int] | None:
+        """(references, their number, orders, values), valid until the next call; None if there is nothing to tell."""
+        # An order that was in effect is told once more, as zero: else the FMU might keep following it.
+        order = motion.order()
+        told = max(order, self.told_order)
+        if told == 0:
+            return None
+        self._orders = np.repeat(np.arange(1, told + 1, dtype=np.int32), self._inputs.size)
+        self._references = np.tile(self._inputs, told)
+        self._values = np.concatenate((motion.first, motion.second)[:told])
+        self.told_order = order
+        return self._references.ctypes.data, self._references.size, self._orders.ctypes.data, self._values.ctypes.data
+
+
+class Fmi1Instance:
+    """FMI 1.0 co-simulation, which has neither saved states nor directional derivatives."""
+
+    get_function = "fmiGetReal"
+    has_saved_state = False
+
+    def __init__(self, table: InstanceTable) -> None:
+        self._component = table.component
+        self._functions = functions(table)
+        self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
+        self._rates = _Rates(self._inputs)
+
+    def set(self, references: References, values: Floats) -> Failure | None:
+        return self.access("fmiSetReal", references, values)
+
+    def get(self, references: References, values: Floats) -> Failure | None:
+        return self.access("fmiGetReal", references, values)
+
+    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+        return self._call(function, references.ctypes.data, references.size, values.ctypes.data)
+
+    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+        if self._inputs.size:
+            failure = self.set(self._inputs, motion.value) or self._set_rates(motion)
+            if failure:
+                return failure
+        return self._call("fmiDoStep", t, h, True)
+
+    def _set_rates(self, motion: Motion) -> Failure | None:
+        rates = self._rates.due(motion)
+        return None if rates is None else self._call("fmiSetRealInputDerivatives", *rates)
+
+    def save(self) -> Failure | None:
+        return Failure("saving the state", ERROR)
+
+    def restore(self) -> Failure | None:
+        return Failure("restoring the state", ERROR)
+
+    def release(self) -> None:
+        """Nothing was saved."""
+
+    def directional(
+        self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
+    ) -> Failure | None:
+        return Failure("directional derivatives", ERROR)
+
+    def _call(self, name: str, *arguments: float) -> Failure | None:
+        return _checked(name, self._functions[name](self._component, *arguments))
+
+
 class Fmi2Instance:
     """FMI 2.0 co-simulation."""
 
@@ -160,7 +235,7 @@ class Fmi2Instance:
         self._component = table.component
         self._functions = functions(table)
         self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
-        self._told_order = 0  # the highest input derivative that the FMU may still act on
+        self._rates = _Rates(self._inputs)
         self._told_order_saved = 0
         self._state = _SavedState(
             table.component,
@@ -190,30 +265,16 @@ class Fmi2Instance:
         return self._call("fmi2DoStep", t, h, 0 if self._state else 1)
 
     def _set_rates(self, motion: Motion) -> Failure | None:
-        # An order that was in effect is told once more, as zero: else the FMU might keep following it.
-        order = motion.order()
-        told = max(order, self._told_order)
-        if told == 0:
-            return None
-        orders = np.repeat(np.arange(1, told + 1, dtype=np.int32), self._inputs.size)
-        references = np.tile(self._inputs, told)
-        values = np.concatenate((motion.first, motion.second)[:told])
-        self._told_order = order
-        return self._call(
-            "fmi2SetRealInputDerivatives",
-            references.ctypes.data,
-            references.size,
-            orders.ctypes.data,
-            values.ctypes.data,
-        )
+        rates = self._rates.due(motion)
+        return None if rates is None else self._call("fmi2SetRealInputDerivatives", *rates)
 
     def save(self) -> Failure | None:
-        self._told_order_saved = self._told_order
+        self._told_order_saved = self._rates.told_order
         return _checked("fmi2GetFMUstate", self._state.save())
 
     def restore(self) -> Failure | None:
         # Whether a state includes the input derivatives is the FMU's secret, so expect either.
-        self._told_order = max(self._told_order, self._told_order_saved)
+        self._rates.told_order = max(self._rates.told_order, self._told_order_saved)
         return _checked("fmi2SetFMUstate", self._state.restore())
 
     def release(self) -> None:
@@ -267,7 +328,7 @@ class Fmi3Instance:
             return failure
         varies = motion.order() > 0
         if varies and not self._has_environment:
-            return Failure("fmi3DoStep:intermediateUpdate", 3)
+            return Failure("fmi3DoStep:intermediateUpdate", ERROR)
         self._start, self._motion, self._intermediate_failure = t, motion if varies else None, None
         failure = self._do_step(t, h)
         self._motion = None

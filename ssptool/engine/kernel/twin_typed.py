@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.kernel.interface import ACCESS, FLOAT, REAL_TYPES, Floats, Slots
+from ssptool.engine.kernel.interface import ACCESS, FLOAT, REAL_TYPES, Floats, Slots, prefix
 from ssptool.engine.kernel.twin_fmi import References
 
 _POINTER = np.dtype(np.uintp)
-_BOOLEAN = {2: np.dtype(np.int32), 3: np.dtype(np.bool_)}
+_BOOLEAN = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.bool_)}
 
 
 class Texts:
@@ -48,11 +48,11 @@ class Typed:
 
     @property
     def set_function(self) -> str:
-        return f"fmi{self.major}Set{ACCESS[self.major][self.kind]}"
+        return f"{prefix(self.major)}Set{ACCESS[self.major][self.kind]}"
 
     @property
     def get_function(self) -> str:
-        return f"fmi{self.major}Get{ACCESS[self.major][self.kind]}"
+        return f"{prefix(self.major)}Get{ACCESS[self.major][self.kind]}"
 
     def room(self) -> NDArray[Any]:
         """An array for the FMU to fill."""

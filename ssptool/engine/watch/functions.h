@@ -2,6 +2,28 @@
  * arguments, one letter each: P address, N size_t, U value reference, D double, I 32-bit integer, B bool; V: none.
  * The functions that are called at every step come first, so that their entries share a cache line. */
 
+FUNCTION(fmiSetReal, PNP)
+FUNCTION(fmiDoStep, DDB)
+FUNCTION(fmiGetReal, PNP)
+FUNCTION(fmiSetRealInputDerivatives, PNPP)
+FUNCTION(fmiSetInteger, PNP)
+FUNCTION(fmiGetInteger, PNP)
+FUNCTION(fmiSetBoolean, PNP)
+FUNCTION(fmiGetBoolean, PNP)
+FUNCTION(fmiSetString, PNP)
+FUNCTION(fmiGetString, PNP)
+FUNCTION(fmiSetDebugLogging, B)
+FUNCTION(fmiInitializeSlave, DBD)
+FUNCTION(fmiTerminateSlave, V)
+FUNCTION(fmiResetSlave, V)
+FUNCTION(fmiGetRealOutputDerivatives, PNPP)
+FUNCTION(fmiCancelStep, V)
+FUNCTION(fmiGetStatus, IP)
+FUNCTION(fmiGetRealStatus, IP)
+FUNCTION(fmiGetIntegerStatus, IP)
+FUNCTION(fmiGetBooleanStatus, IP)
+FUNCTION(fmiGetStringStatus, IP)
+
 FUNCTION(fmi2SetReal, PNP)
 FUNCTION(fmi2DoStep, DDI)
 FUNCTION(fmi2GetReal, PNP)

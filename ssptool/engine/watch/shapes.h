@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define PARAMETERS_B , bool a
+#define ARGUMENTS_B , a
 #define PARAMETERS_BDDBD , bool a, double b, double c, bool d, double e
 #define ARGUMENTS_BDDBD , a, b, c, d, e
 #define PARAMETERS_BNP , bool a, size_t b, void *c
@@ -11,6 +13,10 @@
 #define ARGUMENTS_BPP , a, b, c
 #define PARAMETERS_D , double a
 #define ARGUMENTS_D , a
+#define PARAMETERS_DBD , double a, bool b, double c
+#define ARGUMENTS_DBD , a, b, c
+#define PARAMETERS_DDB , double a, double b, bool c
+#define ARGUMENTS_DDB , a, b, c
 #define PARAMETERS_DDBPPPP , double a, double b, bool c, void *d, void *e, void *f, void *g
 #define ARGUMENTS_DDBPPPP , a, b, c, d, e, f, g
 #define PARAMETERS_DDI , double a, double b, int32_t c

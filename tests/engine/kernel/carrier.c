@@ -1,6 +1,6 @@
-/* A component with variables of all types of FMI 2.0 and 3.0. Of every type it has inputs (references 0 … 3), outputs
- * that are what the inputs were when it last stepped (10 … 13), and outputs that are what they are (20 … 23); hundreds
- * do not count, since references of FMI 3.0 differ for variables of different types. */
+/* A component with variables of all types of FMI 1.0, 2.0 and 3.0. Of every type it has inputs (references 0 … 3),
+ * outputs that are what the inputs were when it last stepped (10 … 13), and outputs that are what they are (20 … 23);
+ * hundreds do not count, since references of FMI 3.0 differ for variables of different types. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -300,4 +300,89 @@ int fmi2GetDirectionalDerivative(void *c, const uint32_t *z, size_t nz, const ui
 {
     (void)c, (void)z, (void)nz, (void)v, (void)nv, (void)dv, (void)dz;
     return 3;
+}
+
+/* -- FMI 1.0, where the model is called carrier ------------------------------------------------------------------ */
+
+typedef struct {
+    void (*logger)(void *, const char *, int, const char *, const char *, ...);
+    void *(*allocate)(size_t, size_t);
+    void (*release)(void *);
+    void (*finished)(void *, int);
+} Callbacks1;
+
+int carrier_fmiSetReal(void *c, const uint32_t *r, size_t n, const double *v)
+{
+    return set_Float64(c, r, n, v);
+}
+int carrier_fmiGetReal(void *c, const uint32_t *r, size_t n, double *v)
+{
+    return get_Float64(c, r, n, v);
+}
+int carrier_fmiSetInteger(void *c, const uint32_t *r, size_t n, const int32_t *v)
+{
+    return set_Int32(c, r, n, v);
+}
+int carrier_fmiGetInteger(void *c, const uint32_t *r, size_t n, int32_t *v)
+{
+    return get_Int32(c, r, n, v);
+}
+int carrier_fmiSetString(void *c, const uint32_t *r, size_t n, const Text *v)
+{
+    return set_String(c, r, n, v);
+}
+int carrier_fmiGetString(void *c, const uint32_t *r, size_t n, Text *v)
+{
+    return get_String(c, r, n, v);
+}
+int carrier_fmiSetBoolean(void *c, const uint32_t *r, size_t n, const char *v)
+{
+    for (size_t i = 0; i < n; i++)
+        if (v[i] != 0 && v[i] != 1)
+            return 3;
+    return set_Boolean(c, r, n, (const bool *)v);
+}
+int carrier_fmiGetBoolean(void *c, const uint32_t *r, size_t n, char *v)
+{
+    return get_Boolean(c, r, n, (bool *)v);
+}
+void *carrier_fmiInstantiateSlave(const char *name, const char *guid, const char *location, const char *mime,
+                                  double timeout, char visible, char interactive, Callbacks1 callbacks, char logging)
+{
+    Carrier *c = carrier_new();
+    (void)location, (void)mime, (void)timeout, (void)visible, (void)interactive, (void)logging;
+    callbacks.logger(NULL, name, 0, "made", "%s of %s", name, guid);
+    callbacks.logger(c, name, 0, "made", "%d %%", 100);
+    return c;
+}
+void carrier_fmiFreeSlaveInstance(void *c)
+{
+    free(c);
+}
+int carrier_fmiInitializeSlave(void *c, double start, char stop_defined, double stop)
+{
+    (void)c, (void)start, (void)stop_defined, (void)stop;
+    return 0;
+}
+int carrier_fmiTerminateSlave(void *c)
+{
+    (void)c;
+    return 0;
+}
+int carrier_fmiResetSlave(void *c)
+{
+    Carrier *fresh = carrier_new();
+    memcpy(c, fresh, sizeof *fresh);
+    free(fresh);
+    return 0;
+}
+int carrier_fmiDoStep(void *c, double t, double h, char new_step)
+{
+    (void)t, (void)h;
+    return new_step == 1 ? step(c) : 3;
+}
+int carrier_fmiSetRealInputDerivatives(void *c, const uint32_t *r, size_t n, const int *order, const double *v)
+{
+    (void)c, (void)r, (void)n, (void)order, (void)v;
+    return 0;
 }

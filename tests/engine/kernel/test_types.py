@@ -35,6 +35,7 @@ VALUES = {
     "String": ["κατάσταση", "two\nlines"],
     "Enumeration": [-7, 2**31 - 1],
 }
+_PREFIX = {1: "carrier_", 2: "", 3: ""}
 CASES = [(major, kind) for major, kinds in ACCESS.items() for kind in kinds]
 
 
@@ -52,7 +53,7 @@ def table(library, major: int, inputs: Sequence[int], outputs: Sequence[int], ki
     first = 20 if passed else 10
     return InstanceTable(
         fmi_major=major,
-        functions={name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names},
+        functions={name: ctypes.cast(getattr(library, _PREFIX[major] + name), ctypes.c_void_p).value for name in names},
         component=library.carrier_new(),
         input_slots=inputs,
         input_references=range(len(inputs)),

@@ -1,4 +1,4 @@
-// The functions of FMI 2.0 and 3.0 co-simulation that the kernel calls, as C types.
+// The functions of FMI co-simulation that the kernel calls, as C types.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +13,11 @@ using State = void*;
 // Statuses up to this one mean that the call did what it was asked to do.
 inline constexpr int warning = 1;
 inline constexpr int error = 3;
+
+namespace v1 {
+// fmiBoolean is a char. The others that the kernel calls are those of FMI 2.0 by another name.
+using DoStep = int(Component, double t, double h, bool new_step);
+}  // namespace v1
 
 namespace v2 {
 using SetReal = int(Component, const Reference*, std::size_t, const double*);

@@ -57,7 +57,7 @@ class RealAccess {
   RealAccess(fmi::Component component, fmi::v3::SetFloat64* set, fmi::v3::GetFloat64* get) noexcept
       : component_(component), set3_(set), get3_(get) {}
 
-  // As many references as values, but for arrays, which FMI 2.0 does not have.
+  // As many references as values, but for arrays, which FMI 1.0 and 2.0 do not have.
   [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
     return set2_ != nullptr
                ? set2_(component_, references.data(), references.size(), values.data())
@@ -206,6 +206,8 @@ extern "C" void ssptool_intermediate_update(void* environment, double time, bool
                                             double* early_return_time);
 
 // `inputs` are those of type Float64, with `values` in all; `types` those of all other variables.
+std::unique_ptr<Instance> make_fmi1(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
+                                    std::span<const Type> types);
 std::unique_ptr<Instance> make_fmi2(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
                                     std::span<const Type> types);
 std::unique_ptr<Instance> make_fmi3(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,

@@ -15,6 +15,11 @@ struct Row {
 };
 
 constexpr std::array rows = {
+    Row{"Float64", 1, Type::float64, {"fmiSetReal", "fmiGetReal"}},
+    Row{"Int32", 1, Type::int32, {"fmiSetInteger", "fmiGetInteger"}},
+    Row{"Boolean", 1, Type::boolean, {"fmiSetBoolean", "fmiGetBoolean"}},
+    Row{"Enumeration", 1, Type::int32, {"fmiSetInteger", "fmiGetInteger"}},
+    Row{"String", 1, Type::string, {"fmiSetString", "fmiGetString"}},
     Row{"Float64", 2, Type::float64, {"fmi2SetReal", "fmi2GetReal"}},
     Row{"Int32", 2, Type::int32, {"fmi2SetInteger", "fmi2GetInteger"}},
     Row{"Boolean", 2, Type::boolean32, {"fmi2SetBoolean", "fmi2GetBoolean"}},

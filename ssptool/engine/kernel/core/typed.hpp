@@ -18,7 +18,8 @@
 
 namespace ssptool {
 
-// Machine types. FMI 2.0 has booleans of 32 bits; enumerations are int32 there and int64 in FMI 3.0.
+// Machine types. FMI 1.0 has booleans of 8 bits like FMI 3.0, FMI 2.0 of 32; enumerations are int32 there and int64 in
+// FMI 3.0.
 enum class Type {
   float64,
   float32,
