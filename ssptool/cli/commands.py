@@ -1,5 +1,6 @@
 """The commands by name. The module of each is loaded when it is called: to load all takes as long as many a call."""
 
+import re
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
 from typing import Any
@@ -83,4 +84,14 @@ def _command(name: str) -> Any:
         app.command(name)(getattr(module, f"{name}_command"))
     command = typer.main.get_command(app)
     command.name = name
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.help = _plain(each.help or "")
     return command
+
+
+def _plain(help: str) -> str:
+    """A docstring as text that typer fills to the width of the terminal: it takes the breaks of lines for meant, except
+    those of the first paragraph, and what stands in brackets for markup.
+    """
+    paragraphs = (" ".join(paragraph.split()) for paragraph in help.split("\n\n"))
+    return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", "\n\n".join(paragraphs))

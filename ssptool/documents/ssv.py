@@ -13,7 +13,15 @@ from ssptool.documents.converters import (
     string,
     unsigned,
 )
-from ssptool.documents.element import Attribute, Element, at_most_one, attribute, children
+from ssptool.documents.element import (
+    Attribute,
+    Element,
+    InvalidAttribute,
+    MissingAttribute,
+    at_most_one,
+    attribute,
+    children,
+)
 
 T = TypeVar("T")
 
@@ -139,8 +147,8 @@ class Texts(ParameterType):
     @property
     def entries(self) -> tuple[Any, ...]:
         alone = self.get("value")
-        texts = [item.value for item in self.items_in_children] if alone is None else [alone]
-        return tuple(self._item.read(text) for text in texts)
+        holders = self.items_in_children if alone is None else (self,)
+        return tuple(self._read(holder) for holder in holders)
 
     @entries.setter
     def entries(self, values: tuple[Any, ...]) -> None:
@@ -157,6 +165,15 @@ class Texts(ParameterType):
             item.delete()
         for text in texts[len(items) :]:
             self.add(Value.new(value=text))
+
+    def _read(self, holder: Element) -> Any:
+        text = holder.get("value")
+        if text is None:
+            raise MissingAttribute(holder.position, "value", self._item.expected)
+        try:
+            return self._item.read(text)
+        except ValueError:
+            raise InvalidAttribute(holder.position, "value", text, self._item.expected) from None
 
 
 class String(Texts, tag="ssv:String"):

@@ -51,6 +51,9 @@ def _lines(explained: Explained) -> Iterator[str]:
     if explained.default is not None and explained.origin in (Origin.ASSIGNMENT, Origin.CONNECTION):
         value = _quantity(explained.default.value, explained.unit)
         yield from _section("otherwise", [f"{value}, the start value in the FMU{_at(explained)}"])
+    if explained.refused:
+        lines = [f"{item.feature}   {item.position}" for item in explained.refused]
+        yield from _section("it is given what is not supported", lines)
     if explained.leaving:
         yield from _section("goes to", (line for wire in explained.leaving for line in _onward(wire)))
 
@@ -86,6 +89,8 @@ def _why(explanation: Explanation) -> str:
             return ""
         case Origin.CALCULATED:
             return "calculated by the FMU"
+        case Origin.NOTHING if explanation.refused:
+            return "no value that is supported is given to it"
         case Origin.NOTHING if explanation.source:
             return "nothing sets it, and the FMU states no start value"
         case Origin.NOTHING:
@@ -213,7 +218,7 @@ def _short(explanation: Explanation) -> str:
         case Origin.CALCULATED:
             return "calculated by the FMU"
         case Origin.NOTHING:
-            return "nothing sets it"
+            return "only what is not supported" if explanation.refused else "nothing sets it"
 
 
 def _content(explained: Explained) -> dict[str, Any]:
@@ -242,6 +247,7 @@ def _content(explained: Explained) -> dict[str, Any]:
             "assignment": None if explained.brought is None else _assignment(explained.brought),
         },
         "goesTo": [_wire(wire, wire.destination) for wire in explained.leaving],
+        "notSupported": [{"feature": item.feature, "position": _position(item.position)} for item in explained.refused],
     }
 
 

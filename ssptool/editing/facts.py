@@ -9,7 +9,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -22,6 +22,8 @@ from ssptool.editing.given import Given, given_values
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Assignment
+from ssptool.network.places import Path, dotted
+from ssptool.network.tree import grow
 from ssptool.network.types import canonical
 from ssptool.network.units import document_units
 
@@ -68,11 +70,24 @@ def items_of(archive: Archive, structure: Document) -> Items:
     """
     found: Items = {}
     counts: Counter[tuple[Section, str]] = Counter()
-    for item in _Reading(archive, structure).items():
+    for item in _everything(archive, structure):
         counts[item.section, item.name] += 1
         number = counts[item.section, item.name]
         found[item.section, item.name if number == 1 else f"{item.name} ({number})"] = item
     return found
+
+
+def _everything(archive: Archive, structure: Document) -> Iterator[Item]:
+    """What is in the structure, and in those that its components are made of, to any depth."""
+    inside = {
+        place.path: place.scope.document
+        for place in grow(archive, structure).systems
+        if place.host is not None and not (place.host.source or "").startswith("#")
+    }
+    outermost = _Reading(archive, structure, told=frozenset(inside))
+    yield from outermost.items()
+    for path, document in inside.items():
+        yield from outermost.of(document, path).items_inside()
 
 
 def digest(items: Items) -> str:
@@ -83,35 +98,66 @@ def digest(items: Items) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """An element and its full name; of the root system that is empty."""
+    """An element and where it is; of the root system `path` and `name` are empty."""
 
-    name: str
+    path: Path
     element: ssd.SystemElement
+
+    @property
+    def name(self) -> str:
+        return dotted(self.path)
 
 
 class _Reading:
     """One pass over a variant and what it refers to; FMUs are read once."""
 
-    def __init__(self, archive: Archive, structure: Document, around: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        archive: Archive,
+        structure: Document,
+        around: frozenset[str] = frozenset(),
+        path: Path = (),
+        told: frozenset[Path] = frozenset(),
+    ) -> None:
+        """`path` is the component that is made of the structure; what those of `told` are made of is told apart."""
         self._archive = archive
+        self._path = path
+        self._told = told
         self._document = structure
         self._root = structure.structure
         self._around = around | {structure.name}
         self._fmus: dict[str, FmuDescription | None] = {}
         self._contents: dict[str, dict[str, Fact]] = {}
-        self._places = list(_places(_Place("", self._root.system)))
+        self._places = list(_places(_Place(path, self._root.system)))
+
+    def of(self, structure: Document, path: Path) -> "_Reading":
+        """The same for the structure that the component at `path` is made of."""
+        inner = _Reading(self._archive, structure, path=path, told=self._told)
+        inner._fmus, inner._contents = self._fmus, self._contents
+        return inner
 
     def items(self) -> Iterator[Item]:
         yield from self._structure()
+        yield from self._elements()
+        yield from self._parameters()
+        yield from self._definitions()
+
+    def items_inside(self) -> Iterator[Item]:
+        """Those of a structure inside another; its experiment does not count, its parameters are among all."""
+        name = dotted(self._path)
+        yield Item(Section.STRUCTURE, name, {"SSP version": self._root.version}, self._root.position)
+        yield from self._elements()
+        for item in self._definitions():
+            yield replace(item, name=f"{item.name} (in {name})")
+
+    def _elements(self) -> Iterator[Item]:
         for place in self._places:
-            if place.name:
+            if place.path != self._path:
                 yield self._component(place)
             yield from self._connectors(place)
             if isinstance(place.element, ssd.System):
                 yield from _connections(place.name, place.element)
                 yield from self._dictionaries(place.name, place.element)
-        yield from self._parameters()
-        yield from self._definitions()
 
     def _structure(self) -> Iterator[Item]:
         root, experiment = self._root, self._root.default_experiment
@@ -133,7 +179,7 @@ class _Reading:
                 "source": element.source,
                 "type": element.type,
                 "implementation": str(element.implementation),
-                **self._content(element),
+                **({} if place.path in self._told else self._content(element)),
             }
         elif isinstance(element, ssd.SignalDictionaryReference):
             facts = {"is": "signal dictionary reference", "dictionary": element.dictionary}
@@ -209,6 +255,8 @@ class _Reading:
                 "clocks": tuple(sorted(clock.name for clock in connector.clocks)),
             }
             name = ".".join(filter(None, (place.name, connector.name)))
+            if self._path and place.path == self._path:  # The component has a connector of this name.
+                name += " (inside)"
             yield Item(Section.CONNECTOR, name, facts, connector.position)
 
     def _dictionaries(self, path: str, system: ssd.System) -> Iterator[Item]:
@@ -294,7 +342,7 @@ def _places(place: _Place) -> Iterator[_Place]:
     yield place
     if isinstance(place.element, ssd.System):
         for element in place.element.elements:
-            yield from _places(_Place(".".join(filter(None, (place.name, element.name))), element))
+            yield from _places(_Place((*place.path, element.name), element))
 
 
 def _connections(path: str, system: ssd.System) -> Iterator[Item]:

@@ -129,7 +129,9 @@ def uses_inside(draft: Draft, name: str, sharing: Sharing = Sharing.REFUSE, stri
         return
     for use in _uses_of(inner, rest, sharing, strict):
         where = Place((*place.path, *use.bound.place.path), use.bound.place.element, use.bound.place.around)
-        file = use.bound.file if inner.archive is draft.archive else f"{inner.packages.name}{use.bound.file}"
+        file = use.bound.file
+        if inner.archive is not draft.archive:
+            file = inner.packages.name.removeprefix(draft.packages.name) + file
         yield replace(use, bound=replace(use.bound, place=where, file=file))
 
 

@@ -242,7 +242,8 @@ def _require_own_mapping(draft: Draft, bound: Bound) -> None:
     shared = holder is not None and holder.source is not None
     if shared and (others := _others(draft, bound.mapping_file, ssd.ParameterMapping)):
         raise EditError(
-            f"the mapping {bound.mapping_file} addresses what is renamed, and {', '.join(others)} use it as well: "
+            f"the mapping {bound.mapping_file} addresses what is renamed, and {' and '.join(others)} "
+            f"use{'s' * (len(others) == 1)} it as well: "
             "give this binding a mapping of its own first"
         )
 

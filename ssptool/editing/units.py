@@ -1,9 +1,12 @@
-"""Units by name: those that the documents and FMUs of a system define."""
+"""Units by name: those that the documents and FMUs of a system define, and common ones."""
+
+from collections.abc import Iterable, Iterator
 
 from ssptool.documents import ssd, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
+from ssptool.editing.common_units import COMMON_UNITS
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import UnknownName
 from ssptool.fmu.units import Unit
@@ -11,30 +14,32 @@ from ssptool.network.units import document_units
 
 
 def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> Unit:
-    """The unit of this name in the given sets, the SSD, the FMUs, or the parameter sets of the archive.
+    """The unit of this name in the given sets, the SSD, the FMUs, or the other parameter sets; else a common one.
 
     Raises
     ------
     UnknownName
-        None of them defines it with a base unit.
+        None of them defines it with a base unit, and it is not a common one.
     """
     known: dict[str, Unit] = {}
-    for units in (*map(document_units, first), document_units(draft.root)):
-        for unit in units.values():
+    for units in _sources(draft, first):
+        for unit in units:
             known.setdefault(unit.name, unit)
-    if name in known:
-        return known[name]
+        if name in known:
+            return known[name]
+    raise UnknownName("unit", name, known)
+
+
+def _sources(draft: Draft, first: Iterable[ssv.ParameterSet]) -> Iterator[Iterable[Unit]]:
+    """Where units are looked for, in this order."""
+    yield from (document_units(each).values() for each in first)
+    yield document_units(draft.root).values()
     for component in draft.root.every(ssd.Component):
-        fmu = draft.fmu(component)
-        for unit in () if fmu is None else fmu.units.values():
-            if unit.exponents is not None:
-                known.setdefault(unit.name, unit)
-    for document in _sets(draft):
-        for unit in document_units(document.root_as(ssv.ParameterSet)).values():
-            known.setdefault(unit.name, unit)
-    if name not in known:
-        raise UnknownName("unit", name, known)
-    return known[name]
+        if (fmu := draft.fmu(component)) is not None:
+            yield (unit for unit in fmu.units.values() if unit.exponents is not None)
+    yield from (document_units(inline).values() for inline in draft.root.every(ssv.ParameterSet))
+    yield from (document_units(document.root_as(ssv.ParameterSet)).values() for document in _sets(draft))
+    yield COMMON_UNITS
 
 
 def _sets(draft: Draft) -> list[Document]:

@@ -23,7 +23,7 @@ def refuse(network: Network) -> None:
 
 def _problems(network: Network) -> Iterator[Unsupported]:
     for item in network.unsupported:
-        yield Unsupported(str(item.position), item.feature, "remove it to simulate the rest")
+        yield Unsupported(str(item.position), f"not supported: {item.feature}", "remove it to simulate the rest")
     if not network.components:
         yield Unsupported(f"system {network.name}", "it has no components", "add one")
     for component in network.components.values():

@@ -11,7 +11,7 @@ from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.network.arrays import elements
 from ssptool.network.near import UnknownName, near_misses
-from ssptool.network.network import Assignment, Component, Network, Port, Unmatched
+from ssptool.network.network import Assignment, Component, Network, Port, Unmatched, Unsupported
 from ssptool.network.signals import IDENTITY, Conversion, Leg, Signal, Wire
 from ssptool.network.terminals import settable
 
@@ -60,6 +60,8 @@ class Explanation:
     arriving: Wire | None = None
     brought: Assignment | None = None
     leaving: tuple[Wire, ...] = ()
+    refused: tuple[Unsupported, ...] = ()
+    """What it is given as well, but this version cannot take."""
 
 
 Explained: TypeAlias = Explanation | Unmatched
@@ -94,13 +96,19 @@ class _Explainer:
     arriving: dict[Signal, Wire] = field(default_factory=dict)
     leaving: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
     passing: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
+    refused: dict[Signal, list[Unsupported]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         network = self.network
+        for item in network.unsupported:
+            if item.signal is not None:
+                self.refused[item.signal].append(item)
         parts = (network.ports, network.boundaries, *(c.ports for c in network.components.values()))
         self.ports = {port.signal: port for ports in parts for port in ports}
         inside = {port.signal for port in network.boundaries}
         for wire in (*network.wires, *network.dangling):
+            if wire.source == wire.destination:
+                continue  # the two sides of a boundary that is not connected further: one name, one connector
             self.leaving[wire.source].append(wire)
             self.arriving[wire.destination] = wire
             for signal in dict.fromkeys(leg.source for leg in wire.legs[1:]):
@@ -166,6 +174,7 @@ class _Explainer:
             arriving=arriving,
             brought=self._brought(arriving),
             leaving=tuple(self.leaving.get(signal, ())),
+            refused=self._refused(signal),
         )
 
     def _of_port(self, port: Port) -> Explanation:
@@ -192,7 +201,11 @@ class _Explainer:
             arriving=arriving,
             brought=self._brought(arriving),
             leaving=(*self.leaving.get(port.signal, ()), *(after for _, after in parts)),
+            refused=self._refused(port.signal),
         )
+
+    def _refused(self, signal: Signal) -> tuple[Unsupported, ...]:
+        return tuple(self.refused.get(signal, ()))
 
     def _brought(self, wire: Wire | None) -> Assignment | None:
         """What was given to the source of a wire."""

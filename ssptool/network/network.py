@@ -100,10 +100,14 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """Something that the documents ask for and this version cannot do: a system that has any is not run."""
+    """Something that the documents ask for and this version cannot do: a system that has any is not run.
+
+    `signal` is the variable or connector that goes without a value for it, if it is about one.
+    """
 
     position: Position
     feature: str
+    signal: Signal | None = None
 
     def __str__(self) -> str:
         return f"{self.position}: not supported: {self.feature}"

@@ -70,9 +70,9 @@ class Parameterization:
             for given, entry in self._given_by(bound):
                 self._apply(given, bound.path, entry, giver)
 
-    def apply_file(self, file: FilePath) -> None:
+    def apply_file(self, file: FilePath | str) -> None:
         """A parameter set from outside the archive, as if bound last to the root system."""
-        document = Document(str(file), file.read_bytes())
+        document = Document(str(file), FilePath(file).read_bytes())
         giver = Giver(Authority.FILE, position=Position(str(file)))
         for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given in addition"):
             self._apply(given, (), None, giver)
@@ -205,17 +205,20 @@ class Parameterization:
         self._matched.add(at)
         for target in targets:
             if not target.settable:
-                self._tree.refuse(at, f"a value for {target}, which its FMU calculates")
+                self._tree.refuse(at, f"a value for {target}, which its FMU calculates", target.signal)
                 continue
             try:
                 self._claim(giver, target, suited(given, target, entry))
             except (IncompatibleUnits, InvalidValue) as problem:
-                self._tree.refuse(at, f"the value of {target}: {problem}")
+                self._tree.refuse(at, f"the value of {target}: {problem}", target.signal)
 
     def _mismatch(self, at: Position, given: Given, path: Path, shape: Shape) -> None:
         self._matched.add(at)
         what = ".".join((*path, given.name))
-        self._tree.refuse(at, f"the value of {what}: it is {in_words(given.shape)}, where {in_words(shape)} is needed")
+        problem = f"the value of {what}: it is {in_words(given.shape)}, where {in_words(shape)} is needed"
+        targets = self._targets.named(given.name, path)
+        for signal in [target.signal for target in targets] or [None]:
+            self._tree.refuse(at, problem, signal)
 
     def _parameter_set(self, bound: Bound) -> ssv.ParameterSet | None:
         binding = bound.binding

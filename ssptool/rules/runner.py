@@ -1,5 +1,6 @@
 """Check a package: read it, apply the catalogue, report."""
 
+import codecs
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -179,6 +180,10 @@ def _skipped(package: Package) -> Iterator[Skipped]:
             yield Skipped(file.name, f"the rules on its content were not applied, because it {what}")
 
 
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+"""A document in UTF-16 is an error; what is shown of it is legible all the same."""
+
+
 def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, Excerpt]:
     sources: dict[str, list[str]] = {}
     excerpts = {}
@@ -195,7 +200,9 @@ def _excerpts(package: Package, diagnostics: set[Diagnostic]) -> dict[Position, 
 def _lines(package: Package, file: str) -> list[str]:
     """The lines of a file of the package, counted as XML parsers do; none if it is not a text."""
     try:
-        text = package.archive.read(file).decode("utf-8-sig", "replace")
+        content = package.archive.read(file)
     except (LookupError, InvalidDocument):
         return []
+    encoding = "utf-16" if content.startswith(_UTF_16_MARKS) else "utf-8-sig"
+    text = content.decode(encoding, "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -48,10 +48,13 @@ def _read(path: Path) -> Choice | None:
         place = re.search(r"at line (\d+)", str(problem))
         line = int(place[1]) if place else text.count("\n") + 1
         raise InvalidSettings(path, line, f"not valid TOML: {problem}") from None
-    if path.name == PROJECT_FILE:
+    if path.name == PROJECT_FILE or "tool" in content:
+        # Our own file may have the header that pyproject.toml needs.
         tool = content.get("tool", {})
         if not isinstance(tool, dict) or "ssptool" not in tool:
-            return None
+            if path.name == PROJECT_FILE:
+                return None
+            raise InvalidSettings(path, _line(text, "tool"), "there is no setting 'tool'", "write [tool.ssptool]")
         content = tool["ssptool"]
         if not isinstance(content, dict):
             raise InvalidSettings(path, _line(text, "ssptool"), "tool.ssptool is not a table", "write [tool.ssptool]")
@@ -60,7 +63,7 @@ def _read(path: Path) -> Choice | None:
 
 def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
     for key, value in content.items():
-        line = _line(text, key, ours=path.name == PROJECT_FILE)
+        line = _line(text, key, ours=True)
         if key not in KEYS:
             raise InvalidSettings(path, line, f"there is no setting {key!r}", near(key, KEYS))
         if key == "strict" and not isinstance(value, bool):

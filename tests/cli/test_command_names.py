@@ -1,9 +1,11 @@
 """Commands are found by their names, and loaded when they are asked for."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import typer
 
 import ssptool.cli
@@ -33,3 +35,17 @@ def test_a_command_loads_no_module_of_another():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {module.removeprefix("ssptool.cli.") for module in done.stdout.split()}
     assert loaded & set(NAMES) == {"graph"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_help_is_filled_to_the_width_and_nothing_of_it_is_taken_for_markup(name):
+    command = typer.main.get_command(app).commands[name]
+    for each in (command, *getattr(command, "commands", {}).values()):
+        assert "\n" not in each.help.replace("\n\n", "")
+        # Rich leaves out what it takes for a style: an unescaped [name].
+        assert not re.search(r"(?<!\\)\[[a-zA-Z/@#]", each.help)
+
+
+def test_the_help_of_validate_names_the_table_in_pyproject_toml(ssptool):
+    _, out, _ = ssptool("validate", "--help")
+    assert "[tool.ssptool] of pyproject.toml" in " ".join(out.split())

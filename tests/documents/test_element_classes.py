@@ -243,6 +243,12 @@ def test_integers_have_the_range_of_their_type(text):
         _ = element(ssv.Int8, value=text or "x").value
 
 
+def test_what_is_no_hexadecimal_number_is_refused_with_its_place():
+    with pytest.raises(InvalidAttribute, match="pairs of hexadecimal digits") as caught:
+        _ = parse('<ssv:Parameter name="p"><ssv:Binary value="true"/></ssv:Parameter>').value
+    assert caught.value.found == "true"
+
+
 @pytest.mark.parametrize("value", [128, -129])
 def test_an_integer_out_of_range_is_not_written(value):
     with pytest.raises(ValueError, match="8 bits"):

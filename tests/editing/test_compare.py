@@ -239,8 +239,28 @@ def test_a_change_inside_a_nested_structure_is_told(differ):
     host = content("", ['<ssd:Component name="S" type="application/x-ssp-definition" source="resources/s.ssd"/>'], [])
     a, b = ssd(BASE), ssd(ONE_WIRE)
     comparison = differ(host, host, files_a={"resources/s.ssd": a}, files_b={"resources/s.ssd": b})
-    assert ("components", "changed", "S") in told(comparison)
+    assert told(comparison) == [("connections", "removed", "A.u – B.y (in S)")]
+    assert comparison.differences[0].before.position.file == "resources/s.ssd"
     assert differ(host, host, files_a={"resources/s.ssd": a}, files_b={"resources/s.ssd": a}).equal
+
+
+def test_a_change_in_a_package_inside_a_package_is_told_where_it_is(tmp_path):
+    paths = []
+    for name, start in (("a", "B.y -> A.u"), ("b", "A.y -> A.u")):
+        path = tmp_path / name
+        package(path, ssd(content("", TWO, [start])), {"M": MODEL})
+        for level in (1, 2):
+            packed = tmp_path / f"{name}{level}.ssp"
+            ssptool.pack(path, packed)
+            path = tmp_path / f"{name}_{level}"
+            inner = '<ssd:Component name="S" type="application/x-ssp-package" source="resources/s.ssp"/>'
+            package(path, ssd(content("", [inner], [])), {}, {"resources/s.ssp": packed.read_bytes()})
+        paths.append(path)
+    assert told(ssptool.diff(*paths)) == [
+        ("connections", "added", "A.u – A.y (in S.S)"),
+        ("connections", "removed", "A.u – B.y (in S.S)"),
+    ]
+    assert ssptool.diff(paths[0], paths[0]).equal
 
 
 def test_structures_that_refer_to_themselves_are_compared(differ):

@@ -98,6 +98,13 @@ def test_the_value_in_force_is_edited_where_it_stands(system):
     assert value_of(path, f"{name}.A.k") == 7.0
 
 
+def test_the_file_is_named_as_the_outermost_archive_has_it(system):
+    path, name, document = system
+    with ssptool.edit(path, save=False) as made:
+        made.set(f"{name}.A.k", 7)
+        assert document in made.notes[0] or "the inline set" in made.notes[0]
+
+
 def test_unset_leaves_the_start_value(system):
     path, name, _ = system
     with ssptool.edit(path) as made:

@@ -109,7 +109,7 @@ def test_an_external_mapping_of_several_structures_is_not_changed_for_one(tmp_pa
     )
     path = values(tmp_path, bound, files)
     (path / "Other.ssd").write_text((path / "SystemStructure.ssd").read_text().replace('name="test"', 'name="other"'))
-    with refused(path, "the mapping resources/m.ssm addresses what is renamed, and Other.ssd use it as well") as made:
+    with refused(path, "the mapping resources/m.ssm addresses what is renamed, and Other.ssd uses it as well") as made:
         made.rename("Sub.P", "Q")
 
 

@@ -71,6 +71,14 @@ def test_a_new_parameter_goes_into_the_last_set_of_the_system(dual_mass):
     assert errors(dual_mass) == []
 
 
+def test_a_common_unit_need_not_be_defined_anywhere(dual_mass):
+    with ssptool.edit(dual_mass) as made:
+        made.set("System1.x1_start", 20, unit="mm")
+        assert '<ssc:BaseUnit m="1" factor="0.001"/>' in [line.strip("+ ") for line in changed_lines(made)]
+    assert value_of(dual_mass, "System1.x1_start") == pytest.approx(0.02)
+    assert errors(dual_mass) == []
+
+
 def test_a_set_that_other_variants_use_gets_no_new_parameters(variants):
     with ssptool.edit(variants) as made:
         made.set("System2.m_c", 2)

@@ -6,7 +6,20 @@ from pytest import approx
 from ssptool.network.explanation import Origin, explain, explain_all
 from ssptool.network.near import UnknownName
 from ssptool.network.network import Unmatched
-from tests.network.packages import bindings, component, content, flat, model, package, ssd, ssv, system
+from tests.network.packages import (
+    bindings,
+    component,
+    connectors,
+    content,
+    flat,
+    mapped,
+    model,
+    package,
+    ssd,
+    ssm,
+    ssv,
+    system,
+)
 
 M = model(
     'parameter k Real start="1" unit="m"; parameter n Integer start="0"; input u Real start="0.5" unit="m";'
@@ -177,3 +190,33 @@ def test_mapped_integers_are_followed_too(tmp_path):
     mapped, same = explain(network(tmp_path, content("", [inner], [])), "S.A.n", "S.B.n")
     assert [(each.value, each.assignment.value) for each in (mapped, same)] == [(40, 40), (3, 3)]
     assert [step.value for step in mapped.assignment.chain] == [2, 40]
+
+
+def test_a_connector_of_a_component_that_leads_nowhere_inside_has_no_source(tmp_path):
+    """Component and inner system have a connector of one name, which is no wire from it to itself."""
+    inner = system("S", "input u Real m", [a()], []).replace("<ssd:System ", '<ssd:System id="s" ')
+    again = f'<ssd:Component name="R" type="application/x-ssp-definition" source="#s">{connectors("input u Real m")}'
+    result = network(tmp_path, content("", [inner, again + "</ssd:Component>"], []))
+    (u,) = explain(result, "R.u")
+    assert (u.origin, u.arriving, u.leaving) == (Origin.NOTHING, None, ())
+    assert "R.u" in {str(each.signal) for each in explain_all(result)}
+
+
+ARRAY = ssv("n Float64 value='1 2'", "m Real value='3'").replace("'1 2'/>", "'1 2'/><ssc:Dimension size='2'/>")
+
+
+def test_what_a_variable_is_given_but_cannot_take_is_told(tmp_path):
+    """Where it would arrive: after prefix and mapping."""
+    result = network(tmp_path, mapped(ARRAY, ssm("source='n' target='A.k'")) + content("", [a()], []))
+    (k,) = explain(result, "A.k")
+    assert k.origin is Origin.DEFAULT
+    (refused,) = k.refused
+    assert "where a scalar is needed" in refused.feature
+    assert refused.position.line == line_of(tmp_path, "target='A.k'")
+    assert explain(result, "A.u")[0].refused == ()
+
+
+def test_an_array_that_a_mapping_leaves_out_keeps_nothing_from_running(tmp_path):
+    result = network(tmp_path, mapped(ARRAY, ssm("source='m' target='A.k'")) + content("", [a()], []))
+    assert result.unsupported == ()
+    assert explain(result, "A.k")[0].value == 3.0

@@ -127,6 +127,16 @@ def test_the_excerpt_follows_a_start_tag_to_the_line_of_the_attribute():
     assert closed.line == 7
 
 
+def test_the_excerpt_of_a_file_in_utf_16_is_legible(package: Callable[[Path], Path]):
+    path = package(Path(__file__).parent / "SSD-CONN-004" / "fail-two-outputs.ssd")
+    structure = path / "SystemStructure.ssd"
+    structure.write_bytes("<?xml version='1.0' encoding='UTF-16'?>\n<ssd/>".encode("utf-16"))
+    found = check_path(path)
+    assert [found.excerpts[each.position].text for each in found.diagnostics if each.code == "XML-002"] == [
+        "<?xml version='1.0' encoding='UTF-16'?>"
+    ]
+
+
 def report() -> Report:
     wrong = Diagnostic("URI-002", Severity.ERROR, PLACE, "there is no file 'A.fmu'", "did you mean 'B.fmu'?")
     aside = Diagnostic("PKG-022", Severity.INFO, Position("resources/B.fmu"), "no system structure refers to this file")

@@ -101,6 +101,11 @@ def test_a_project_file_counts_if_it_has_our_table(package: Callable[[Path], Pat
     assert find_settings(Path(moved)) == Choice()
 
 
+def test_a_file_of_our_own_may_have_the_header_of_a_project_file(tmp_path: Path):
+    (tmp_path / "ssptool.toml").write_text('[tool.ssptool]\nstrict = true\nignore = ["URI"]\n')
+    assert find_settings(tmp_path / "system.ssp") == Choice(ignore=("URI",), strict=True)
+
+
 @pytest.mark.parametrize(
     ("name", "text", "line", "words"),
     [
@@ -113,6 +118,8 @@ def test_a_project_file_counts_if_it_has_our_table(package: Callable[[Path], Pat
         ("ssptool.toml", "[validate]\nstrict = true\n", 1, "'validate'"),
         ("pyproject.toml", "[tool.a]\nlimit = 1\n[tool.ssptool]\nlimit = 2\n", 4, "'limit'"),
         ("pyproject.toml", "[tool]\nssptool = 1\n", 2, "write [tool.ssptool]"),
+        ("ssptool.toml", "[tool.ssptol]\nstrict = true\n", 1, "write [tool.ssptool]"),
+        ("ssptool.toml", "[tool.ssptool]\n\nignroe = []\n", 3, "did you mean 'ignore'"),
     ],
 )
 def test_wrong_settings_are_told_with_file_and_line(name: str, text: str, line: int, words: str, tmp_path: Path):

@@ -88,6 +88,11 @@ def test_heavy_flange_defeats_the_fixed_point_with_a_report():
         assert expected.lower() in text.lower()
 
 
+def test_the_path_of_a_parameter_set_may_be_text():
+    result = ssptool.simulate(SYSTEM, parameters=[str(HEAVY)], settings=Settings(stop_time=0.01))
+    assert result.trace["System1.a1"][0] == approx(5 / 3)
+
+
 @pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS)
 def test_with_a_heavy_flange_rows_are_consistent_too(variant):
     result = ssptool.simulate(SYSTEM, variant=variant, parameters=[HEAVY])
