@@ -295,7 +295,7 @@ def test_scheduled_execution_alone_is_refused():
 
 def test_what_the_network_lists_as_unsupported_is_refused():
     net = replace(oscillator(), unsupported=(UnsupportedFeature(NOWHERE, "a signal dictionary"),))
-    with pytest.raises(Unsupported, match="hand-made:1: a signal dictionary"):
+    with pytest.raises(Unsupported, match="hand-made:1: not supported: a signal dictionary"):
         make_plan(net, Settings())
 
 
