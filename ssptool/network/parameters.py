@@ -216,8 +216,8 @@ class Parameterization:
         self._matched.add(at)
         what = ".".join((*path, given.name))
         problem = f"the value of {what}: it is {in_words(given.shape)}, where {in_words(shape)} is needed"
-        targets = self._targets.named(given.name, path)
-        for signal in [target.signal for target in targets] or [None]:
+        signals = [target.signal for target in self._targets.named(given.name, path)]
+        for signal in signals or (None,):
             self._tree.refuse(at, problem, signal)
 
     def _parameter_set(self, bound: Bound) -> ssv.ParameterSet | None:
