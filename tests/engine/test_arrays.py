@@ -367,3 +367,28 @@ def test_a_graph_shows_arrays_as_one(system):
     assert "algebraic loop {A.y, B.y}" in text
     assert 'A.y" -> "B.u"' in graph_dot(ssptool.graph(folder))
     assert graph_svg(ssptool.graph(folder)).startswith("<")
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_inputs_of_arrays_are_followed_inside_of_a_step(system, native):
+    """P: x' = 1, 2; Q: x' = u. With u = t and 2 t over every step x is t²/2 and t², and nothing is left of h."""
+    fmu = state_space(2, 2, 2, follows=True)
+    unit = np.eye(2)
+    given = "".join(matrix(f"{name}.{each}", unit) for name in "PQ" for each in "BC")
+    given += "".join(matrix(f"{name}.A", 0 * unit) + matrix(f"{name}.x0", [0, 0]) for name in "PQ")
+    given += values("P.u", [1, 2], 2)
+    folder = system({"S": fmu}, [part("P"), part("Q")], ["P.y -> Q.u"], given)
+    trace = simulated(folder, native=native, master="gauss-seidel", input="interpolate", step_size=0.25)
+    expected = np.stack([trace.t**2 / 2, trace.t**2], axis=1)
+    np.testing.assert_allclose(columns(trace, "Q.y", 2), expected, rtol=0, atol=ROUNDING)
+
+
+def test_an_alias_of_an_array_is_another_name_of_it(system):
+    fmu = state_space(2, 1, 2).replace('<Dimension start="2"/></Float64><Float64 name="x"', _ALIAS, 1)
+    assert "again" in fmu
+    connectors = [connector("y", "output", 2), connector("again", "output", 2)]
+    trace = simulated(system({"S": fmu}, [component("A", "S.fmu", connectors)], [], free(2, 2)))
+    np.testing.assert_array_equal(columns(trace, "A.again", 2), columns(trace, "A.y", 2))
+
+
+_ALIAS = '<Dimension start="2"/><Alias name="again"/></Float64><Float64 name="x"'

@@ -43,7 +43,15 @@ def pack(fmu: Path, description: str, library: Path | None = None) -> Path:
 
 
 def state_space(
-    n: int, m: int, p: int, *, sized: bool = False, feedthrough: bool = False, directional: bool = True, x0: str = "1"
+    n: int,
+    m: int,
+    p: int,
+    *,
+    sized: bool = False,
+    feedthrough: bool = False,
+    directional: bool = True,
+    x0: str = "1",
+    follows: bool = False,
 ) -> str:
     """The model description of state_space.c, with fixed sizes or structural parameters of these start values."""
     extents = {1: n, 2: m, 3: p}
@@ -72,7 +80,8 @@ def state_space(
         row(name, dimensions, f'causality="parameter" variability="fixed" initial="exact" start="{starts[name]}"')
         for name, dimensions in structure.items()
     ]
-    rows.append(row("u", (2,), 'causality="input" variability="continuous" start="0"'))
+    asks = ' intermediateUpdate="true"' if follows else ""
+    rows.append(row("u", (2,), f'causality="input" variability="continuous" start="0"{asks}'))
     rows.append(row("y", (3,), 'causality="output" variability="continuous" initial="calculated"'))
     rows.append(row("x", (1,), 'causality="local" variability="continuous" initial="calculated"'))
     rows.append(row("der(x)", (1,), 'causality="local" variability="continuous" initial="calculated" derivative="22"'))
@@ -88,6 +97,8 @@ def state_space(
     flags = 'canGetAndSetFMUState="true" canSerializeFMUState="true" canHandleVariableCommunicationStepSize="true" '
     flags += f'providesDirectionalDerivatives="{"true" if directional else "false"}"'
     exchange = flags.replace('canHandleVariableCommunicationStepSize="true" ', "")
+    if follows:
+        flags += ' providesIntermediateUpdate="true"'
     kind = "sized" if sized else "fixed"
     return (
         f'<fmiModelDescription fmiVersion="3.0" modelName="StateSpace" instantiationToken="{{{kind} {n} {m} {p}}}">'

@@ -1,5 +1,5 @@
 /* x' = A x + B u, y = C x + D u with arrays of FMI 3.0: co-simulation, exact for inputs that are held over a step, and
- * model exchange. The token holds the sizes, e.g. "{state space 2 1 1}"; if it begins with "{sized" they are start
+ * model exchange. It follows inputs that vary if there is somebody to ask for them. The token holds the sizes, e.g. "{state space 2 1 1}"; if it begins with "{sized" they are start
  * values of structural parameters.
  *
  * Refuses what FMI forbids: arrays in part, sizes outside of configuration mode, and anything else inside of it.
@@ -16,6 +16,9 @@ enum { N = 1, M = 2, P = 3, A = 10, B, C, D, X0, U = 20, Y, X, DX };
 enum { ARRAYS = 9 };
 typedef enum { INSTANTIATED, CONFIGURATION, INITIALIZATION, RUNNING } Mode;
 
+typedef void IntermediateUpdate(void *environment, double time, bool set_requested, bool get_allowed, bool finished,
+                                bool can_return, bool *return_requested, double *return_time);
+
 typedef struct {
     uint64_t n, m, p;
     Mode mode;
@@ -23,6 +26,8 @@ typedef struct {
     size_t total;
     double *values; /* all arrays, in the order below */
     double time;
+    void *environment;
+    IntermediateUpdate *update;
 } Model;
 
 static size_t size_of(const Model *model, unsigned reference)
@@ -113,9 +118,14 @@ static Model *instantiate(const char *token, bool exchange)
 
 void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *path, bool visible, bool logging,
                                   bool events, bool early, const unsigned *required, size_t count, void *environment,
-                                  void *log, void *update)
+                                  void *log, IntermediateUpdate *update)
 {
-    return instantiate(token, false);
+    Model *model = instantiate(token, false);
+    if (model) {
+        model->environment = environment;
+        model->update = update;
+    }
+    return model;
 }
 
 void *fmi3InstantiateModelExchange(const char *name, const char *token, const char *path, bool visible, bool logging,
@@ -224,11 +234,8 @@ int fmi3GetFloat64(Model *model, const unsigned *vr, size_t count, double *value
 }
 
 /* Sum of the Taylor series of x(t + h) for constant u: exact. */
-int fmi3DoStep(Model *model, double t, double h, bool no_way_back, bool *event, bool *terminate, bool *early,
-               double *reached)
+static void advance(Model *model, double h)
 {
-    if (model->mode != RUNNING)
-        return ERROR;
     double *term = calloc(2 * model->n + 1, sizeof *term), *next = term + model->n, *x = place_of(model, X);
     slopes(model, term, x, place_of(model, U));
     for (uint64_t i = 0; i < model->n; ++i)
@@ -241,6 +248,22 @@ int fmi3DoStep(Model *model, double t, double h, bool no_way_back, bool *event, 
             term[i] = next[i] * h / k;
     }
     free(term);
+}
+
+/* Inputs that vary are asked for in the middle of four parts of a step. */
+int fmi3DoStep(Model *model, double t, double h, bool no_way_back, bool *event, bool *terminate, bool *early,
+               double *reached)
+{
+    if (model->mode != RUNNING)
+        return ERROR;
+    for (int k = 0; model->update && k < 4; ++k) {
+        bool requested = false;
+        double when = 0;
+        model->update(model->environment, t + (k + 0.5) * h / 4, true, false, false, false, &requested, &when);
+        advance(model, h / 4);
+    }
+    if (!model->update)
+        advance(model, h);
     *event = *terminate = *early = false;
     *reached = model->time = t + h;
     return OK;
