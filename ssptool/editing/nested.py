@@ -103,10 +103,10 @@ def users_of(inner: Draft) -> tuple[str, ...]:
     return tuple(users)
 
 
-def host_paths(inner: Draft) -> list[tuple[str, ...]]:
-    """The paths of the components of the edited variant that are made of the same document."""
+def host_paths(inner: Draft, variant: str | None = None) -> list[tuple[str, ...]]:
+    """The paths of the components of a variant, by default the edited one, that are made of the same document."""
     root = inner.outermost
-    return _hosts(root, root.document.name, inner.where)
+    return _hosts(root, variant or root.document.name, inner.where)
 
 
 def uses_inside(draft: Draft, name: str, sharing: Sharing = Sharing.REFUSE, strict: bool = False) -> Iterator[Use]:

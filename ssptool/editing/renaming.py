@@ -1,5 +1,7 @@
 """Rename: an element or a connector, and everything that refers to it."""
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ssptool.documents import ssd
@@ -138,7 +140,19 @@ def _following(
             found += _following_in(around, (*host, *old), (*host, *new), connector)
         if around is outermost:
             break
+        if around.host is None and around is not draft:
+            for variant, host in _of_other_variants(draft, around):
+                found += _following_in(variant, (*host, *old), (*host, *new), connector)
     return found
+
+
+def _of_other_variants(draft: Draft, root: Draft) -> Iterator[tuple[Draft, tuple[str, ...]]]:
+    """Where other variants of the package have the document; their parameters address it as well."""
+    for document in root.archive.variants():
+        if document.name != root.document.name:
+            variant = Draft(root.archive, document, root.notes, root.packages)
+            for host in host_paths(draft, document.name):
+                yield variant, host
 
 
 def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -182,9 +196,11 @@ def _is_meant(target: Target, old: tuple[str, ...], connector: str | None) -> bo
 
 def _require_free_to_follow(following: list[Following]) -> None:
     """Raise EditError if some name cannot follow, before anything is renamed."""
-    for draft, bound, group in _by_binding(following):
+    groups = _by_binding(following)
+    mapping = [(draft.document.name, bound.mapping_file) for draft, bound, _ in groups if bound.mapping is not None]
+    for draft, bound, group in groups:
         if bound.mapping is not None:
-            _require_own_mapping(draft, bound)
+            _require_own_mapping(draft, bound, Counter(mapping))
         elif not _is_shared(draft, bound):
             _new_prefix(bound, group)
 
@@ -233,26 +249,39 @@ def _new_prefix(bound: Bound, group: list[Following]) -> str | None:
 
 def _is_shared(draft: Draft, bound: Bound) -> bool:
     """Whether the values are seen by another structure, or by another binding of this one."""
-    return bound.binding.source is not None and bool(_others(draft, bound.file, ssd.ParameterBinding))
+    return bound.binding.source is not None and bool(_others(draft, bound.file))
 
 
-def _require_own_mapping(draft: Draft, bound: Bound) -> None:
-    """A mapping that others use as well cannot be edited for one."""
-    holder = bound.binding.parameter_mapping
-    shared = holder is not None and holder.source is not None
-    if shared and (others := _others(draft, bound.mapping_file, ssd.ParameterMapping)):
+def _require_own_mapping(draft: Draft, bound: Bound, following: Counter[tuple[str, str]]) -> None:
+    """A mapping that others use as well cannot be edited for one; for all of them it can.
+
+    `following` counts, by document and mapping, the bindings whose names follow.
+    """
+    holder, file = bound.binding.parameter_mapping, bound.mapping_file
+    if holder is None or holder.source is None:
+        return
+    here = draft.document.name
+    others = [user for user in draft.users(file) if user != here]
+    staying = [user for user in others if following[user, file] < _references(draft, user, file)]
+    if following[here, file] < _references(draft, here, file):
+        staying.append(f"another binding of {here}")
+    if staying:
         raise EditError(
-            f"the mapping {bound.mapping_file} addresses what is renamed, and {' and '.join(others)} "
-            f"use{'s' * (len(others) == 1)} it as well: "
-            "give this binding a mapping of its own first"
+            f"the mapping {file} addresses what is renamed, and {' and '.join(staying)} "
+            f"use{'s' * (len(staying) == 1)} it as well: give this binding a mapping of its own first"
         )
 
 
-def _others(draft: Draft, file: str, kind: type[ssd.ParameterBinding] | type[ssd.ParameterMapping]) -> list[str]:
-    """Who else refers to a file: other structures, and this one if it does more than once."""
+def _references(draft: Draft, user: str, file: str) -> int:
+    """How many bindings of a document of the archive have this mapping."""
+    other = Draft(draft.archive, draft.archive.document(user))
+    mappings = other.root.every(ssd.ParameterMapping)
+    return sum(each.source is not None and other.entry(each.source) == file for each in mappings)
+
+
+def _others(draft: Draft, file: str) -> list[str]:
+    """Who else has a parameter set: other structures, and this one if it does more than once."""
     here = draft.document.name
-    others = [user for user in draft.users(file) if user != here]
-    references = [
-        each for each in draft.root.every(kind) if each.source is not None and draft.entry(each.source) == file
-    ]
-    return others + [f"other bindings of {here}"] * (len(references) > 1)
+    bindings = draft.root.every(ssd.ParameterBinding)
+    references = [each for each in bindings if each.source is not None and draft.entry(each.source) == file]
+    return [user for user in draft.users(file) if user != here] + [f"other bindings of {here}"] * (len(references) > 1)

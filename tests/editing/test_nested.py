@@ -10,7 +10,7 @@ from ssptool.documents.archive import Archive
 from ssptool.editing.errors import EditError, UnknownName
 from ssptool.editing.nested import SharedStructure
 from tests.editing.small_systems import DUAL_MASS, errors, fmu, refused, snapshot
-from tests.network.packages import bindings, component, content, model, package, packed, ssd, ssv
+from tests.network.packages import bindings, component, content, model, package, packed, ssd, ssm, ssv
 
 M = model('parameter k Real start="1" unit="m"; input u Real start="0" unit="m"; output y Real unit="m"')
 FMU = packed({"modelDescription.xml": M})
@@ -297,6 +297,34 @@ def test_parameters_of_all_users_follow_if_all_are_meant(tmp_path):
         made.rename("P.A", "B")
         assert made.notes[-1] == "2 parameter names follow"
     assert (value_of(path, "P.B.k"), value_of(path, "Q.B.k")) == (3.0, 4.0)
+
+
+@pytest.mark.parametrize("mapping", ["resources/m.ssm", "resources/other.ssm"])
+def test_parameters_of_other_variants_follow_too_if_all_are_meant(tmp_path, mapping):
+    """Whether they share the mapping or have one of their own; no variant loses a value."""
+    bound = (
+        "<ssd:ParameterBindings><ssd:ParameterBinding source='resources/v.ssv'>"
+        "<ssd:ParameterMapping source='{}'/></ssd:ParameterBinding></ssd:ParameterBindings>"
+    )
+    path = make(tmp_path / "s", "ssp", own=bound.format("resources/m.ssm"))
+    (path / "resources/v.ssv").write_text(ssv("stiffness Real value='3' unit='m'"))
+    for name in {"resources/m.ssm", mapping}:
+        (path / name).write_text(ssm("source='stiffness' target='P.A.k'"))
+    ssptool.add_variant(path, "other")
+    other = path / "other.ssd"
+    other.write_text(other.read_text().replace("resources/m.ssm", mapping))
+    before = snapshot(path)
+    with ssptool.edit(path, shared="all") as made:
+        made.rename("P.A", "B")
+        assert made.notes[-1] == "2 parameter names follow"
+    for variant in (None, "other"):
+        assignments = ssptool.flatten(path, variant=variant).assignments
+        assert {str(signal): each.value for signal, each in assignments.items()}["P.B.k"] == 3.0
+    with ssptool.edit(path, shared="all") as made:
+        made.rename("P.B", "A")
+    assert {name: text for name, text in snapshot(path).items() if not name.endswith(".ssp")} == {
+        name: text for name, text in before.items() if not name.endswith(".ssp")
+    }
 
 
 def test_unset_of_a_shared_value_is_refused_because_it_would_be_one_of_all(twice, form):
