@@ -392,3 +392,20 @@ def test_an_alias_of_an_array_is_another_name_of_it(system):
 
 
 _ALIAS = '<Dimension start="2"/><Alias name="again"/></Float64><Float64 name="x"'
+
+
+def test_scenarios_act_on_elements(system, tmp_path):
+    fmu = state_space(0, 2, 2, feedthrough=True)
+    given = gain("A", np.eye(2)) + gain("B", np.eye(2)) + values("A.u", [5, 6], 2)
+    folder = system({"S": fmu}, [part("A"), part("B")], ["A.y -> B.u"], given)
+    events = [
+        '{time: 0.25, variable: "B.u[2]", action: override, value: 9}',
+        '{time: 0.5, variable: "A.u[1]", action: override, value: 1}',
+        '{time: 0.5, variable: "A.y[1]", action: bias, value: 100}',
+    ]
+    scenario = tmp_path / "scenario.yaml"
+    scenario.write_text("events:\n" + "".join(f"  - {event}\n" for event in events))
+    trace = ssptool.simulate(folder, scenario=scenario, settings=ssptool.Settings(step_size=0.25)).unwrap()
+    # Both sides of the changes at 0.25 and 0.5 are rows.
+    assert columns(trace, "B.y", 2).tolist() == [[5, 6], [5, 6], [5, 9], [5, 9], [101, 9], [101, 9], [101, 9]]
+    assert columns(trace, "A.y", 2).tolist()[-1] == [1, 6]
