@@ -2,7 +2,7 @@
 
 The layers, each importing only those to its left:
 
-    documents ← fmu ← network ← rules, exchange, drawing, editing ← engine ← results ← study ← api ← cli, web
+    documents ← fmu ← network ← rules, exchange, drawing, editing ← engine ← results ← studies ← api ← cli, web
 
 The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """
@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     from ssptool.api.running import simulate as simulate
     from ssptool.api.saving import BrokenEdit as BrokenEdit
     from ssptool.api.stepping import Simulation as Simulation
+    from ssptool.api.studying import BadStudy as BadStudy
+    from ssptool.api.studying import Interrupted as Interrupted
+    from ssptool.api.studying import read_study as read_study
+    from ssptool.api.studying import resume_study as resume_study
+    from ssptool.api.studying import study as study
+    from ssptool.api.studying import study_results as study_results
     from ssptool.api.understanding import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
     from ssptool.api.understanding import GRAPH_RENDERERS as GRAPH_RENDERERS
     from ssptool.api.understanding import INVENTORY_RENDERERS as INVENTORY_RENDERERS
@@ -98,6 +104,7 @@ _MODULES = {
     ),
     "saving": ("BrokenEdit",),
     "stepping": ("Simulation",),
+    "studying": ("BadStudy", "Interrupted", "read_study", "resume_study", "study", "study_results"),
     "understanding": (
         "EXPLANATION_RENDERERS",
         "GRAPH_RENDERERS",

@@ -16,7 +16,7 @@ LEVELS = [
     ["rules", "exchange", "drawing", "editing"],
     ["engine"],
     ["results"],
-    ["study"],
+    ["studies"],
     ["api"],
     ["cli", "web"],
 ]

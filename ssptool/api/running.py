@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from ssptool.api.opening import NO_OVERRIDES, valid
-from ssptool.api.planning import planned
 from ssptool.documents.archive import Archive
 from ssptool.engine.call_sequence import call_sequence as call_sequence
 from ssptool.engine.limits import Limits as Limits
 from ssptool.engine.manifest import Input
 from ssptool.engine.plan import Plan
+from ssptool.engine.planning import planned
 from ssptool.engine.recording.files import read_manifest as read_manifest
 from ssptool.engine.recording.files import read_trace as read_trace
 from ssptool.engine.settings import Settings as Settings

@@ -6,8 +6,8 @@ from pathlib import Path
 from types import TracebackType
 
 from ssptool.api.opening import NO_OVERRIDES, valid
-from ssptool.api.planning import planned
 from ssptool.engine import simulation
+from ssptool.engine.planning import planned
 from ssptool.engine.recording.selection import select
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Given

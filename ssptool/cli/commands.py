@@ -16,6 +16,7 @@ NAMES = (
     "draw",
     "plan",
     "run",
+    "study",
     "plot",
     "compare",
     "report",

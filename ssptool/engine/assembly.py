@@ -16,9 +16,10 @@ from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
 from ssptool.engine.ode.as_instance import AsInstance, idle_steps
 from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
+from ssptool.engine.pool import Fresh, Pool
 from ssptool.engine.stimuli.driver import Driver, gated
 from ssptool.engine.watch import Watch
-from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
+from ssptool.fmu.binary import Binary, FmiError, FmuInstance
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.exchange import functions_of_exchange
 
@@ -156,11 +157,16 @@ class Assembly:
 
 @contextmanager
 def assemble(
-    plan: Plan, archive: Sources, native: bool | None = None, watch: Watch | None = None
+    plan: Plan,
+    archive: Sources,
+    native: bool | None = None,
+    watch: Watch | None = None,
+    pool: Pool | None = None,
 ) -> Iterator[Assembly]:
     """Load and instantiate every FMU of a plan; on leaving free states, instances and libraries.
 
-    `watch`, if given, notes every call to them.
+    `watch`, if given, notes every call to them. With a `pool`, libraries and instances are those of earlier runs where
+    that can be, and are left to it for later ones.
 
     Raises
     ------
@@ -175,19 +181,16 @@ def assemble(
         kernel = gated(plan, create(len(plan.signals), integers=plan.integers, native=native))
         # Components of model exchange may not be called while all of them are integrated.
         kernel.use_threads(1 if plan.coupled_ode else plan.settings.threads)
-        binaries: dict[tuple[str, InterfaceType], Binary] = {}
+        supply = pool if pool is not None else stack.enter_context(Fresh())
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
         for planned in plan.instances:
-            key = (planned.source, planned.interface)
-            if key not in binaries:
-                path = archive.local_path(planned.source)
-                binaries[key] = stack.enter_context(load(path, planned.description, planned.interface))
+            binary = supply.binary(archive.local_path(planned.source), planned.description, planned.interface)
             coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
-            instance, table = _add(kernel, planned, binaries[key], watch, len(instances), coupled)
+            instance, table = _add(kernel, planned, binary, supply, watch, len(instances), coupled)
             instances.append(instance)
             tables.append(table)
-            stack.callback(instances[-1].free)
+            stack.callback(supply.give_back, binary, instance)
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
         assembly = Assembly(plan, kernel, tuple(instances), tuple(tables))
@@ -225,7 +228,13 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
 
 
 def _add(
-    kernel: Kernel, planned: PlannedInstance, binary: Binary, watch: Watch | None, index: int, coupled: bool
+    kernel: Kernel,
+    planned: PlannedInstance,
+    binary: Binary,
+    supply: Pool,
+    watch: Watch | None,
+    index: int,
+    coupled: bool,
 ) -> tuple[FmuInstance, InstanceTable]:
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
     asks = _asks_for_inputs(planned)
@@ -233,7 +242,9 @@ def _add(
     major = planned.description.fmi_major
     making = "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
     with watch.during(index, making) if watch else contextlib.nullcontext():
-        instance = binary.instantiate(
+        # An instance that asks for its inputs does so for ever of the kernel that it was made for.
+        instance = None if asks or watch else supply.take(binary, planned.name)
+        instance = instance or binary.instantiate(
             planned.name,
             environment=environment if asks else 0,
             intermediate_update=kernel.intermediate_update_address() if asks else 0,

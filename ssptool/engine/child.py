@@ -156,17 +156,20 @@ def work(assignment: Assignment, memory: SharedMemory, connection: Connection, p
 
 
 def _attempt(assignment: Assignment, memory: SharedMemory, connection: Connection, parent: int) -> Message:
-    _settle(assignment, parent)
+    settle(assignment.scratch, parent)
     watch, ring = assignment.watch_and_ring(memory)
     return Finished(execute(assignment.job, SharedRows(ring, connection), watch))
 
 
-def _settle(assignment: Assignment, parent: int) -> None:
-    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent."""
+def settle(scratch: str, parent: int) -> None:
+    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent.
+
+    `scratch` is a folder for temporary files, which the parent removes.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.disable()
-    tempfile.tempdir = assignment.scratch
+    tempfile.tempdir = scratch
     if sys.platform == "linux":
         import ctypes
 

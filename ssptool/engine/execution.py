@@ -13,6 +13,7 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Coupled
 from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
+from ssptool.engine.pool import Pool
 from ssptool.engine.watch import CallCount, Watch
 
 FIRST_CHUNK = 64
@@ -101,8 +102,8 @@ class Execution:
     calls: tuple[CallCount, ...] = ()
 
 
-def execute(job: Job, rows: Rows, watch: Watch | None = None) -> Execution:
-    """Load, initialize and step; rows go to `rows`.
+def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
+    """Load, initialize and step; rows go to `rows`. FMUs come from the `pool`, if there is one, and stay in it.
 
     Raises
     ------
@@ -110,7 +111,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None) -> Execution:
         An FMU cannot be loaded or instantiated. Everything later is in the result.
     """
     counts = Counts()
-    with assemble(job.plan, job.sources, job.native, watch) as assembly:
+    with assemble(job.plan, job.sources, job.native, watch, pool) as assembly:
         initialized = initialize(assembly)
         report, kernel = initialized.report, assembly.kernel.name
         rows.initialized(kernel, report)

@@ -101,6 +101,7 @@ class FmuInstance(ABC):
         self._initialized = False
         self._fatal = False
         self._freed = False
+        self._terminated = False
 
     @property
     def component(self) -> int:
@@ -260,6 +261,25 @@ class FmuInstance(ABC):
             self._initialized = False
             with self._checked():
                 self._slave.terminate()
+            self._terminated = True
+
+    @property
+    def reusable(self) -> bool:
+        """Whether it was terminated regularly, so that `reset` makes it as new."""
+        return self._terminated and not self._freed and not self._fatal
+
+    def reset(self) -> None:
+        """Be as after instantiation, with the start values of the FMU; what it logged is forgotten.
+
+        Raises
+        ------
+        FmiError
+            The FMU refuses.
+        """
+        with self._checked():
+            self._slave.reset()
+        self._initialized = self._terminated = False
+        self._log.clear()
 
     def free(self) -> None:
         """Free the instance and its hold on the library; doing it again does no harm."""
@@ -476,6 +496,10 @@ class Binary:
         instance.description = description or self.description
         self._instances.append(instance)
         return instance
+
+    def forget(self, instance: FmuInstance) -> None:
+        """An instance that was freed is no longer one of this binary."""
+        self._instances.remove(instance)
 
     def close(self) -> None:
         """Free all instances and remove the unpacked files; doing it again does no harm."""

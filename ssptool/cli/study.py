@@ -1,0 +1,143 @@
+"""`ssptool study FILE`, `ssptool study status|results|resume FOLDER`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import ssptool
+from ssptool.cli.console import progress_bar
+
+if TYPE_CHECKING:
+    from ssptool.studies.running import Forecast
+    from ssptool.studies.study_results import StudyResults
+
+
+class _RunByDefault(TyperGroup):
+    """`study FILE` is short for `study run FILE`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="The results of a study.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", min=1, metavar="N", help="Processes here; else one per processor.")
+]
+Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler, e.g. tcp://host:8786.")
+]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do runs again that failed.")]
+
+study_app = typer.Typer(
+    cls=_RunByDefault,
+    help="Many runs of one system: `study FILE.toml` does them, `study status|results|resume FOLDER` sees to them.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@study_app.command("run")
+def run_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What is varied, and what is wanted: a .toml file.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FOLDER", help="For the results; else named after the file, with .study."),
+    ] = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
+) -> None:
+    """Check a study, say how many runs it has and about how long they take, and do them.
+
+    What is in the folder of results already is not done again: a study that was stopped goes on.
+    """
+    with progress_bar("running") as progress:
+        results = ssptool.study(
+            file,
+            output,
+            workers=workers,
+            scheduler=scheduler,
+            retry_failed=retry_failed,
+            announce=_announce,
+            progress=progress,
+        )
+    _finish(results)
+
+
+@study_app.command("resume")
+def resume_command(
+    folder: Folder, workers: Workers = None, scheduler: Scheduler = None, retry_failed: RetryFailed = False
+) -> None:
+    """Go on with a study that was stopped."""
+    with progress_bar("running") as progress:
+        results = ssptool.resume_study(
+            folder,
+            workers=workers,
+            scheduler=scheduler,
+            retry_failed=retry_failed,
+            announce=_announce,
+            progress=progress,
+        )
+    _finish(results)
+
+
+@study_app.command("status")
+def status_command(folder: Folder) -> None:
+    """How far a study is; also while it runs. Exits with 1 if runs are missing or failed."""
+    results = ssptool.study_results(folder)
+    typer.echo(_status(results))
+    raise typer.Exit(0 if results.status.ok else 1)
+
+
+@study_app.command("results")
+def results_command(
+    folder: Folder,
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="FILE", help="Write the table into this .csv or .parquet file.")
+    ] = None,
+    rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Show so many runs.")] = 20,
+) -> None:
+    """Show the results of a study, or write them into one file; also while it runs."""
+    results = ssptool.study_results(folder)
+    if output is not None:
+        results.write(output)
+        typer.echo(f"results: {output}")
+        return
+    typer.echo(results.text(rows))
+
+
+def _announce(forecast: "Forecast") -> None:
+    done = forecast.runs - forecast.left
+    typer.echo(f"{forecast.runs} runs" + (f", {done} of them are there" if done else ""))
+    if forecast.duration is not None and forecast.seconds is not None:
+        took = f"one takes {_duration(forecast.seconds)}"
+        typer.echo(f"about {_duration(forecast.duration)} ({took}, {forecast.workers} at a time)")
+    for note in forecast.notes:
+        typer.echo(f"note: {note}")
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1e3 * seconds:.3g} ms"
+
+
+def _status(results: "StudyResults") -> str:
+    status = results.status
+    lines = [f"{status.name}: {status.completed} of {status.runs} runs completed"]
+    if status.failed:
+        lines.append(f"{status.failed} failed: `ssptool study results {status.folder}` says why")
+    if status.left:
+        lines.append(f"{status.left} are left: `ssptool study resume {status.folder}` goes on")
+    return "\n".join(lines)
+
+
+def _finish(results: "StudyResults") -> None:
+    typer.echo(_status(results))
+    typer.echo(f"results: {results.runs}")
+    raise typer.Exit(0 if results.status.ok else 1)

@@ -1,0 +1,81 @@
+"""Libraries and instances that one run after the other uses, so that most runs load and instantiate nothing."""
+
+from collections import defaultdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
+from ssptool.fmu.description import FmuDescription, InterfaceType
+
+
+class Pool:
+    """Owns what was loaded until it is closed; a context manager.
+
+    An instance that was terminated regularly is used again after a reset, which FMI asks of every FMU. One that
+    refuses is freed, and a fresh one takes its place.
+
+    Parameters
+    ----------
+    reuse
+        False: each run has fresh instances, of libraries that stay loaded.
+    """
+
+    def __init__(self, *, reuse: bool = True) -> None:
+        self.reuse = reuse
+        self.reused = 0
+        self._binaries: dict[tuple[Path, InterfaceType], Binary] = {}
+        self._idle: dict[tuple[int, str], list[FmuInstance]] = defaultdict(list)
+
+    def binary(self, path: Path, description: FmuDescription, interface: InterfaceType) -> Binary:
+        """A loaded FMU. Raises as `load`."""
+        key = (path, interface)
+        if key not in self._binaries:
+            self._binaries[key] = load(path, description, interface)
+        return self._binaries[key]
+
+    def take(self, binary: Binary, name: str) -> FmuInstance | None:
+        """An instance of this name as after instantiation; None where a fresh one is needed."""
+        idle = self._idle[id(binary), name]
+        while idle:
+            instance = idle.pop()
+            try:
+                instance.reset()
+            except FmiError:
+                self._free(binary, instance)
+                continue
+            self.reused += 1
+            return instance
+        return None
+
+    def give_back(self, binary: Binary, instance: FmuInstance) -> None:
+        """The instance is no longer used."""
+        if self.reuse and instance.reusable:
+            self._idle[id(binary), instance.name].append(instance)
+        else:
+            self._free(binary, instance)
+
+    def close(self) -> None:
+        """Free all instances and libraries; doing it again does no harm."""
+        self._idle.clear()
+        while self._binaries:
+            self._binaries.popitem()[1].close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _free(self, binary: Binary, instance: FmuInstance) -> None:
+        instance.free()
+        binary.forget(instance)
+
+
+class Fresh(Pool):
+    """Of a single run, which has everything to itself."""
+
+    def __init__(self) -> None:
+        super().__init__(reuse=False)

@@ -1,0 +1,220 @@
+"""The runs of a study on Dask: the study travels to each worker once, tasks and outcomes in batches."""
+
+import queue
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import distributed as _distributed
+from distributed.diagnostics.plugin import WorkerPlugin
+
+from ssptool.studies.bundle import unpack
+from ssptool.studies.definition import Study
+from ssptool.studies.outcome import Outcome, Task, failed
+from ssptool.studies.runner import Bounds, Runner
+
+distributed: Any = _distributed  # most of it is not typed
+
+BATCH_SECONDS = 0.5
+"""That the runs of a batch take about: so that messages do not count, and little is lost with a worker."""
+
+BATCH_RUNS = 200
+"""In a batch at most."""
+
+AHEAD = 3
+"""Batches per thread of a worker that are on their way: so memory does not depend on the number of runs."""
+
+CONNECT_SECONDS = 20
+"""Until a scheduler that does not answer is given up."""
+
+
+class LostScheduler(Exception):
+    """The scheduler is gone, and with it what was under way; finished runs are on disk."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the scheduler was lost ({reason}); what has finished is kept: start the study again to go on"
+        )
+        self.reason = reason
+
+
+class NoScheduler(Exception):
+    """There is no scheduler at this address, or no worker."""
+
+
+class StudyPlugin(WorkerPlugin):
+    """What a worker keeps of a study: its files, and processes with its FMUs, one for each thread that wants one."""
+
+    idempotent = True
+
+    def __init__(self, digest: str, content: bytes, bounds: Bounds, reuse: bool) -> None:
+        self.name = plugin_name(digest, bounds, reuse)
+        self.content = content
+        self.bounds = bounds
+        self.reuse = reuse
+        self.version = version("ssptool")
+
+    def setup(self, worker: Any) -> None:
+        if (own := version("ssptool")) != self.version:
+            raise RuntimeError(f"the worker has ssptool {own}, the study was sent by {self.version}")
+        self.folder = tempfile.mkdtemp(prefix="ssptool-", dir=worker.local_directory)
+        self.study: Study
+        self.study, self.signals = unpack(self.content, Path(self.folder))
+        self.content = b""
+        limit = worker.memory_manager.memory_limit
+        if self.bounds.memory is None and limit:
+            self.bounds = Bounds(self.bounds.seconds, int(limit), self.bounds.retries)
+        self.idle: queue.SimpleQueue[Runner] = queue.SimpleQueue()
+
+    def teardown(self, worker: Any) -> None:
+        with suppress(queue.Empty):
+            while True:
+                self.idle.get_nowait().close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
+        try:
+            runner = self.idle.get_nowait()
+        except queue.Empty:
+            runner = Runner(self.study, self.signals, self.bounds, reuse=self.reuse)
+        try:
+            return list(runner.run(tasks))
+        finally:
+            self.idle.put(runner)
+
+
+def plugin_name(digest: str, bounds: Bounds, reuse: bool) -> str:
+    return f"ssptool-{digest[:32]}-{bounds.seconds}-{bounds.memory}-{bounds.retries}-{reuse}"
+
+
+def run_batch(name: str, tasks: Sequence[Task]) -> list[Outcome]:
+    """What a worker does."""
+    plugin: Any = distributed.get_worker().plugins[name]
+    outcomes: list[Outcome] = plugin.run(tasks)
+    return outcomes
+
+
+@contextmanager
+def open_client(scheduler: str | Any | None, workers: int | None) -> Iterator[Any]:
+    """A client: that which is given, of the scheduler at an address, or of a cluster of processes here.
+
+    Raises
+    ------
+    NoScheduler
+        Nothing answers at the address.
+    """
+    if scheduler is not None and not isinstance(scheduler, str):
+        yield scheduler
+        return
+    if scheduler is not None:
+        try:
+            client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise NoScheduler(f"there is no Dask scheduler at {scheduler}: {error}") from None
+        try:
+            yield client
+        finally:
+            with suppress(Exception):
+                client.close(timeout=2)
+        return
+    with (
+        tempfile.TemporaryDirectory(prefix="ssptool-dask-", ignore_cleanup_errors=True) as folder,
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            silence_logs="CRITICAL",
+            local_directory=folder,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+class Batches:
+    """Sends tasks to the workers of a client, and gives their outcomes as they come."""
+
+    def __init__(self, client: Any, plugin: StudyPlugin, seconds: float) -> None:
+        self._client = client
+        self._name = plugin.name
+        self._plugin = plugin
+        self._seconds = max(seconds, 1e-4)
+        self._sent: dict[Any, list[Task]] = {}
+        self._completed = distributed.as_completed(loop=client.loop)
+
+    def run(self, tasks: Iterator[Task], count: int) -> Iterator[list[Outcome]]:
+        """Raises LostScheduler, NoScheduler."""
+        self._client.register_plugin(self._plugin)
+        threads = self._threads()
+        size = self._size(count, threads)
+        for _ in range(AHEAD * threads):
+            self._send(_some(tasks, size))
+        while self._sent:
+            future = self._next()
+            batch = self._sent.pop(future)
+            outcomes = self._outcomes(future, batch)
+            future.release()
+            if outcomes:
+                self._learn(outcomes)
+                count -= len(outcomes)
+                yield outcomes
+            if len(self._sent) < AHEAD * threads:
+                self._send(_some(tasks, self._size(count, threads)))
+
+    def _next(self) -> Any:
+        for future in self._completed:
+            return future
+        raise LostScheduler("it has no more tasks")
+
+    def _outcomes(self, future: Any, batch: list[Task]) -> list[Outcome]:
+        """What came back. A batch that ends its workers is sent again run by run; a run that does so has failed."""
+        if future.status == "finished":
+            try:
+                outcomes: list[Outcome] = future.result(timeout=CONNECT_SECONDS)
+                return outcomes
+            except (OSError, TimeoutError, distributed.CancelledError) as error:
+                raise LostScheduler(str(error)) from None
+        if future.status in ("cancelled", "lost"):
+            raise LostScheduler(f"a task is {future.status}")
+        if len(batch) > 1:
+            for task in batch:
+                self._send([task])
+            return []
+        reason = future.exception()
+        return [failed(batch[0], f"the worker was lost or refused it: {type(reason).__name__}: {reason}")]
+
+    def _send(self, batch: list[Task]) -> None:
+        if batch:
+            future = self._client.submit(run_batch, self._name, batch, pure=False)
+            self._sent[future] = batch
+            self._completed.add(future)
+
+    def _threads(self) -> int:
+        try:
+            self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except (OSError, TimeoutError):
+            raise NoScheduler(f"the scheduler at {self._client.scheduler.address} has no worker") from None
+        threads: int = sum(self._client.nthreads().values())
+        return max(1, threads)
+
+    def _size(self, left: int, threads: int) -> int:
+        fair = -(-left // (2 * threads))
+        return max(1, min(BATCH_RUNS, int(BATCH_SECONDS / self._seconds), fair))
+
+    def _learn(self, outcomes: Sequence[Outcome]) -> None:
+        mean = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
+        self._seconds = max(1e-4, 0.8 * self._seconds + 0.2 * mean)
+
+
+def _some(tasks: Iterator[Task], count: int) -> list[Task]:
+    found: list[Task] = []
+    for task in tasks:
+        found.append(task)
+        if len(found) >= count:
+            break
+    return found

@@ -1,0 +1,265 @@
+"""The results of a study on disk: a folder that every Parquet reader takes for one table, while the study runs as well.
+
+study.json                      what the study is
+runs/part-*.parquet             one row per run, in files that appear complete and never change
+traces/run=<run>/trace.parquet  signals over time, if the study keeps them
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+from uuid import uuid4
+
+from ssptool.documents.replacement import replacing
+from ssptool.studies.missing_extra import studies_need
+from ssptool.studies.outcome import Outcome, RunStatus
+from ssptool.studies.points import Points
+from ssptool.studies.sources import Setting
+
+FLUSH_SECONDS = 1.0
+"""For so long finished runs wait for others before they are written."""
+
+DEFINITION = "study.json"
+_RUNS, _NEW, _OLD, _TRACES = "runs", ".runs.new", ".runs.old", "traces"
+
+
+class NotResults(Exception):
+    """A folder does not hold the results of a study."""
+
+    def __init__(self, folder: Path, reason: str) -> None:
+        super().__init__(f"{folder}: {reason}")
+        self.folder = folder
+        self.reason = reason
+
+
+class OtherStudy(Exception):
+    """A folder holds the results of another study, or of another system."""
+
+    def __init__(self, folder: Path, differences: Sequence[str]) -> None:
+        what = "".join(f"\n  {difference}" for difference in differences)
+        super().__init__(f"{folder} has results that do not go with these; choose another folder, or remove it{what}")
+        self.folder = folder
+        self.differences = tuple(differences)
+
+
+class BusyResults(Exception):
+    """Another process writes into the folder."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(f"{folder}: another process runs this study; wait for it, or choose another folder")
+        self.folder = folder
+
+
+class Dataset:
+    """The folder of results; see `open_dataset`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._pending: list[Outcome] = []
+        self._flushed = monotonic()
+        self._schema: Any = None
+        self._parts = 0
+        for name in (_NEW, _OLD):
+            # A process ended while it put the parts together.
+            if not self.runs.exists() and (folder / name).exists():
+                (folder / name).rename(self.runs)
+
+    @property
+    def runs(self) -> Path:
+        """What to read, with any reader of Parquet."""
+        return self.folder / _RUNS
+
+    @property
+    def traces(self) -> Path:
+        return self.folder / _TRACES
+
+    @property
+    def parts(self) -> list[Path]:
+        return sorted(self.runs.glob("part-*.parquet"))
+
+    # -- what the study is -----------------------------------------------------------------------------------
+
+    def definition(self) -> dict[str, Any]:
+        """Raises NotResults."""
+        try:
+            content: dict[str, Any] = json.loads((self.folder / DEFINITION).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise NotResults(
+                self.folder, f"there are no results of a study, for which there would be a {DEFINITION}"
+            ) from None
+        except (ValueError, OSError) as error:
+            raise NotResults(self.folder, f"{DEFINITION} cannot be read: {error}") from None
+        return content
+
+    def begin(self, definition: Mapping[str, Any], points: Points, results: Sequence[str]) -> None:
+        """Make the folder, or go on in it.
+
+        Raises
+        ------
+        OtherStudy
+            What is there is of a study that differs in more than its points.
+        """
+        if (self.folder / DEFINITION).exists():
+            if found := list(_differences(self.definition(), definition)):
+                raise OtherStudy(self.folder, found)
+        elif self.runs.exists():
+            raise NotResults(self.folder, f"there is a folder {_RUNS}, and no {DEFINITION}; choose another folder")
+        self.runs.mkdir(parents=True, exist_ok=True)
+        for leftover in self.runs.glob("*.writing"):
+            leftover.unlink()
+        self._schema = _schema(points, results, definition.get("units", {}))
+        with replacing(self.folder / DEFINITION) as file:
+            file.write(json.dumps(definition, indent=1, ensure_ascii=False).encode())
+
+    # -- runs ------------------------------------------------------------------------------------------------
+
+    def table(self) -> Any:
+        """All runs so far, as an Arrow table in the order of their numbers."""
+        arrow, parquet = studies_need("pyarrow"), studies_need("pyarrow.parquet")
+        tables = [parquet.ParquetFile(part).read() for part in self.parts]
+        if not tables:
+            raise NotResults(self.folder, "no run has finished yet")
+        return arrow.concat_tables(tables).sort_by("number")
+
+    def finished(self) -> dict[str, RunStatus]:
+        """The runs that are there, and how they ended."""
+        parquet = studies_need("pyarrow.parquet")
+        found: dict[str, RunStatus] = {}
+        for part in self.parts:
+            table = parquet.ParquetFile(part).read(["run", "status"])
+            found |= zip(table["run"].to_pylist(), map(RunStatus, table["status"].to_pylist()), strict=True)
+        return found
+
+    def forget_failed(self) -> None:
+        """Take the failed runs out, to be run again."""
+        parquet, compute = studies_need("pyarrow.parquet"), studies_need("pyarrow.compute")
+        for part in self.parts:
+            table = parquet.ParquetFile(part).read()
+            kept = table.filter(compute.not_equal(table["status"], RunStatus.FAILED.value))
+            if not len(kept):
+                part.unlink()
+            elif len(kept) < len(table):
+                self._write(part, kept)
+
+    def add(self, outcomes: Sequence[Outcome]) -> None:
+        """Finished runs; on disk within `FLUSH_SECONDS` if there are more, and with `flush`."""
+        self._pending += outcomes
+        for outcome in outcomes:
+            if outcome.trace is not None:
+                self._add_trace(outcome.task.run, outcome.trace)
+        if monotonic() - self._flushed >= FLUSH_SECONDS:
+            self.flush()
+
+    def flush(self) -> None:
+        """Everything is on disk."""
+        self._flushed = monotonic()
+        if self._pending:
+            arrow = studies_need("pyarrow")
+            rows = [_row(outcome) for outcome in self._pending]
+            name = f"part-{self._pending[0].task.number:08d}-{uuid4().hex[:8]}.parquet"
+            self._write(self.runs / name, arrow.Table.from_pylist(rows, schema=self._schema))
+            self._pending = []
+
+    def gather(self) -> None:
+        """Put all parts into one file: readers see either the one or the others."""
+        if len(self.parts) < 2:
+            return
+        new, old = self.folder / _NEW, self.folder / _OLD
+        for folder in (new, old):
+            shutil.rmtree(folder, ignore_errors=True)
+        table = self.table()
+        new.mkdir()
+        self._write(new / "part-00000000-all.parquet", table)
+        self.runs.rename(old)
+        new.rename(self.runs)
+        shutil.rmtree(old)
+
+    def _write(self, path: Path, table: Any) -> None:
+        """A file that is there complete or not at all."""
+        parquet = studies_need("pyarrow.parquet")
+        temporary = path.with_suffix(".writing")
+        with temporary.open("wb") as file:
+            parquet.write_table(table, file, compression="zstd")
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+    def _add_trace(self, run: str, content: bytes) -> None:
+        folder = self.traces / f"run={run}"
+        folder.mkdir(parents=True, exist_ok=True)
+        with replacing(folder / "trace.parquet") as file:
+            file.write(content)
+
+
+@contextmanager
+def open_dataset(folder: Path) -> Iterator[Dataset]:
+    """The dataset of a folder to write into, by this process alone. Raises BusyResults."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BusyResults(folder) from None
+        dataset = Dataset(folder)
+        try:
+            yield dataset
+        finally:
+            dataset.flush()
+
+
+def _row(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "run": outcome.task.run,
+        "number": outcome.task.number,
+        **outcome.task.point,
+        **outcome.results,
+        "status": outcome.status.value,
+        "message": outcome.message,
+        "seconds": outcome.seconds,
+        "attempts": outcome.attempts,
+    }
+
+
+def _schema(points: Points, results: Sequence[str], units: Mapping[str, str | None]) -> Any:
+    arrow = studies_need("pyarrow")
+    fields = [arrow.field("run", arrow.string(), False), arrow.field("number", arrow.int64(), False)]
+    for name, column in points.columns.items():
+        unit = units.get(name)
+        fields.append(arrow.field(name, _type(arrow, column), metadata={"unit": unit} if unit else None))
+    fields += [arrow.field(name, arrow.float64()) for name in results]
+    fields += [arrow.field("status", arrow.string()), arrow.field("message", arrow.string())]
+    return arrow.schema([*fields, arrow.field("seconds", arrow.float64()), arrow.field("attempts", arrow.int32())])
+
+
+def _type(arrow: Any, column: Sequence[Setting]) -> Any:
+    kinds = {bool if isinstance(value, bool) else type(value) for value in column}
+    if kinds <= {bool}:
+        return arrow.bool_()
+    if kinds <= {int}:
+        return arrow.int64()
+    return arrow.float64() if kinds <= {int, float} else arrow.string()
+
+
+def _differences(there: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """What must be the same for runs to go together: all but the points, their number, and versions."""
+    pairs = [(key, there.get(key), now.get(key)) for key in ("factors", "results")]
+    fixed = there.get("fixed", {}), now.get("fixed", {})
+    pairs += [(key, fixed[0].get(key), fixed[1].get(key)) for key in fixed[1]]
+    for key, before, after in pairs:
+        if not isinstance(before, dict) or not isinstance(after, dict):
+            if before != after:
+                yield f"{key}: {before!r} there, {after!r} now"
+            continue
+        for name in [*before, *(name for name in after if name not in before)]:
+            if before.get(name) != after.get(name):
+                yield f"{key}.{name}: {before.get(name)!r} there, {after.get(name)!r} now"
+    files = there.get("files", {})
+    for name, digest in now.get("files", {}).items():
+        if files.get(name, digest) != digest:
+            yield f"the file {name} has changed"

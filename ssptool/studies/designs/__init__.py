@@ -1,0 +1,1 @@
+"""Designs: which points are run. One file each."""

@@ -1,0 +1,96 @@
+"""Entries of a study as they are written: taken by name and type, with a finding for what is not as it should be."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from ssptool.studies.expressions import unknown
+from ssptool.studies.findings import Findings, Key
+
+T = TypeVar("T")
+
+
+class Entries:
+    """One table of a study. What nobody takes is found by `rest`."""
+
+    def __init__(self, content: Any, key: Key, findings: Findings) -> None:
+        self.key = key
+        self.findings = findings
+        self._taken: set[str] = set()
+        self._content: Mapping[str, Any] = {}
+        if isinstance(content, Mapping):
+            self._content = content
+        else:
+            findings.add(key, f"found {content!r}, expected a table")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._content
+
+    def names(self) -> list[str]:
+        return list(self._content)
+
+    def find(self, name: str, message: str) -> None:
+        self.findings.add((*self.key, name) if name else self.key, message)
+
+    def take(self, name: str) -> Any:
+        """As it is; None if it is not there."""
+        self._taken.add(name)
+        return self._content.get(name)
+
+    def table(self, name: str) -> "Entries":
+        """A table inside; empty if it is not there."""
+        return Entries({} if name not in self._content else self.take(name), (*self.key, name), self.findings)
+
+    def text(self, name: str) -> str | None:
+        return self._typed(name, str, "a text")
+
+    def flag(self, name: str) -> bool:
+        return bool(self._typed(name, bool, "true or false"))
+
+    def number(self, name: str) -> float | None:
+        value = self.take(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
+            self.find(name, f"found {value!r}, expected a number")
+            return None
+        return float(value)
+
+    def positive(self, name: str) -> float | None:
+        value = self.number(name)
+        if value is not None and not value > 0:
+            self.find(name, f"found {value:g}, expected a number greater than 0")
+            return None
+        return value
+
+    def count(self, name: str, least: int = 1) -> int | None:
+        value = self.take(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            self.find(name, f"found {value!r}, expected a whole number of at least {least}")
+            return None
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A text, or a list of them."""
+        value = self.take(name)
+        if value is None:
+            return ()
+        values = [value] if isinstance(value, str) else value
+        if not isinstance(values, Sequence) or not all(isinstance(one, str) for one in values):
+            self.find(name, f"found {value!r}, expected a text or a list of texts")
+            return ()
+        return tuple(values)
+
+    def rest(self, what: str, known: Sequence[str]) -> None:
+        """Finds the entries that nobody took."""
+        for name in self._content:
+            if name not in self._taken:
+                self.find(str(name), unknown(what, str(name), known))
+
+    def _typed(self, name: str, kind: type[T], words: str) -> T | None:
+        value = self.take(name)
+        if value is None or isinstance(value, kind):
+            return value
+        self.find(name, f"found {value!r}, expected {words}")
+        return None

@@ -1,0 +1,55 @@
+"""What is asked of a worker, and what comes back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ssptool.studies.sources import Setting
+
+
+class RunStatus(StrEnum):
+    """How a run ended."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run: its name, its place in the study, and its point; with a `witness` of every bit that was recorded."""
+
+    run: str
+    number: int
+    point: Mapping[str, Setting]
+    witness: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it went.
+
+    Attributes
+    ----------
+    results
+        By name; None where an expression has no value.
+    message
+        Why it failed, or why a result has no value.
+    seconds : [s]
+        Wall time of the run. Of these `own_seconds` went into initialization and stepping.
+    trace
+        The recorded signals, as the bytes of a Parquet file.
+    """
+
+    task: Task
+    status: RunStatus
+    results: Mapping[str, float | None]
+    message: str = ""
+    seconds: float = 0.0
+    own_seconds: float = 0.0
+    attempts: int = 1
+    trace: bytes | None = None
+    witness: str = ""
+
+
+def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) -> Outcome:
+    return Outcome(task, RunStatus.FAILED, {}, message, seconds, attempts=attempts)

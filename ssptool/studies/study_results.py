@@ -1,0 +1,114 @@
+"""The results of a study, as far as there are any."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssptool.documents.replacement import replacing
+from ssptool.engine.recording.files import read_trace
+from ssptool.engine.trace import Trace
+from ssptool.studies.dataset import Dataset, NotResults
+from ssptool.studies.missing_extra import studies_need
+from ssptool.studies.running import StudyStatus, study_status
+
+if TYPE_CHECKING:
+    import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
+
+SHOWN = 5
+"""Reasons of failures that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResults:
+    """What is in a folder of results.
+
+    Attributes
+    ----------
+    status
+        How far the study was when this was made.
+    factors, results
+        The names of the columns that were varied, and of those that were computed.
+    """
+
+    status: StudyStatus
+    factors: tuple[str, ...]
+    results: tuple[str, ...]
+
+    @property
+    def folder(self) -> Path:
+        return self.status.folder
+
+    @property
+    def runs(self) -> Path:
+        """The dataset, for any reader of Parquet: `polars.read_parquet(results.runs)`."""
+        return Dataset(self.folder).runs
+
+    def table(self) -> Any:
+        """All runs so far, as an Arrow table in the order of the design. Raises NotResults if there is none."""
+        return Dataset(self.folder).table()
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """The same as a frame; units in `attrs["units"]`."""
+        frame = self.table().to_pandas()
+        frame.attrs["units"] = self.units
+        return frame
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """What is written of the study beside its results."""
+        return Dataset(self.folder).definition()
+
+    @property
+    def units(self) -> dict[str, str | None]:
+        """Of the factors, by name."""
+        return dict(self.definition["units"])
+
+    def trace(self, run: str) -> Trace:
+        """The signals of a run over time. Raises NotResults if none were kept."""
+        path = Dataset(self.folder).traces / f"run={run}" / "trace.parquet"
+        if not path.is_file():
+            raise NotResults(self.folder, f"there is no trace of the run {run!r}; does the study have [traces]?")
+        return read_trace(path)
+
+    def write(self, path: Path) -> None:
+        """Write the table into one file, CSV or Parquet by its ending. Raises ValueError for another."""
+        arrow_csv, parquet = studies_need("pyarrow.csv"), studies_need("pyarrow.parquet")
+        if path.suffix.lower() not in (".csv", ".parquet"):
+            raise ValueError(f"{path}: the table can be written as .csv or .parquet")
+        table = self.table()
+        with replacing(path) as file:
+            if path.suffix.lower() == ".csv":
+                arrow_csv.write_csv(table, file)
+            else:
+                parquet.write_table(table, file)
+
+    def text(self, rows: int) -> str:
+        """The first runs as a table, and why others failed."""
+        table = self.table()
+        shown = table.slice(0, rows).to_pylist()
+        names = ["number", *self.factors, *self.results, "status"]
+        cells = [names, *([_cell(row[name]) for name in names] for row in shown)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in cells]
+        if len(table) > rows:
+            lines.append(f"… and {len(table) - rows} more")
+        failures = Counter(row["message"] for row in table.to_pylist() if row["status"] != "completed")
+        lines += [f"{count} failed: {message}" for message, count in failures.most_common(SHOWN)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks."""
+        return str(self.to_pandas()._repr_html_())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def read_results(folder: Path) -> StudyResults:
+    """Raises NotResults."""
+    definition = Dataset(folder).definition()
+    return StudyResults(study_status(folder), tuple(definition["factors"]), tuple(definition["results"]))

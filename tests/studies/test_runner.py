@@ -1,0 +1,50 @@
+"""A run that takes its process along costs that run."""
+
+import pytest
+
+from ssptool.engine.watch import NATIVE
+from ssptool.studies.bundle import pack, unpack
+from ssptool.studies.checking import check_study
+from ssptool.studies.outcome import RunStatus, Task
+from ssptool.studies.runner import Bounds, Runner
+from tests.fmus import build as fmus
+
+stand_ins = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")
+
+
+@pytest.fixture
+def outcomes(misbehaving, tmp_path):
+    """Of runs that do `what`, by number, in the same process as long as that lives."""
+
+    def run(what, bounds):
+        checked = check_study(misbehaving(what))
+        bundle = pack(checked.study, checked.points, checked.signals)
+        study, signals = unpack(bundle.content, tmp_path / "unpacked")
+        points = checked.points
+        with Runner(study, signals, bounds) as runner:
+            return list(runner.run([Task(points.ids[k], k, points.at(k)) for k in range(len(points))]))
+
+    return run
+
+
+@stand_ins
+def test_crashes_and_exits_cost_their_own_run_and_say_whose_call_it_was(outcomes):
+    what = [fmus.NOTHING, fmus.WRITE_TO_NULL, fmus.EXIT_WITH_3, fmus.NOT_A_NUMBER]
+    good, crashed, ended, nan = outcomes(what, Bounds(60.0))
+    assert good.status is RunStatus.COMPLETED and good.results["y"] > 0
+    assert crashed.status is ended.status is nan.status is RunStatus.FAILED
+    assert "SIGSEGV" in crashed.message and "fmi2DoStep of component Bad" in crashed.message
+    assert "exit status 3" in ended.message
+    assert crashed.attempts == ended.attempts == 2 and nan.attempts == good.attempts == 1
+
+
+def test_a_run_that_hangs_is_stopped_and_the_next_one_runs(outcomes):
+    hung, good = outcomes([fmus.HANG, fmus.NOTHING], Bounds(1.0, retries=0))
+    assert hung.status is RunStatus.FAILED and "has taken 1 s" in hung.message
+    assert good.status is RunStatus.COMPLETED
+
+
+def test_a_run_that_eats_memory_is_stopped(outcomes):
+    eater, good = outcomes([fmus.EAT_MEMORY, fmus.NOTHING], Bounds(60.0, memory=400 << 20, retries=0))
+    assert eater.status is RunStatus.FAILED and "MiB of memory" in eater.message
+    assert good.status is RunStatus.COMPLETED

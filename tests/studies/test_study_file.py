@@ -1,0 +1,137 @@
+"""What is wrong with a study file is told all at once, with its line."""
+
+import re
+
+import pytest
+
+import ssptool
+from ssptool.studies.findings import BadStudy
+from ssptool.studies.sources import Levels, Range
+from ssptool.studies.study_file import read_study
+from ssptool.studies.toml_lines import key_lines
+from tests.studies.conftest import OSCILLATOR
+
+
+@pytest.fixture
+def findings(tmp_path):
+    """(line, key, message) of everything that is wrong with a text, with the system on its first line."""
+
+    def find(text):
+        path = tmp_path / "study.toml"
+        path.write_text(f'system = "{OSCILLATOR}"\n{text}', encoding="utf-8")
+        with pytest.raises(BadStudy) as caught:
+            ssptool.study(path, tmp_path / "results")
+        assert not (tmp_path / "results").exists()
+        return [(found.line, found.column, found.message) for found in caught.value.findings]
+
+    return find
+
+
+def test_a_study_is_what_its_file_says(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(
+        f'system = "{OSCILLATOR}"\n[factors]\n"System2.k2" = [1, 2.5]\n'
+        'c = {variable = "System1.c1", low = 0, high = 1}'
+        "\n[results]\npeak = 'max(\"System1.x1\")'\n",
+        encoding="utf-8",
+    )
+    study = read_study(path)
+    assert study.name == "study" and study.system == OSCILLATOR
+    assert study.factor("System2.k2").source == Levels((1.0, 2.5))
+    assert study.factor("c").sets == ("System1.c1",)
+    assert study.factor("c").source == Range(0.0, 1.0)
+
+
+def test_everything_is_found_at_once_with_its_line(findings):
+    found = findings(
+        "[settings]\n"
+        "step_sise = 0.1\n"
+        'master = "jacoby"\n'
+        "[factors]\n"
+        "a = {low = 3, high = 1}\n"
+        'b = {distribution = "gauss"}\n'
+        'c = {values = [1, "x"]}\n'
+        'd = "1 +"\n'
+        "[design]\n"
+        'kind = "sobol"\n'
+        "runs = 0\n"
+        "[results]\n"
+        'x = "y z"\n'
+        "y = 'max(\"System1.x11\") + a'\n"
+    )
+    assert {(line, key) for line, key, _ in found} == {
+        (3, "settings.step_sise"),
+        (4, "settings.master"),
+        (6, "factors.a.high"),
+        (7, "factors.b.distribution"),
+        (8, "factors.c.values"),
+        (9, "factors.d.expression"),
+        (10, "design"),
+        (12, "design.runs"),
+        (14, "results.x"),
+        (15, "results.y"),
+    }
+    messages = " ".join(message for _, _, message in found)
+    assert "step_size" in messages and "jacobi" in messages and "lognormal" in messages
+
+
+def test_unknown_names_come_with_near_ones(findings):
+    found = findings(
+        '[factors]\n"System2.k22" = [1.0]\nx = {variable = "System1.c1", values = [0.1]}\n'
+        '[results]\npeak = \'max("System1.x11")\'\nq = "peek + 1"\nr = \'maxx("System1.x1")\'\n'
+    )
+    assert {line for line, _, _ in found} == {3, 6, 7, 8}
+    messages = {line: message for line, _, message in found}
+    assert "System2.k2" in messages[3]
+    assert "System1.x1" in messages[6]
+    assert "peak" in messages[7]
+    assert "max" in messages[8]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ('[factors]\n"System1.m1" = ["heavy"]', 3, "a number"),
+        ('[factors]\n"System1.x1" = [1.0]', 3, "calculates"),
+        ('[factors]\nm = {variable = "System1.m1", values = [1.0], unit = "s"}', 3, "cannot be converted|not known"),
+        ('[factors]\nm = {variable = "System1.m1", values = [1.0], unit = "stone"}', 3, "not known"),
+        ('[factors]\n"System1.m1" = {low = 1, high = 2, count = 100000000}', 1, "runs"),
+        ('[factors]\n"System1.m1" = {distribution = "normal", mean = 1, std = 1}', 3, "grid"),
+        ('[factors]\nv = {variant = true, values = ["Nothing"]}', 1, "FMI3"),
+        ('[factors]\nf = {fmu = "System1", values = ["missing.fmu"]}', 2, "missing.fmu"),
+        ('[factors]\ns = {setting = "step_size", values = [-0.1]}', 2, "step"),
+        ('[factors]\na = "b"\nb = "a"\n', 3, "need each other"),
+        ('[factors]\nstatus = [1.0]', 3, "column"),
+        ('[factors]\na = {variable="System1.m1", values=[1]}\nb = {variable="System1.m1", values=[1]}', 4, "set by"),
+        ('[design]\nkind = "sobol"\nruns = 10\nseed = 1\n[factors]\n"System1.m1" = [1.0]', 4, "power of 2"),
+        ('[design]\nkind = "latin-hypercube"\nruns = 10\n', 2, "seed"),
+        ('[design]\nkind = "table"\nfile = "no.csv"', 4, "cannot be read"),
+        ('[design]\nkind = "spiral"', 3, "one-at-a-time"),
+        ("[traces]\nsignals = ['System3.*']", 3, "System3"),
+        ("[traces]\noutput_step = 0.0015\n[settings]\nstep_size = 0.001", 3, "whole number"),
+        ("[set]\n'System1.m11' = 3", 1, "System1.m1"),
+        ("parameters = ['no.ssv']", 2, "does not exist"),
+        ("steps = 3", 2, "no key of a study"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused_before_the_first_run(findings, text, line, words):
+    found = findings(text)
+    assert any(re.search(words, message) for _, _, message in found), found
+    assert any(abs(at - line) <= 1 for at, _, _ in found), found
+
+
+def test_a_file_that_is_no_toml_says_where(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text("a = 1\nb = = 2\n", encoding="utf-8")
+    with pytest.raises(BadStudy, match=r"study\.toml:2"):
+        read_study(path)
+
+
+def test_lines_of_keys_are_found_in_all_ways_to_write_them():
+    lines = key_lines('a = 1\n[t]\nb.c = 2\n"d e" = 3\n[t."x.y"]\nz = [\n 1,\n]\n# q = 1\n')
+    assert lines[("a",)] == 1
+    assert lines[("t",)] == 2
+    assert lines[("t", "b", "c")] == 3
+    assert lines[("t", "d e")] == 4
+    assert lines[("t", "x.y", "z")] == 6
+    assert ("t", "x.y", "q") not in lines
