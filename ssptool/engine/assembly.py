@@ -190,7 +190,7 @@ def assemble(
             instance, table = _add(kernel, planned, binary, supply, watch, len(instances), coupled)
             instances.append(instance)
             tables.append(table)
-            stack.callback(supply.give_back, binary, instance)
+            stack.callback(supply.give_back, binary, instance, keep=_serves_again(planned, watch))
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
         assembly = Assembly(plan, kernel, tuple(instances), tuple(tables))
@@ -242,8 +242,7 @@ def _add(
     major = planned.description.fmi_major
     making = "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
     with watch.during(index, making) if watch else contextlib.nullcontext():
-        # An instance that asks for its inputs does so for ever of the kernel that it was made for.
-        instance = None if asks or watch else supply.take(binary, planned.name)
+        instance = supply.take(binary, planned.name) if _serves_again(planned, watch) else None
         instance = instance or binary.instantiate(
             planned.name,
             environment=environment if asks else 0,
@@ -288,6 +287,15 @@ def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int
 
 _refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: _STATUS.index("error"))
 _REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
+
+
+def _serves_again(planned: PlannedInstance, watch: Watch | None) -> bool:
+    """Whether the instance may be one of another run: it asks for its inputs for ever of the kernel that it was made
+    for, it is watched for ever, the sizes of its arrays stay as they were, and of FMI 1.0 it was initialized in its
+    own way.
+    """
+    old = planned.description.fmi_major == 1
+    return not (old or _asks_for_inputs(planned) or watch or planned.structure)
 
 
 def _asks_for_inputs(planned: PlannedInstance) -> bool:

@@ -48,9 +48,9 @@ class Pool:
             return instance
         return None
 
-    def give_back(self, binary: Binary, instance: FmuInstance) -> None:
-        """The instance is no longer used."""
-        if self.reuse and instance.reusable:
+    def give_back(self, binary: Binary, instance: FmuInstance, *, keep: bool) -> None:
+        """The instance is no longer used; `keep` it for `take`, if it can be reset."""
+        if self.reuse and keep and instance.reusable:
             self._idle[id(binary), instance.name].append(instance)
         else:
             self._free(binary, instance)

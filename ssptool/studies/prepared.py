@@ -176,7 +176,8 @@ class Prepared:
         target = setter.target
         if self.study.scenario is not None:
             return False  # which may go back to the value that the plan began with
-        return isinstance(target, VariableTarget) and target.variable.causality is Causality.PARAMETER
+        parameter = isinstance(target, VariableTarget) and target.variable.causality is Causality.PARAMETER
+        return parameter and not target.is_element
 
     def own_value(self, factor: Factor) -> Setting | None:
         """What the system itself gives the (first) variable of a factor, in the unit of the factor."""
