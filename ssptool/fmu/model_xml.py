@@ -93,8 +93,12 @@ def in_memory_fmu(root: etree._Element) -> BytesIO:
     """A zip that holds nothing but this model description, for FMPy.
 
     FMPy splits lists of dependencies at single blanks, where XML Schema allows any white space between the
-    entries; and it takes index 0, which FMI 2.0 does not have, for the last variable.
+    entries; and it takes index 0, which FMI 2.0 does not have, for the last variable. Of FMI 1.0 it cannot do without
+    the numbers of states and event indicators, which no other reader of an FMU for co-simulation needs.
     """
+    if root.get("fmiVersion") == "1.0":
+        for name in ("numberOfContinuousStates", "numberOfEventIndicators"):
+            root.set(name, root.get(name, "0"))
     for node in root.iterfind("ModelStructure//*[@dependencies]"):
         node.set("dependencies", " ".join(node.get("dependencies", "").split()))
     for node in root.iterfind("ModelStructure//*[@dependenciesKind]"):

@@ -128,6 +128,16 @@ def test_what_cannot_be_run_is_named(tmp_path, implementation, words):
             load(tmp_path, description)
 
 
+def test_numbers_of_states_are_not_needed(tmp_path):
+    (tmp_path / "modelDescription.xml").write_text(
+        '<fmiModelDescription fmiVersion="1.0" modelName="M" modelIdentifier="M" guid="{1}"><ModelVariables/>'
+        "<Implementation><CoSimulation_StandAlone><Capabilities/></CoSimulation_StandAlone></Implementation>"
+        "</fmiModelDescription>"
+    )
+    assert read_description(tmp_path).co_simulation is not None
+    assert any("numberOfContinuousStates" in problem.message for problem in description_problems(tmp_path))
+
+
 def test_negated_aliases_are_marked(tmp_path):
     found = describe(tmp_path, scalar('alias="negatedAlias"') + scalar('alias="alias"', name="w")).variables
     assert found["v"].negated and not found["w"].negated

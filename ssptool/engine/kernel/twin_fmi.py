@@ -6,7 +6,7 @@ Every operation returns None, or which function failed and how. Buffers are nump
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import c_bool, c_double, c_int, c_size_t, c_void_p
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,11 +176,10 @@ class _Rates:
         return self._references.ctypes.data, self._references.size, self._orders.ctypes.data, self._values.ctypes.data
 
 
-class Fmi1Instance:
-    """FMI 1.0 co-simulation, which has neither saved states nor directional derivatives."""
+class _BeforeFmi3:
+    """What FMI 1.0 and 2.0 have in common but for the names of their functions."""
 
-    get_function = "fmiGetReal"
-    has_saved_state = False
+    prefix: ClassVar[str]
 
     def __init__(self, table: InstanceTable) -> None:
         self._component = table.component
@@ -189,24 +188,35 @@ class Fmi1Instance:
         self._rates = _Rates(self._inputs)
 
     def set(self, references: References, values: Floats) -> Failure | None:
-        return self.access("fmiSetReal", references, values)
+        return self.access(self.prefix + "SetReal", references, values)
 
     def get(self, references: References, values: Floats) -> Failure | None:
-        return self.access("fmiGetReal", references, values)
+        return self.access(self.prefix + "GetReal", references, values)
 
     def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
         return self._call(function, references.ctypes.data, references.size, values.ctypes.data)
 
-    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
-        if self._inputs.size:
-            failure = self.set(self._inputs, motion.value) or self._set_rates(motion)
-            if failure:
-                return failure
-        return self._call("fmiDoStep", t, h, True)
-
-    def _set_rates(self, motion: Motion) -> Failure | None:
+    def _set_inputs(self, motion: Motion) -> Failure | None:
+        if not self._inputs.size:
+            return None
+        if failure := self.set(self._inputs, motion.value):
+            return failure
         rates = self._rates.due(motion)
-        return None if rates is None else self._call("fmiSetRealInputDerivatives", *rates)
+        return None if rates is None else self._call(self.prefix + "SetRealInputDerivatives", *rates)
+
+    def _call(self, name: str, *arguments: float) -> Failure | None:
+        return _checked(name, self._functions[name](self._component, *arguments))
+
+
+class Fmi1Instance(_BeforeFmi3):
+    """FMI 1.0 co-simulation, which has neither saved states nor directional derivatives."""
+
+    prefix = "fmi"
+    get_function = "fmiGetReal"
+    has_saved_state = False
+
+    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+        return self._set_inputs(motion) or self._call("fmiDoStep", t, h, True)
 
     def save(self) -> Failure | None:
         return Failure("saving the state", ERROR)
@@ -222,20 +232,15 @@ class Fmi1Instance:
     ) -> Failure | None:
         return Failure("directional derivatives", ERROR)
 
-    def _call(self, name: str, *arguments: float) -> Failure | None:
-        return _checked(name, self._functions[name](self._component, *arguments))
 
-
-class Fmi2Instance:
+class Fmi2Instance(_BeforeFmi3):
     """FMI 2.0 co-simulation."""
 
+    prefix = "fmi2"
     get_function = "fmi2GetReal"
 
     def __init__(self, table: InstanceTable) -> None:
-        self._component = table.component
-        self._functions = functions(table)
-        self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
-        self._rates = _Rates(self._inputs)
+        super().__init__(table)
         self._told_order_saved = 0
         self._state = _SavedState(
             table.component,
@@ -248,25 +253,8 @@ class Fmi2Instance:
     def has_saved_state(self) -> bool:
         return bool(self._state)
 
-    def set(self, references: References, values: Floats) -> Failure | None:
-        return self.access("fmi2SetReal", references, values)
-
-    def get(self, references: References, values: Floats) -> Failure | None:
-        return self.access("fmi2GetReal", references, values)
-
-    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
-        return self._call(function, references.ctypes.data, references.size, values.ctypes.data)
-
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
-        if self._inputs.size:
-            failure = self.set(self._inputs, motion.value) or self._set_rates(motion)
-            if failure:
-                return failure
-        return self._call("fmi2DoStep", t, h, 0 if self._state else 1)
-
-    def _set_rates(self, motion: Motion) -> Failure | None:
-        rates = self._rates.due(motion)
-        return None if rates is None else self._call("fmi2SetRealInputDerivatives", *rates)
+        return self._set_inputs(motion) or self._call("fmi2DoStep", t, h, 0 if self._state else 1)
 
     def save(self) -> Failure | None:
         self._told_order_saved = self._rates.told_order
@@ -288,9 +276,6 @@ class Fmi2Instance:
             *(unknowns.ctypes.data, unknowns.size, knowns.ctypes.data, knowns.size),
             *(seed.ctypes.data, sensitivity.ctypes.data),
         )
-
-    def _call(self, name: str, *arguments: float) -> Failure | None:
-        return _checked(name, self._functions[name](self._component, *arguments))
 
 
 class Fmi3Instance:
