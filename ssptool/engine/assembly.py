@@ -11,6 +11,8 @@ from typing import Protocol
 from ssptool.engine.cells import read_cell
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.event_mode.running import Member, RunningEvents
+from ssptool.engine.event_mode.steps import ReportedStep
 from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
@@ -21,6 +23,7 @@ from ssptool.engine.stimuli.driver import Driver, gated
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary, FmiError, FmuInstance
 from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.event_mode import EventMode
 from ssptool.fmu.exchange import functions_of_exchange
 
 _STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
@@ -53,6 +56,8 @@ class Assembly:
         What the kernel steps in place of all components of model exchange, where there are others too.
     ode_kernel
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
+    events
+        The components that use event mode, if there are any.
     """
 
     plan: Plan
@@ -65,6 +70,7 @@ class Assembly:
     driver: Driver | None = None
     ode: AsInstance | None = None
     ode_kernel: Kernel | None = None
+    events: RunningEvents | None = None
 
     @property
     def of_ode(self) -> "Assembly":
@@ -184,16 +190,20 @@ def assemble(
         supply = pool if pool is not None else stack.enter_context(Fresh())
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
+        members: list[Member] = []
         for planned in plan.instances:
             binary = supply.binary(archive.local_path(planned.source), planned.description, planned.interface)
             coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
-            instance, table = _add(kernel, planned, binary, supply, watch, len(instances), coupled)
+            instance, table, member = _add(kernel, plan, binary, supply, watch, len(instances), coupled)
+            members += [member] if member is not None else []
             instances.append(instance)
             tables.append(table)
-            stack.callback(supply.give_back, binary, instance, keep=_serves_again(planned, watch))
+            stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
         assembly = Assembly(plan, kernel, tuple(instances), tuple(tables))
+        if members:
+            assembly = replace(assembly, events=RunningEvents(plan, kernel, members))
         if plan.coupled_ode is not None:
             assembly = _with_ode(assembly, plan.coupled_ode)
         _connect(kernel, plan, plan.wires)
@@ -221,7 +231,8 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
         loops = stack.enter_context(open_log(settings.log_loops, LOOP_FACTS))
     if settings.log_coupling is not None:
         coupling = stack.enter_context(open_log(settings.log_coupling, COUPLING_FACTS))
-    if settings.adaptive is not None:
+    events = assembly.plan.event_modes
+    if settings.adaptive is not None or (events.rolls_back and len(assembly.tables) > 1):
         checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
     driver = Driver(assembly.plan, assembly.kernel, assembly.instances) if assembly.plan.stimuli else None
     return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)
@@ -229,26 +240,30 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
 
 def _add(
     kernel: Kernel,
-    planned: PlannedInstance,
+    plan: Plan,
     binary: Binary,
     supply: Pool,
     watch: Watch | None,
     index: int,
     coupled: bool,
-) -> tuple[FmuInstance, InstanceTable]:
+) -> tuple[FmuInstance, InstanceTable, Member | None]:
+    planned = plan.instances[index]
+    events = plan.event_modes.members.get(planned.name)
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
     asks = _asks_for_inputs(planned)
     environment = kernel.environment() if asks or coupled else 0
     major = planned.description.fmi_major
     making = "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
     with watch.during(index, making) if watch else contextlib.nullcontext():
-        instance = supply.take(binary, planned.name) if _serves_again(planned, watch) else None
+        instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
         instance = instance or binary.instantiate(
             planned.name,
             environment=environment if asks else 0,
             intermediate_update=kernel.intermediate_update_address() if asks else 0,
             required_inputs=[name for name, _ in planned.moving] if asks else (),
             description=planned.description,
+            event_mode=events is not None,
+            early_return=events is not None and events.returns_early,
         )
     table = InstanceTable(
         fmi_major=major,
@@ -269,8 +284,13 @@ def _add(
         table = watch.stand_in(index, table)
     if coupled:
         table = idle_steps(table)
+    member = None
+    if events is not None:
+        step = ReportedStep(table.functions["fmi3DoStep"])
+        table = replace(table, functions={**table.functions, "fmi3DoStep": step.address})
+        member = Member(index, events, instance, EventMode(instance), step)
     kernel.add(table)
-    return instance, table
+    return instance, table, member
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
@@ -289,12 +309,12 @@ _refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: _STATUS.index("error"))
 _REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
 
 
-def _serves_again(planned: PlannedInstance, watch: Watch | None) -> bool:
+def _serves_again(plan: Plan, planned: PlannedInstance, watch: Watch | None) -> bool:
     """Whether the instance may be one of another run: it asks for its inputs for ever of the kernel that it was made
-    for, it is watched for ever, the sizes of its arrays stay as they were, and of FMI 1.0 it was initialized in its
-    own way.
+    for, it is watched for ever, it was told for ever whether there is event mode, the sizes of its arrays stay as they
+    were, and of FMI 1.0 it was initialized in its own way.
     """
-    old = planned.description.fmi_major == 1
+    old = planned.description.fmi_major == 1 or planned.name in plan.event_modes.members
     return not (old or _asks_for_inputs(planned) or watch or planned.structure)
 
 

@@ -1,13 +1,14 @@
 """An initialized system as master algorithms see it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.event_mode.events import begin_events
 from ssptool.engine.interface_pattern import interface_pattern
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
@@ -117,7 +118,7 @@ def couple(
     ode = _begin_beside(assembly, evaluation, loops, everything, afresh) if plan.coupled_ode else None
     kernel.exchange(everything.group)
     kernel.accept(plan.interval.start)
-    return Coupled(
+    system = Coupled(
         kernel=kernel,
         start=plan.interval.start,
         step=plan.interval.step,
@@ -139,6 +140,10 @@ def couple(
         drive=assembly.driver,
         refused=assembly.refused,
     )
+    if assembly.events is None:
+        return system
+    events = begin_events(assembly, assembly.events, system, afresh=afresh)
+    return replace(system, events=events)
 
 
 def _begin_beside(

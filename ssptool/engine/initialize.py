@@ -9,13 +9,16 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.beginnings import Beginnings
 from ssptool.engine.cells import write_cell
-from ssptool.engine.ending import Failure
+from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kept_starts import departures
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
 from ssptool.engine.loops.solution import Solution
 from ssptool.engine.settings import InitName
 from ssptool.fmu.binary import FmiError
+
+MAX_ITERATIONS = 100
+"""Of what discrete signals are passed on in, before the first event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +102,8 @@ class _Initialization:
     def pass_through(self) -> None:
         self._enter()
         self._guess()
-        if self.beginnings:
-            self._settle()
-        else:
-            self._walk(self.plan.initialization, self._solve_at_start)
+        self._make_consistent()
+        self._pass_on_at_start()
         for instance in self.assembly.instances:
             instance.exit_initialization()
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
@@ -160,6 +161,8 @@ class _Initialization:
         real = np.ones(len(values), dtype=bool)
         real[list(self.plan.integers)] = False
         values[real & ~np.isfinite(values)] = 0.0
+        if self.assembly.events is not None:
+            self.assembly.events.present()
         # An output may start from where its component cannot be; what it feeds starts from where that can be.
         for wire in self.plan.wires:
             if wire.source in cut and real[wire.source] and wire.conversion.factor:
@@ -167,6 +170,28 @@ class _Initialization:
                 self.second_guesses[wire.source] = float(back)
         for slot, value in {**self.plan.constants, **self.plan.guesses}.items():
             write_cell(self.kernel, slot, self.plan.types[slot], value)
+
+    def _make_consistent(self) -> None:
+        if self.beginnings:
+            self._settle()
+        else:
+            self._walk(self.plan.initialization, self._solve_at_start)
+
+    def _pass_on_at_start(self) -> None:
+        """What is exchanged at events and belongs to no clock, until it settles."""
+        events = self.assembly.events
+        for _ in range(MAX_ITERATIONS):
+            if events is None or not events.pass_on_at_start():
+                return
+            self._make_consistent()
+        raise _Stopped(
+            Failure(
+                Ending.EVENTS,
+                f"discrete signals do not settle in initialization mode, after {MAX_ITERATIONS} passes",
+                "look for discrete equations that contradict each other around a loop of connections",
+                self.plan.interval.start,
+            )
+        )
 
     def _walk(
         self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None], assembly: Assembly | None = None

@@ -17,6 +17,8 @@ from ssptool.engine.choices import (
     integrator_of,
     refuse_substeps,
 )
+from ssptool.engine.event_mode.master import with_event_mode
+from ssptool.engine.event_mode.planned import CLOCK, NO_EVENT_MODES, EventModes, plan_event_modes
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, Call, LoopCalls, SolveLoop
@@ -27,7 +29,7 @@ from ssptool.engine.ode.beside import Beside
 from ssptool.engine.refusals import refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.settings import InitName, Settings
-from ssptool.engine.stimuli.acting import acted_on, refuse_inside
+from ssptool.engine.stimuli.acting import acted_on, refuse_at_events, refuse_inside
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended, feed
 from ssptool.engine.trace import Column
 from ssptool.engine.unsupported import Unsupported
@@ -35,7 +37,7 @@ from ssptool.fmu.description import Causality, FmuDescription, InterfaceType, Va
 from ssptool.network.arrays import wholes
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles, component_graph
-from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph
 from ssptool.network.digraph import Digraph, condensation, strong_components, topological_order
 from ssptool.network.network import Network, Port
 from ssptool.network.signals import Conversion, Signal, Wire
@@ -54,6 +56,8 @@ class PlannedInstance:
     `wired` are the inputs with a wire that can vary over a step.
     `starts` are the values to set before initialization: parameters and start values, by variable; `structure` those of
     structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
+    Of a component in event mode, inputs that are set at events only and outputs that belong to clocks are in
+    `Plan.event_modes` instead.
     """
 
     name: str
@@ -194,6 +198,8 @@ class Plan:
         What a reader should know besides, e.g. ports that are not exchanged.
     stimuli
         What acts on the system from outside: driven inputs, a scenario.
+    event_modes
+        Components of co-simulation whose events are handled in event mode, and their clocks.
     """
 
     network: Network
@@ -217,6 +223,7 @@ class Plan:
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
     stimuli: Stimuli = NO_STIMULI
+    event_modes: EventModes = NO_EVENT_MODES
 
     @property
     def name(self) -> str:
@@ -258,7 +265,9 @@ def make_plan(network: Network, settings: Settings, stimuli: Stimuli = NO_STIMUL
     stimuli.check_start(interval.start)
     network = extended(network, stimuli, interval.start)
     implementations = choose_implementations(network, settings)
-    table = _Table(network, implementations.of, stimuli)
+    events = plan_event_modes(network, implementations.of, adaptive=settings.adaptive is not None)
+    refuse_at_events(stimuli, events)
+    table = _Table(network, implementations.of, stimuli, events)
     instances = tuple(table.instance(name) for name in network.components)
     schedules = _Schedules(table, instances, implementations.exchange)
     initialization = schedules.initialization()
@@ -285,8 +294,9 @@ def make_plan(network: Network, settings: Settings, stimuli: Stimuli = NO_STIMUL
         constants=MappingProxyType(table.constants() | table.driven(interval.start)),
         guesses=MappingProxyType(table.guesses()),
         choices=(*time_choices, implementations.choice, *master_choices, _init_choice(settings, schedules.loops)),
-        notes=(*table.notes(), *implementations.notes),
+        notes=(*table.notes(), *implementations.notes, *events.notes),
         stimuli=stimuli,
+        event_modes=events,
     )
 
 
@@ -301,7 +311,8 @@ def _choose_master(
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
     }
     base, choices = choose_master(Situation(fed, schedules.cycles(), everyone), settings)
-    base = acted_on(base, schedules.table.stimuli, everyone, interval)
+    acted = acted_on(base, schedules.table.stimuli, everyone, interval)
+    base = with_event_mode(base, schedules.table.events) if schedules.table.events else acted
     if ode is None:
         return base, choices
     refuse_substeps(exchange, settings)
@@ -330,8 +341,17 @@ class _Table:
     order.
     """
 
-    def __init__(self, network: Network, implementations: Mapping[str, InterfaceType], stimuli: Stimuli) -> None:
+    def __init__(
+        self,
+        network: Network,
+        implementations: Mapping[str, InterfaceType],
+        stimuli: Stimuli,
+        events: EventModes,
+    ) -> None:
         self.network = network
+        self.events = events
+        self.flow = events.between_events(network)
+        self.at_events = events.inputs | events.outputs
         self.implementations = implementations
         self.stimuli = stimuli
         self.fed = {feed(driven.signal): driven for driven in stimuli.driven}
@@ -351,7 +371,7 @@ class _Table:
         self.arrays: dict[Signal, list[int]] = defaultdict(list)
         for signal, array in self.whole.items():
             self.arrays[array].append(self.slots[signal])
-        self.sources = {wire.destination: wire for wire in network.wires}
+        self.sources = {wire.destination: wire for wire in self.flow.wires}
         self.nominal = tuple(self._nominal(signal) for signal in self.signals)
         self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
         self.structure: dict[str, dict[str, Value]] = defaultdict(dict)
@@ -370,7 +390,7 @@ class _Table:
         return port.type in ACCESS.get(component.description.fmi_major, ())
 
     def _check_wires(self) -> None:
-        for wire in self.network.wires:
+        for wire in self.flow.wires:
             for signal in (wire.source, wire.destination):
                 if signal not in self.slots:
                     raise Unsupported(
@@ -396,6 +416,7 @@ class _Table:
     def instance(self, name: str) -> PlannedInstance:
         component = self.network.components[name]
         ports = [port for port in component.ports if port.signal in self.slots]
+        ports = [port for port in ports if port.signal not in self.at_events]
         inputs = tuple(port.signal for port in ports if port.kind == "input")
         outputs = tuple(port.signal for port in ports if port.kind == "output")
         wired = tuple(s.variable for s in inputs if s in self.sources and self.kind(s) == FLOAT)
@@ -421,7 +442,7 @@ class _Table:
     def wires(self) -> tuple[PlannedWire, ...]:
         return tuple(
             PlannedWire(self.slots[wire.source], self.slots[wire.destination], wire.conversion)
-            for wire in self.network.wires
+            for wire in self.flow.wires
         )
 
     def constants(self) -> dict[int, Value]:
@@ -431,8 +452,8 @@ class _Table:
         inputs = [port.signal for port in self.network.ports if port.signal in self.slots and port.kind == "input"]
         found: dict[int, Value | None] = {self.slots[signal]: self._value(signal) for signal in inputs}
         for wire in self.network.wires:
-            slot = self.slots[wire.source]
-            if slot in found and found[slot] is None:
+            slot = self.slots.get(wire.source)
+            if slot is not None and slot in found and found[slot] is None:
                 found[slot] = self._there(wire)
         return {slot: self._nothing(slot) if value is None else value for slot, value in found.items()}
 
@@ -458,7 +479,7 @@ class _Table:
     def guesses(self) -> dict[int, Value]:
         """What a start value of a connected input says of its source. The last one given wins."""
         found: dict[int, Value] = {}
-        for wire in self.network.wires:
+        for wire in self.flow.wires:
             if wire.source in self.fed:
                 continue
             if not holds_integer(self.kind(wire.source)):
@@ -498,7 +519,7 @@ class _Table:
             others = [
                 str(port.signal)
                 for port in component.ports
-                if port.kind in ("input", "output") and port.signal not in self.slots
+                if port.kind in ("input", "output") and port.signal not in self.slots and port.type != CLOCK
             ]
             if others:
                 yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
@@ -519,12 +540,12 @@ class _Schedules:
         self.loops: list[PlannedLoop] = []
 
     def initialization(self) -> tuple[Call | SolveLoop, ...]:
-        graph = dependency_graph(self.table.network, Stage.INITIALIZATION)
+        graph = self._graph(Stage.INITIALIZATION)
         blocks = [block for block in evaluation_order(graph) if self._inside(block)]
         return self._calls(sweep(graph, blocks, self.outputs), graph, Stage.INITIALIZATION)
 
     def groups(self) -> tuple[PlannedGroup, ...]:
-        graph = dependency_graph(self.table.network, Stage.COMMUNICATION)
+        graph = self._graph(Stage.COMMUNICATION)
         # What an ODE computes is not delivered by a step of its components, so all of it is asked for.
         needed = needed_again(graph, self.outputs) | {signal for signal in graph if signal.component in self.exchange}
         order = self._group_order()
@@ -544,7 +565,7 @@ class _Schedules:
     def cycles(self) -> tuple[tuple[str, ...], ...]:
         """Components that feed each other, those of an ODE being as one."""
         if not self.exchange:
-            return component_cycles(self.table.network)
+            return component_cycles(self.table.flow)
         flow, inside = self._flow(), set(self.exchange)
         parts = (part for part in strong_components(flow) if not inside.issuperset(part))
         found = (part for part in parts if len(part) > 1 or any(name in flow.after[name] for name in part))
@@ -555,7 +576,7 @@ class _Schedules:
         if not self.exchange:
             return None
         inside = set(self.exchange)
-        whole = dependency_graph(self.table.network, Stage.CONTINUOUS)
+        whole = self._graph(Stage.CONTINUOUS)
         graph = whole.part(signal for signal in whole if signal.component in inside)
         blocks = [block for block in evaluation_order(graph) if self._inside(block)]
         calls = self._calls(sweep(graph, blocks, self.outputs), graph, Stage.CONTINUOUS)
@@ -568,6 +589,12 @@ class _Schedules:
     def whole(self, ode: PlannedOde) -> PlannedGroup:
         """The group of a system that is nothing but an ODE."""
         return PlannedGroup((ode.instances,), ode.sweep, (), (False,))
+
+    def _graph(self, stage: Stage) -> DependencyGraph:
+        """Without the outputs that stay what they are between events: they depend on nothing."""
+        graph = dependency_graph(self.table.flow, stage)
+        fixed = self.table.events.outputs
+        return graph.part(signal for signal in graph if signal not in fixed) if fixed else graph
 
     def _inside(self, block: Block) -> bool:
         """Signals of components that have slots; the system's own inputs and outputs are neither set nor
@@ -582,7 +609,7 @@ class _Schedules:
 
     def _flow(self) -> Digraph[str, None]:
         """Which component has inputs from which; those of an ODE lead to each other, so that they stay together."""
-        flow = component_graph(self.table.network)
+        flow = component_graph(self.table.flow)
         for one, other in pairwise((*self.exchange, *self.exchange[:1])):
             flow.add_edge(one, other, None)
         return flow

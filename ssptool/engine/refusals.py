@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from ssptool.engine.cells import holds_integer
+from ssptool.engine.event_mode.planned import CLOCK
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import FmuDescription, Variable, unsupported_of_fmi1
@@ -101,7 +102,7 @@ def _wires(network: Network) -> Iterator[Unsupported]:
                     f"{signal} is {kind}; only inputs and outputs can be connected in a simulation yet",
                     "remove the connection, or set the parameter in a parameter set",
                 )
-            elif port.type not in ACCESS[3]:
+            elif port.type not in ACCESS[3] and port.type != CLOCK:
                 yield Unsupported(
                     f"connection {wire.source} → {wire.destination}",
                     f"{signal} is of type {port.type}, which is not exchanged yet",

@@ -242,7 +242,8 @@ class Simulation:
             raise RunError(stretch.failure)
         for observer in tuple(self._observers):
             observer(self.time, _View(self))
-        if self._system.drive is not None and self._system.integration is None:
+        sided = self._system.drive is not None or self._system.events is not None
+        if sided and self._system.integration is None:
             return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0], prepend=before)))
         if stretch.points is not None:
             return int(np.count_nonzero(stretch.points))
@@ -325,6 +326,8 @@ class Simulation:
         values = {each.variable: own for each, own in given.items()}
         if signal.component in {one.name for one in self.plan.integrated}:
             self._intervene(lambda: self._instance(signal).set(values))
+        elif signal.component in self.plan.event_modes.members:
+            self._set_at_event(signal, given)
         elif signal.component:
             self._instance(signal).set(values)
         elif self._system.integration is not None:
@@ -339,6 +342,17 @@ class Simulation:
         if found.shape != shape:
             raise ValueError(f"{name} has the shape {shape}, the value {found.shape}")
         return dict(zip(elements(signal, shape), found.ravel().tolist(), strict=True))
+
+    def _set_at_event(self, signal: Signal, given: Mapping[Signal, Any]) -> None:
+        """Of a component in event mode. What belongs to a clock waits for its next tick."""
+        assert self._system.events is not None
+        values = {each.variable: own for each, own in given.items() if not self._variable(each).clocks}
+
+        def action() -> None:
+            if values:
+                self._instance(signal).set(values)
+
+        self._check(self._system.events.intervene(self._system, self.time, action))
 
     def _intervene(self, action: Callable[[], None]) -> None:
         """In event mode, which is where most variables of model exchange may be set."""

@@ -245,6 +245,11 @@ class FmuInstance(ABC):
                 self._slave.freeFMUState(state)
         self._entered = self._initialized = True
 
+    def call(self, method: str, *arguments: Any) -> Any:
+        """A method of FMPy's instance. Raises `FmiError`."""
+        with self._checked():
+            return getattr(self._slave, method)(*arguments)
+
     def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
         """Call `around(name, function)` in place of every FMI function from now on; kernels are not concerned."""
         for name in self.functions:
@@ -461,6 +466,8 @@ class Binary:
         required_inputs: Sequence[str] = (),
         logging: bool = True,
         description: FmuDescription | None = None,
+        event_mode: bool = False,
+        early_return: bool = False,
     ) -> FmuInstance:
         """Make an instance for the interface type that the binary was loaded for.
 
@@ -472,6 +479,8 @@ class Binary:
             FMI 3.0: the inputs that the callback sets (requiredIntermediateVariables).
         description
             Of this instance, if its arrays have other sizes than those that the FMU starts with.
+        event_mode, early_return : bool
+            FMI 3.0 co-simulation: events are handled in event mode, and steps may end where one happens.
 
         Raises
         ------
@@ -492,7 +501,8 @@ class Binary:
         else:
             known = (description or self.description).variables
             references = _references([known[name] for name in required_inputs])
-            instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging)
+            modes = event_mode, early_return
+            instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging, modes)
         instance.description = description or self.description
         self._instances.append(instance)
         return instance
@@ -553,7 +563,13 @@ class Binary:
         return self._instance(_Fmi2Instance, name, slave, log)
 
     def _instantiate_fmi3(
-        self, name: str, environment: int, intermediate_update: int, references: list[int], logging: bool
+        self,
+        name: str,
+        environment: int,
+        intermediate_update: int,
+        references: list[int],
+        logging: bool,
+        modes: tuple[bool, bool],
     ) -> FmuInstance:
         if self.interface is InterfaceType.MODEL_EXCHANGE:
             return self._instantiate_fmi3_exchange(name, logging)
@@ -567,8 +583,7 @@ class Binary:
             f"{self.folder / 'resources'}/".encode(),
             False,
             logging,
-            False,  # eventModeUsed
-            False,  # earlyReturnAllowed
+            *modes,  # eventModeUsed, earlyReturnAllowed
             (fmi3.fmi3ValueReference * len(references))(*references),
             len(references),
             environment,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
+from ssptool.documents.ssd import ConnectorKind
 from ssptool.fmu.units import Unit
 from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.places import Path, ReferencePlace, SystemPlace, Tree
@@ -20,7 +21,7 @@ from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.terminals import Key, Terminal
 from ssptool.network.units import IncompatibleUnits, conversion
 
-NOT_CARRIED = ("Binary", "Clock")
+NOT_CARRIED = ("Binary",)
 """Types whose values are not carried by wires yet."""
 
 
@@ -236,8 +237,10 @@ def _segments(
         end = _end(place, terminals, connection.end_element, connection.end_connector)
         if start is None or end is None:
             continue
-        forward = leads_forward(start[0], start[1].kind, end[0], end[1].kind, version)
+        forward = leads_forward(start[0], _directed_kind(*start), end[0], _directed_kind(*end), version)
         if forward is None:
+            if start[1].type == end[1].type == "Clock":
+                tree.refuse(survey.position(connection), "a connection of two clocks that tick at times of their own")
             continue
         source, destination = (start[1], end[1]) if forward else (end[1], start[1])
         position = survey.position(connection)
@@ -257,6 +260,15 @@ def _segments(
         indices = connection.start_indices, connection.end_indices
         yield Picked(segment, *(indices if forward else reversed(indices)))
     yield from _through_boundary(place, terminals, numbers)
+
+
+def _directed_kind(owner: Owner, terminal: Terminal) -> ConnectorKind:
+    """The kind that decides the direction of a connection: a clock that ticks by itself, as time-based input clocks of
+    FMUs do, is a source whatever its causality (SSP 2.0 §5.3.2.1).
+    """
+    ticks = owner is Owner.ELEMENT and terminal.type == "Clock" and terminal.variable is not None
+    stated = dict(terminal.variable.clock).get("intervalVariability") if ticks and terminal.variable else None
+    return ConnectorKind.OUTPUT if stated not in (None, "triggered") else terminal.kind
 
 
 def _end(

@@ -38,12 +38,16 @@ NOTHING = Carried()
 
 @dataclass(frozen=True, slots=True)
 class LinkEnd:
-    """A connector in its place; `owner` is the enclosing system itself where `end.element` is empty."""
+    """A connector in its place; `owner` is the enclosing system itself where `end.element` is empty.
+
+    `ticks`: it is a clock of an element that ticks by itself, which counts as an output.
+    """
 
     owner: ssd.SystemElement
     connector: ssd.Connector
     end: End
     carried: Carried
+    ticks: bool = False
 
     def __str__(self) -> str:
         return f"{self.end.element}.{self.end.connector}" if self.end.element else f"{self.end.connector} of the system"
@@ -92,17 +96,22 @@ def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
     return tuple(found)
 
 
-def ticking(connector: ssd.Connector) -> bool:
-    """Whether this is a clock that ticks by itself: such a one counts as an output (SSP 2.0 §5.3.2.1)."""
+def ticking(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> bool:
+    """Whether this is a clock that ticks by itself: such a one counts as an output (SSP 2.0 §5.3.2.1). What the SSD
+    leaves open is taken from the FMU.
+    """
     clock = first(connector, ssc.Clock)
-    triggered = ssc.IntervalVariability.TRIGGERED
-    return clock is not None and clock.interval_variability not in (None, triggered)
+    if clock is not None and clock.interval_variability is not None:
+        return clock.interval_variability is not ssc.IntervalVariability.TRIGGERED
+    description = structure.fmu_of(owner)
+    variable = None if description is None else description.variables.get(connector.name)
+    stated = {} if variable is None else dict(variable.clock)
+    return stated.get("intervalVariability", "triggered") != "triggered"
 
 
 def both_ticking(link: Link) -> bool:
     """Whether a connection makes two clocks of elements tick together that tick by themselves."""
-    ends = (link.start, link.end)
-    return all(end.carried.type == "Clock" and end.end.element and ticking(end.connector) for end in ends)
+    return link.start.ticks and link.end.ticks
 
 
 def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> Carried:
@@ -225,7 +234,7 @@ class _Ends(dict[tuple[str, str], LinkEnd | None]):
             self[place] = None
         else:
             known = carried_by(declared, owner, self._structure)
-            ticks = known.type == "Clock" and element and ticking(declared)
+            ticks = known.type == "Clock" and bool(element) and ticking(declared, owner, self._structure)
             kind = ssd.ConnectorKind.OUTPUT if ticks else declared.kind
-            self[place] = LinkEnd(owner, declared, End(element, connector, kind), known)
+            self[place] = LinkEnd(owner, declared, End(element, connector, kind), known, ticks)
         return self[place]

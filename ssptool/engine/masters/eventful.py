@@ -75,7 +75,7 @@ class _Following:
         return self.base.inputs
 
     def start(self, system: Coupled) -> OneStepper:
-        return _follower(self.base.start(system), system)
+        return following(self.base.start(system), system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return self.base.outline(groups)
@@ -101,7 +101,8 @@ class _Follower:
         return self.stepper.step(t, h, end)
 
 
-def _follower(stepper: OneStepper, system: Coupled) -> _Follower:
+def following(stepper: OneStepper, system: Coupled) -> OneStepper:
+    """The same stepper, in each of whose steps driven inputs run as they are given."""
     return _Follower(stepper, _drive(system), system.everything.group)
 
 
@@ -152,7 +153,7 @@ class _Stretches:
         if isinstance(self.base, Adaptive):
             return _Varying(replace(self.base, base=_Following(self.base.base)), self.system, self.t, self._end)
         stepper = self.base.start(self.system)
-        return _Equal(stepper, _follower(stepper, self.system), self.system)
+        return _Equal(stepper, following(stepper, self.system), self.system)
 
     def run(self, first: int, rows: Floats) -> Stretch:
         self.counts, self.rejected = [], 0

@@ -150,6 +150,54 @@ class Drive(Protocol):
         ...
 
 
+class Events(Protocol):
+    """Components whose events are handled in event mode, and their clocks."""
+
+    failure: Failure | None
+    """Why there is no first instant."""
+
+    @property
+    def next_time(self) -> float:
+        """When the next event is known to be [s]."""
+        ...
+
+    def before_step(self, t: float) -> Failure | None:
+        """A macro step begins at t [s]."""
+        ...
+
+    def early(self, end: float) -> float | None:
+        """Where the macro step to `end` [s] has ended for the first component that has not got there."""
+        ...
+
+    def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
+        """To the start t of the macro step, which then leads to `end` [s].
+
+        Those that are there stay, unless all are to do that step.
+        """
+        ...
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a component asks for an event where the last step has led to."""
+        ...
+
+    def handle(self, system: "Coupled", t: float, *, jump: bool) -> Failure | None:
+        """The event at t [s]; with `jump`, what acts from outside jumps too."""
+        ...
+
+    def intervene(self, system: "Coupled", t: float, action: Callable[[], None]) -> Failure | None:
+        """Let `action` set what it likes at t [s], which is an event."""
+        ...
+
+    def memory(self) -> Memory:
+        """What is needed to go on."""
+        ...
+
+    def recall(self, memory: Memory) -> None:
+        """Go on from there."""
+        ...
+
+
 LONG_AGO = -1e300
 """A time [s] so early that what was then does not bend a polynomial now."""
 
@@ -189,6 +237,8 @@ class Coupled:
         What acts on the system from outside, if anything does.
     refused
         What an FMU refused outside of the kernel, at a time, in words.
+    events
+        Of components in event mode, if there are any.
     """
 
     kernel: Kernel
@@ -209,6 +259,7 @@ class Coupled:
     coupling_log: IterationLog | None = None
     drive: Drive | None = None
     refused: Callable[[FmiError, float], Failure] | None = None
+    events: Events | None = None
 
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""

@@ -12,7 +12,7 @@ from ssptool.engine.masters.master import Memory, Stretch, part_of, under
 from ssptool.engine.ode.cvode import Effort
 from ssptool.engine.ode.integration import Integration, OdeStatistics
 from ssptool.engine.ode.position import Position
-from ssptool.engine.ode.stopped import Stopped
+from ssptool.engine.stopped import Stopped
 from ssptool.fmu.binary import FmiError
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable
-from ssptool.engine.ode.stopped import Stopped
+from ssptool.engine.stopped import Stopped
 
 _OK, _DISCARD, _ERROR = 0, 2, 3
 _DO_STEP = CFUNCTYPE(c_int, c_void_p, c_double, c_double, c_int)

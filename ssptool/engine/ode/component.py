@@ -17,8 +17,8 @@ from ssptool.engine.ode.course import Course
 from ssptool.engine.ode.integration import Integration
 from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.states import KeptStates
-from ssptool.engine.ode.stopped import Stopped
 from ssptool.engine.plan import Plan, PlannedOde
+from ssptool.engine.stopped import Stopped
 from ssptool.fmu.binary import FmiError
 
 ROUNDING = 1e-9

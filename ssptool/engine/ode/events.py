@@ -1,16 +1,14 @@
 """Events: what happens between one side of an instant and the other, and how often it may."""
 
-import math
-from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from ssptool.engine.chatter import Cause, wish_to_end
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.ode.stopped import Stopped
-from ssptool.engine.ode.system import Cause, OdeSystem
+from ssptool.engine.ode.system import OdeSystem
+from ssptool.engine.stopped import Stopped
 from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DiscreteUpdate
 
@@ -19,10 +17,6 @@ MAX_ITERATIONS = 100
 
 SETTLED = 1e-12
 """Relative change of a signal that counts as none: algebraic loops are solved to this."""
-
-CHATTER_EVENTS = 10
-CHATTER_TIME = 1e-4
-"""So many events of one cause within this fraction of a communication step are no progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +78,6 @@ def _update(system: OdeSystem, t: float) -> list[DiscreteUpdate]:
     return updates
 
 
-def wish_to_end(name: str, t: float) -> Failure:
-    return Failure(
-        Ending.TERMINATED,
-        f"component {name} asks to end the simulation",
-        "see the messages of the FMU; its parameters or inputs lead to this",
-        t,
-        name,
-    )
-
-
 def _endless(busy: list[str], t: float) -> Failure:
     who = f"{', '.join(busy)} still want{'s' if len(busy) == 1 else ''} new discrete states" if busy else "signals move"
     return Failure(
@@ -102,49 +86,4 @@ def _endless(busy: list[str], t: float) -> Failure:
         "look for discrete equations that contradict each other around a loop of connections",
         t,
         busy[0] if busy else "",
-    )
-
-
-class Chatter:
-    """Watches for events of one cause that follow each other without the time moving on."""
-
-    def __init__(self, step: float) -> None:
-        self._window = CHATTER_TIME * step
-        self._times: dict[Cause, deque[float]] = {}
-
-    @property
-    def seen(self) -> Mapping[Cause, tuple[float, ...]]:
-        """When events of each cause have been [s], the latest ones."""
-        return {cause: tuple(times) for cause, times in self._times.items()}
-
-    @seen.setter
-    def seen(self, times: Mapping[Cause, tuple[float, ...]]) -> None:
-        self._times = {cause: deque(found, maxlen=CHATTER_EVENTS) for cause, found in times.items()}
-
-    def note(self, t: float, causes: tuple[Cause, ...]) -> float:
-        """One more event: how long ago one of its causes was last seen [s], or inf.
-
-        Raises
-        ------
-        Stopped
-            It is one too many.
-        """
-        recurrence = math.inf
-        for cause in causes:
-            times = self._times.setdefault(cause, deque(maxlen=CHATTER_EVENTS))
-            if times:
-                recurrence = min(recurrence, t - times[-1])
-            times.append(t)
-            if len(times) == CHATTER_EVENTS and t - times[0] <= self._window:
-                raise Stopped(_chattering(cause, t, t - times[0]))
-        return recurrence
-
-
-def _chattering(cause: Cause, t: float, span: float) -> Failure:
-    return Failure(
-        Ending.EVENTS,
-        f"component {cause.component} chatters: {CHATTER_EVENTS} events by {cause} within {span:.3g} s",
-        "give its switching a hysteresis, or a smallest time or size below which it rests",
-        t,
-        cause.component,
     )

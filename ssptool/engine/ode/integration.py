@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.cvode import Arrival, Cvode, Effort, IntegrationFailed
-from ssptool.engine.ode.events import Chatter, Outcome, iterate, wish_to_end
+from ssptool.engine.ode.events import Outcome, iterate
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.position import Position
-from ssptool.engine.ode.stopped import Stopped
-from ssptool.engine.ode.system import Cause, OdeSystem
+from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
+from ssptool.engine.stopped import Stopped
 
 SAME_TIME = 1e-12
 """Relative: an event this close to a communication point is at it."""

@@ -6,10 +6,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from ssptool.engine.chatter import CHATTER_EVENTS, Cause
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Memory
-from ssptool.engine.ode.events import CHATTER_EVENTS
-from ssptool.engine.ode.system import Cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.ode.stopped import Stopped
+from ssptool.engine.stopped import Stopped
 from ssptool.fmu.binary import FmuInstance
 
 

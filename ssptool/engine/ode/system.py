@@ -2,19 +2,19 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import c_double, memset
-from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
+from ssptool.engine.chatter import Cause
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats
 from ssptool.engine.masters.master import Drive
 from ssptool.engine.ode.course import Course
-from ssptool.engine.ode.stopped import Stopped
 from ssptool.engine.plan import PlannedInstance, PlannedOde
 from ssptool.engine.stimuli.findings import BadInputs
+from ssptool.engine.stopped import Stopped
 from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
 
@@ -22,17 +22,6 @@ BELOW_ZERO = -1e-300
 """What an event indicator that is exactly zero is taken for."""
 
 _DOUBLE = 8  # bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """What brought about an event."""
-
-    component: str
-    what: str
-
-    def __str__(self) -> str:
-        return f"{self.what} of {self.component}"
 
 
 class OdeSystem:

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 
 from ssptool.engine.capabilities import VARIES_STEP, Capabilities
 from ssptool.engine.choices import Interval
+from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.eventful import CLOSE, Eventful
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
@@ -45,6 +46,16 @@ def refuse_inside(stimuli: Stimuli, integrated: Collection[str]) -> None:
         if gate.source.component in integrated and gate.destination.component in integrated:
             subject = f"scenario: the connection {gate.source} → {gate.destination}"
             raise Unsupported(subject, "it is inside of the ODE that is integrated beside co-simulation", advice)
+
+
+def refuse_at_events(stimuli: Stimuli, events: EventModes) -> None:
+    """Raise `Unsupported` for what a scenario does to signals that are exchanged at events only."""
+    for gate in stimuli.gates:
+        if gate.destination in events.inputs or gate.source in events.outputs:
+            subject = f"scenario: the connection {gate.source} → {gate.destination}"
+            raise Unsupported(
+                subject, "what is exchanged at events only cannot be changed", "act on the signals that it follows from"
+            )
 
 
 def _between(stimuli: Stimuli, interval: Interval) -> float | None:

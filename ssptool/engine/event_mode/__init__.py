@@ -1,0 +1,1 @@
+"""Event mode and clocks of FMI 3.0 co-simulation."""

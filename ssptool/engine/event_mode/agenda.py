@@ -1,0 +1,137 @@
+"""When clocks tick, in exact arithmetic."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ssptool.fmu.clocks import Clock, IntervalVariability
+from ssptool.fmu.event_mode import EventMode, Qualifier
+
+Modes = Mapping[int, EventMode]
+"""Running instances by their number."""
+
+_PERIODIC = (IntervalVariability.CONSTANT, IntervalVariability.FIXED, IntervalVariability.TUNABLE)
+
+
+class WithoutInterval(Exception):
+    """An FMU does not say how often a periodic clock of its own ticks."""
+
+    def __init__(self, component: str, clock: Clock, found: Fraction) -> None:
+        super().__init__(
+            f"component {component}: the {clock.variability} clock {clock.name} has no interval "
+            f"(the FMU says {float(found):g} s); a positive one is needed"
+        )
+        self.component = component
+        self.clock = clock
+
+
+@dataclass(slots=True)
+class Timer:
+    """One clock that ticks at known times: the next tick and the interval after it [s], None where nobody knows. Times
+    are counted from the start of the run.
+    """
+
+    member: int
+    clock: Clock
+    next: Fraction | None = None
+    interval: Fraction | None = None
+
+
+class Agenda:
+    """The next ticks of all clocks.
+
+    Intervals that are stated are taken from the model description, where a decimal number is exact; others are asked of
+    the FMU at the start. Those of tunable and changing clocks are asked again after each of their ticks, those of
+    countdown clocks after each event iteration (FMI 3.0 §2.2.8). Sums of fractions are exact, so that ticks do not
+    drift.
+    """
+
+    def __init__(self, start: float, clocks: Iterable[tuple[int, Clock]]) -> None:
+        self._start = Fraction(start)
+        self.timers = tuple(Timer(member, clock) for member, clock in clocks)
+
+    @property
+    def next_time(self) -> float:
+        """Of the next tick of all [s]; inf if none is known."""
+        return min(map(self.time, self.timers), default=math.inf)
+
+    def time(self, timer: Timer) -> float:
+        return math.inf if timer.next is None else float(self._start + timer.next)
+
+    def due(self, until: float) -> tuple[Timer, ...]:
+        """Those that tick until this time [s]."""
+        return tuple(timer for timer in self.timers if self.time(timer) <= until)
+
+    def begin(self, modes: Modes) -> None:
+        """Find the first ticks.
+
+        Raises
+        ------
+        FmiError
+            An FMU does not tell.
+        WithoutInterval
+            It tells that there is none.
+        """
+        for timer in self.timers:
+            clock = timer.clock
+            if clock.variability in _PERIODIC:
+                timer.interval = clock.interval
+                if timer.interval is None:
+                    timer.interval = _positive(modes[timer.member], clock)
+            if clock.variability is not IntervalVariability.COUNTDOWN:
+                timer.next = clock.shift
+
+    def after(self, t: float, ticked: Collection[int], modes: Modes) -> None:
+        """After the discrete states were updated at t [s], where timers of these numbers have ticked.
+
+        Raises
+        ------
+        FmiError, WithoutInterval
+        """
+        for number, timer in enumerate(self.timers):
+            if number in ticked:
+                self._move_on(timer, modes[timer.member])
+            if timer.clock.variability is IntervalVariability.COUNTDOWN:
+                self._count_down(timer, modes[timer.member], t)
+
+    def _move_on(self, timer: Timer, mode: EventMode) -> None:
+        last = timer.next or Fraction(0)
+        match timer.clock.variability:
+            case IntervalVariability.CHANGING:
+                interval, qualifier = mode.interval(timer.clock)
+                if qualifier is not Qualifier.UNCHANGED:
+                    timer.interval = interval if qualifier is Qualifier.CHANGED else None
+            case IntervalVariability.TUNABLE:
+                interval, qualifier = mode.interval(timer.clock)
+                if qualifier is Qualifier.CHANGED:
+                    timer.interval = _checked(mode, timer.clock, interval)
+            case IntervalVariability.COUNTDOWN:
+                timer.interval = None
+        timer.next = None if timer.interval is None else last + timer.interval
+
+    def _count_down(self, timer: Timer, mode: EventMode, t: float) -> None:
+        interval, qualifier = mode.interval(timer.clock)
+        if qualifier is Qualifier.CHANGED:
+            timer.next = Fraction(t) - self._start + interval
+        elif qualifier is Qualifier.NOT_YET_KNOWN:
+            timer.next = None
+
+    # -- to go on in another process ------------------------------------------------------------------------------
+
+    def memory(self) -> list[str]:
+        return [f"{timer.next} {timer.interval}" for timer in self.timers]
+
+    def recall(self, memory: Iterable[str]) -> None:
+        for timer, text in zip(self.timers, memory, strict=True):
+            timer.next, timer.interval = (None if one == "None" else Fraction(one) for one in str(text).split())
+
+
+def _positive(mode: EventMode, clock: Clock) -> Fraction:
+    return _checked(mode, clock, mode.interval(clock)[0])
+
+
+def _checked(mode: EventMode, clock: Clock, interval: Fraction) -> Fraction:
+    if interval <= 0:
+        raise WithoutInterval(mode.name, clock, interval)
+    return interval

@@ -1,0 +1,283 @@
+"""Events of co-simulation: bringing components to one, and through it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ssptool.engine.assembly import Assembly
+from ssptool.engine.chatter import Cause, Chatter, wish_to_end
+from ssptool.engine.checkpoint import Checkpoint
+from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.event_mode.agenda import WithoutInterval
+from ssptool.engine.event_mode.running import Member, RunningEvents
+from ssptool.engine.kernel.interface import Call, Floats, Outcome
+from ssptool.engine.masters.eventful import CLOSE
+from ssptool.engine.masters.master import Coupled, Memory
+from ssptool.engine.ode.events import MAX_ITERATIONS, SETTLED
+from ssptool.engine.stopped import Stopped
+from ssptool.fmu.binary import FmiError
+from ssptool.fmu.exchange import DiscreteUpdate
+from ssptool.network.signals import Signal
+
+
+@dataclass(slots=True)
+class Events:
+    """Implements `masters.master.Events` for the members of an assembly.
+
+    An event iteration activates the clocks that are due, exchanges values and passes on ticks of clocks until nothing
+    moves, and then has all members update their discrete states; iterations follow each other at the same time until no
+    member wants another one and nothing moves.
+
+    References
+    ----------
+    FMI 3.0 §2.3.3 (event mode, fmi3UpdateDiscreteStates), §2.2.8 (clocks), §4.2.1.
+    """
+
+    assembly: Assembly
+    running: RunningEvents
+    failure: Failure | None = None
+    _chatter: Chatter = field(init=False)
+    _outputs: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        plan, kernel = self.assembly.plan, self.assembly.kernel
+        self._chatter = Chatter(plan.interval.step)
+        every = enumerate(plan.instances)
+        self._outputs = kernel.sweep([Call(i, (), one.output_slots) for i, one in every if one.output_slots])
+
+    @property
+    def members(self) -> Mapping[int, Member]:
+        return self.running.members
+
+    @property
+    def next_time(self) -> float:
+        return self.running.next_time
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+
+    @property
+    def _checkpoint(self) -> Checkpoint | None:
+        return self.assembly.checkpoint
+
+    @property
+    def _close(self) -> float:
+        return CLOSE * self.assembly.plan.interval.step
+
+    def before_step(self, t: float) -> Failure | None:
+        for member in self.members.values():
+            member.step.reset()
+        return None if self._checkpoint is None else self._checkpoint.save(t)
+
+    def early(self, end: float) -> float | None:
+        reached = [one.step.reached for one in self.members.values() if one.step.reached is not None]
+        first = min(reached, default=end)
+        return first if first < end - self._close else None
+
+    def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
+        there = frozenset(self._there(end))
+        staying = frozenset() if all_of_them else there
+        for index, member in self.members.items():
+            if index not in staying:
+                member.step.reset()
+            member.step.announced = index in there
+            member.step.waits = index in staying
+        if self._checkpoint is None:
+            return None
+        failure = self._checkpoint.restore(t, staying)
+        if failure is None and end - t <= self._close:
+            # There is no step that would read them.
+            return self._explained(self.assembly.kernel.evaluate(self._outputs), t)
+        return failure
+
+    def _there(self, end: float) -> list[int]:
+        places = ((index, member.step.reached) for index, member in self.members.items())
+        return [index for index, reached in places if reached is not None and abs(reached - end) <= self._close]
+
+    @property
+    def wanted(self) -> bool:
+        return any(member.step.wants_event or member.step.announced for member in self.members.values())
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def begin(self, system: Coupled) -> None:
+        """The first event, right after initialization, which the members are in event mode for."""
+        t = system.start
+        try:
+            self.running.agenda.begin(self.running.modes)
+            self._iterate(system, t)
+            self.running.leave()
+            self._beside(system, t)
+        except Stopped as stopped:
+            self.failure = stopped.failure
+        except FmiError as error:
+            self.failure = self.assembly.refused(error, t)
+        except WithoutInterval as error:
+            self.failure = _without_interval(error, t)
+
+    def handle(self, system: Coupled, t: float, *, jump: bool) -> Failure | None:
+        causes = tuple(self._causes(t))
+        return self._event(system, t, causes, (lambda: self._jump(system, t)) if jump else _nothing)
+
+    def intervene(self, system: Coupled, t: float, action: Callable[[], None]) -> Failure | None:
+        return self._event(system, t, (), action)
+
+    def _event(
+        self, system: Coupled, t: float, causes: tuple[Cause, ...], action: Callable[[], None]
+    ) -> Failure | None:
+        try:
+            self._chatter.note(t, causes)
+            for member in self.members.values():
+                member.step.reset()
+            self.running.enter()
+            action()
+            self._iterate(system, t)
+            self.running.leave()
+            self._beside(system, t)
+        except Stopped as stopped:
+            return stopped.failure
+        except FmiError as error:
+            return self.assembly.refused(error, t)
+        except WithoutInterval as error:
+            return _without_interval(error, t)
+        return None
+
+    def memory(self) -> Memory:
+        return self.running.memory()
+
+    def recall(self, memory: Memory) -> None:
+        self.running.recall(memory)
+
+    def _causes(self, t: float) -> list[Cause]:
+        found = [
+            Cause(self.running.members[timer.member].name, f"clock {timer.clock.name}")
+            for timer in self.running.agenda.due(t + self._close)
+        ]
+        for member in self.members.values():
+            if member.step.wants_event or member.step.announced:
+                found.append(Cause(member.name, "an event"))
+            elif member.next_time <= t + self._close:
+                found.append(Cause(member.name, "time event"))
+        return found
+
+    def _jump(self, system: Coupled, t: float) -> None:
+        assert system.drive is not None
+        outcomes: list[Outcome] = []
+        drive = system.drive
+        if system.ode is None:
+            outcomes.append(drive.jump())
+        elif failure := system.ode.intervene(lambda: outcomes.append(drive.jump())):
+            raise Stopped(failure)
+        for outcome in outcomes:
+            self._check(outcome, t)
+
+    def _beside(self, system: Coupled, t: float) -> None:
+        """What follows in components of model exchange, and from there back in members; and the past is forgotten."""
+        for _ in range(MAX_ITERATIONS):
+            if system.ode is not None and (failure := system.ode.intervene(lambda: None)):
+                raise Stopped(failure)
+            if failure := system.settle(t):
+                raise Stopped(failure)
+            if system.ode is None or not self.running.pending():
+                return
+            self.running.enter()
+            self._iterate(system, t)
+            self.running.leave()
+        raise Stopped(self._endless(t, [], ()))
+
+    # -- event iteration -----------------------------------------------------------------------------------------
+
+    def _iterate(self, system: Coupled, t: float) -> None:
+        """Event iterations until the members settle. They are in event mode, and stay there."""
+        agenda, members = self.running.agenda, tuple(self.members.values())
+        timers = agenda.due(t + self._close)
+        ticked = {number for number, timer in enumerate(agenda.timers) if timer in timers}
+        due = [Signal(self.members[timer.member].name, timer.clock.name) for timer in timers]
+        for _ in range(MAX_ITERATIONS):
+            self._exchange(system, t, due)
+            due = []
+            before = system.kernel.values.copy()
+            ticking = self.running.ticking
+            updates = [self._update(member, t) for member in members]
+            agenda.after(t, ticked, self.running.modes)
+            ticked = set()
+            self.running.rest()
+            self._evaluate(system, t)
+            again = [member.name for member, update in zip(members, updates, strict=True) if update.again]
+            if not again and not self._moved(system, before) and not self.running.pending():
+                return
+        raise Stopped(self._endless(t, again, ticking))
+
+    def _exchange(self, system: Coupled, t: float, due: list[Signal]) -> None:
+        """Within one event iteration: ticks and values go where connections lead, until nothing moves any more."""
+        waiting = list(due)
+        for _ in range(MAX_ITERATIONS):
+            fresh = set(self.running.tick(waiting))
+            self._evaluate(system, t)
+            changed = [*self.running.pass_on(frozenset(fresh)), *self.running.collect()]
+            heard = self.running.listen()
+            waiting = list(self.running.triggered_by([*fresh, *heard]))
+            if not (fresh or heard or changed or waiting):
+                return
+        raise Stopped(self._endless(t, [], self.running.ticking, changed))
+
+    def _update(self, member: Member, t: float) -> DiscreteUpdate:
+        update = member.mode.update()
+        if update.terminate:
+            raise Stopped(wish_to_end(member.name, t))
+        member.next_time = update.next_time
+        return update
+
+    def _evaluate(self, system: Coupled, t: float) -> None:
+        """Everything that the kernel exchanges, at this instant."""
+        self._check(system.kernel.evaluate(self._outputs), t)
+        system.kernel.exchange(system.everything.group)
+        if failure := system.evaluate(system.everything.sweep, t):
+            raise Stopped(failure)
+        system.kernel.exchange(system.everything.group)
+
+    def _moved(self, system: Coupled, before: Floats) -> bool:
+        now, integers = system.kernel.values, list(self.assembly.plan.integers)
+        if np.any(now.view(np.int64)[integers] != before.view(np.int64)[integers]):
+            return True
+        real = np.ones(len(now), dtype=bool)
+        real[integers] = False
+        change = np.abs(now[real] - before[real])
+        return bool(np.any(~(change <= SETTLED * np.maximum(np.abs(before[real]), system.nominal[real]))))
+
+    def _check(self, outcome: Outcome, t: float) -> None:
+        if failure := self._explained(outcome, t):
+            raise Stopped(failure)
+
+    def _explained(self, outcome: Outcome, t: float) -> Failure | None:
+        return None if outcome.ok else self.assembly.explain(outcome, t)
+
+    def _endless(
+        self, t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequence[Signal] = ()
+    ) -> Failure:
+        clocks = f"; clocks that tick: {', '.join(ticking)}" if ticking else ""
+        who = f"{', '.join(again)} still want{'s' if len(again) == 1 else ''} new discrete states" if again else ""
+        signals = f"signals still move: {', '.join(map(str, moving))}" if moving else "signals still move"
+        return Failure(
+            Ending.EVENTS,
+            f"the event iteration has no end: after {MAX_ITERATIONS} iterations {who or signals}{clocks}",
+            "look for clocks and discrete equations that drive each other around a loop of connections",
+            t,
+            again[0] if again else "",
+        )
+
+
+def _nothing() -> None:
+    pass
+
+
+def _without_interval(error: WithoutInterval, t: float) -> Failure:
+    return Failure(Ending.FMI, str(error), "see the messages of the FMU; check its parameters", t, error.component)
+
+
+def begin_events(assembly: Assembly, running: RunningEvents, system: Coupled, *, afresh: bool) -> Events:
+    """What is to be done at events; the one at the start is done if the system starts `afresh`."""
+    events = Events(assembly, running)
+    if afresh:
+        events.begin(system)
+    return events

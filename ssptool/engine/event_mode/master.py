@@ -1,0 +1,207 @@
+"""A master whose macro steps end where an event happens in a component, or a clock ticks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.event_mode.planned import EventModes
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.eventful import CLOSE, following
+from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.masters.master import (
+    Coupled,
+    Events,
+    Master,
+    Memory,
+    OneStepper,
+    Participants,
+    Remembering,
+    Stepper,
+    Stretch,
+    part_of,
+    under,
+)
+from ssptool.engine.stimuli.findings import BadInputs
+
+MAX_RETURNS = 100
+"""So often may one macro step turn out to end earlier than the time it was cut to."""
+
+
+@dataclass(frozen=True, slots=True)
+class WithEvents:
+    """The macro steps of another master, cut where a clock ticks, where a time event is due, where an input jumps, and
+    where a component returns early: then all others go back and step to that time too, and the event is handled there,
+    with one row for each side of it.
+
+    If not all can go back, components may not return early, and what happens inside a macro step is handled at its end.
+
+    References
+    ----------
+    FMI 3.0 §4.2.1 (early return, event mode of co-simulation).
+    """
+
+    base: Jacobi | GaussSeidel | Iterated
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def chooses_steps(self) -> bool:
+        return True
+
+    def start(self, system: Coupled) -> Stepper:
+        return _Stretches(self, system)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return (
+            "the step ends at the next tick of a clock, time event or jump of an input",
+            *self.base.outline(groups),
+            "where a component returns early: all others go back and step to that time",
+            "at an event: record, enter event mode, tick clocks, exchange and update discrete states until all settle, "
+            "enter step mode, record again",
+        )
+
+
+def with_event_mode(master: Master, events: EventModes) -> Master:
+    """The master for components in event mode."""
+    assert events and isinstance(master, Jacobi | GaussSeidel | Iterated)
+    return WithEvents(master)
+
+
+class _Stretches:
+    """Step after step and event after event, row by row."""
+
+    def __init__(self, master: WithEvents, system: Coupled) -> None:
+        assert system.events is not None
+        self.system = system
+        self.events: Events = system.events
+        self.base = master.base
+        stepper = master.base.start(system)
+        self.stepper: OneStepper = stepper if system.drive is None else following(stepper, system)
+        self.t = system.start
+        self.failure = self.events.failure
+
+    @property
+    def finished(self) -> bool:
+        return self.t >= self.system.stop - self._close and not self._event_due
+
+    @property
+    def _close(self) -> float:
+        return CLOSE * self.system.step
+
+    @property
+    def _jump_due(self) -> bool:
+        return self.system.drive is not None and self.t >= self.system.drive.end - self._close
+
+    @property
+    def _event_due(self) -> bool:
+        return self.events.wanted or self._jump_due or self.t >= self.events.next_time - self._close
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        filled = events = 0
+        iterations: list[int] = []
+        while filled < len(rows) and self.failure is None and not self.finished:
+            try:
+                if self._event_due:
+                    done = self._event(rows[filled])
+                    events += 1
+                else:
+                    done = self._step(rows[filled], iterations)
+            except BadInputs as error:
+                self.failure = error.failure(self.t)
+                break
+            filled += done
+        return Stretch(filled, self.failure, tuple(iterations), finished=self.finished, events=events)
+
+    def memory(self) -> Memory:
+        own = {"t": np.array(self.t), **under("events", self.events.memory())}
+        if self.system.drive is not None:
+            own["stretch"] = np.array(self.system.drive.stretch)
+        return {**own, **(under("base", self.stepper.memory()) if isinstance(self.stepper, Remembering) else {})}
+
+    def recall(self, memory: Memory) -> None:
+        self.t = float(memory["t"])
+        self.events.recall(part_of(memory, "events"))
+        if self.system.drive is not None:
+            self.system.drive.go_to(int(memory["stretch"]))
+        if isinstance(self.stepper, Remembering):
+            self.stepper.recall(part_of(memory, "base"))
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def _event(self, row: Floats) -> int:
+        """To the other side of the present instant; how many rows are filled."""
+        self.failure = self.events.handle(self.system, self.t, jump=self._jump_due)
+        if self.failure is not None:
+            return 0
+        self._record(row)
+        return 1
+
+    def _record(self, row: Floats) -> None:
+        row[0] = self.t
+        row[1:] = self.system.kernel.values[self.system.recorded]
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+
+    def _step(self, row: Floats, iterations: list[int]) -> int:
+        """To the next communication point, or the event before it; how many rows are filled."""
+        t, (h, end) = self.t, self._aim()
+        values = self.system.kernel.values
+        before = values.copy()
+        self.failure = self.events.before_step(t)
+        for _ in range(MAX_RETURNS):
+            if self.failure is not None:
+                return 0
+            outcome = self.stepper.step(t, h, end) if end > t else 0
+            early = self.events.early(end)
+            if early is None:
+                return self._arrive(outcome, end, row, iterations)
+            # What a step that was too long came to, and be it a failure, does not count.
+            end, h = early, early - t
+            values[:] = before
+            everybody = not isinstance(self.base, Jacobi)
+            self.failure = self.events.go_back(t, end, all_of_them=everybody and end > t)
+        self.failure = _no_progress(t, end)
+        return 0
+
+    def _arrive(self, outcome: int | Failure, end: float, row: Floats, iterations: list[int]) -> int:
+        if isinstance(outcome, Failure):
+            self.failure = outcome
+            return 0
+        if end == self.t:
+            return 0  # an event where the step began: its left side is recorded
+        self.system.finish_at(end, row)
+        self.t = end
+        iterations.append(outcome)
+        return 1
+
+    def _aim(self) -> tuple[float, float]:
+        """Size and end of the next step [s]: a point of the grid, or what comes before that."""
+        system, number = self.system, self._passed()
+        point, h = system.time(number + 1), system.step
+        limit = min(self.events.next_time, system.stop)
+        if system.drive is not None:
+            limit = min(limit, system.drive.end)
+        whole = self.t == system.time(number)
+        if point > limit - self._close:
+            whole, point = whole and point == limit, limit
+        return (h if whole else point - self.t), point
+
+    def _passed(self) -> int:
+        """Number of the last point of the grid that is not after the present time."""
+        number = round((self.t - self.system.start) / self.system.step)
+        return number if self.system.time(number) <= self.t + self._close else number - 1
+
+
+def _no_progress(t: float, end: float) -> Failure:
+    return Failure(
+        Ending.EVENTS,
+        f"a macro step has no end: after {MAX_RETURNS} attempts components still return before t = {end!r} s",
+        "look for events that depend on how long a step is",
+        t,
+    )

@@ -1,0 +1,302 @@
+"""Which components of a system use event mode, and what is exchanged at events only."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from ssptool.engine.capabilities import SAVES, VARIES_STEP
+from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
+from ssptool.fmu.clocks import Clock, clock_of
+from ssptool.fmu.description import Causality, Interface, InterfaceType, Variability, Variable
+from ssptool.network.arrays import whole
+from ssptool.network.network import Component, Network, Port
+from ssptool.network.signals import Signal, Wire
+
+CLOCK = "Clock"
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """A signal that changes at events only; with `clocks`, only when one of these ticks."""
+
+    signal: Signal
+    clocks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EventMember:
+    """A component that uses event mode.
+
+    Attributes
+    ----------
+    inputs
+        Those that are set in event mode only.
+    outputs
+        Those that may be read only when a clock of theirs ticks.
+    timed, triggered, ticking
+        Input clocks that tick at known times, input clocks that something triggers, and output clocks.
+    returns_early
+        Its steps may end where an event happens.
+    """
+
+    name: str
+    inputs: tuple[Clocked, ...]
+    outputs: tuple[Clocked, ...]
+    timed: tuple[Clock, ...] = ()
+    triggered: tuple[Clock, ...] = ()
+    ticking: tuple[Clock, ...] = ()
+    returns_early: bool = False
+
+    @property
+    def clocks(self) -> tuple[Clock, ...]:
+        return (*self.timed, *self.triggered, *self.ticking)
+
+
+@dataclass(frozen=True, slots=True)
+class EventModes:
+    """All members by name, the wires that lead into their event inputs, and those between clocks, from source to
+    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start.
+    """
+
+    members: Mapping[str, EventMember] = field(default_factory=dict)
+    wires: tuple[Wire, ...] = ()
+    clock_wires: Mapping[Signal, tuple[Signal, ...]] = field(default_factory=dict)
+    rolls_back: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.members)
+
+    @property
+    def outputs(self) -> frozenset[Signal]:
+        """Signals that stay what they are between events."""
+        return frozenset(one.signal for member in self.members.values() for one in member.outputs)
+
+    @property
+    def inputs(self) -> frozenset[Signal]:
+        return frozenset(one.signal for member in self.members.values() for one in member.inputs)
+
+    def between_events(self, network: Network) -> Network:
+        """The same network with the wires that act at all times."""
+        inputs, clocks = self.inputs, clock_signals(network)
+        wires = tuple(
+            wire
+            for wire in network.wires
+            if wire.destination not in inputs and wire.source not in clocks and wire.destination not in clocks
+        )
+        return network if len(wires) == len(network.wires) else replace(network, wires=wires)
+
+
+NO_EVENT_MODES = EventModes()
+
+
+def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceType], *, adaptive: bool) -> EventModes:
+    """Components of FMI 3.0 co-simulation use event mode if they offer it and have something that needs it: connectors
+    that are clocks or belong to clocks, clocks that tick at known times, or discrete inputs and outputs.
+
+    Steps whose size is `adaptive` and FMUs that accept steps of one size only exclude event mode. A component that only
+    has discrete variables then handles its events itself, as if there were no event mode; clocks are refused.
+
+    Raises
+    ------
+    Unsupported, UnsupportedByFmu
+        Clocks are connected that cannot tick.
+    """
+    _refuse_clocks(network, implementations)
+    wanted = {
+        name: component
+        for name, component in network.components.items()
+        if _offers(component, implementations[name]) and (_has_clocks(component) or _has_discrete(component))
+    }
+    for name in [name for name in wanted if _event_arrays(network, wanted[name])]:
+        if _has_clocks(wanted[name]):
+            array = _event_arrays(network, wanted[name])[0]
+            raise Unsupported(f"connector {array}", "arrays are not exchanged at events", "use scalar connectors")
+        del wanted[name]
+    fixed = [
+        name
+        for name, component in network.components.items()
+        if (one := component.description.interface(implementations[name])) is not None
+        and implementations[name] is InterfaceType.CO_SIMULATION
+        and not one.variable_step
+    ]
+    notes: tuple[str, ...] = ()
+    if wanted and (fixed or adaptive):
+        for name, component in wanted.items():
+            if _has_clocks(component) and fixed:
+                raise UnsupportedByFmu(fixed[0], VARIES_STEP, f"event mode, for the clocks of {name},", "no clocks")
+            if _has_clocks(component):
+                raise Unsupported(
+                    f"component {name}", "clocks and adaptive steps exclude each other", "use fixed steps"
+                )
+        why = f"{fixed[0]} accepts steps of one size only" if fixed else "steps are adaptive"
+        notes = (f"events of {', '.join(wanted)} are handled inside their own steps, because {why}",)
+        wanted = {}
+    if not wanted:
+        return EventModes(notes=notes)
+    unable = [name for name, component in network.components.items() if not _saves(component, implementations[name])]
+    rolls_back = not unable or len(network.components) == 1  # nobody else has to be taken back
+    if not rolls_back:
+        notes = (
+            f"events inside a macro step are handled at its end, because not every FMU {SAVES}: {', '.join(unable)}",
+        )
+    members = {name: _member(component, rolls_back) for name, component in wanted.items()}
+    inputs = {one.signal for member in members.values() for one in member.inputs}
+    return EventModes(
+        members,
+        tuple(wire for wire in network.wires if wire.destination in inputs),
+        _clock_wires(network),
+        rolls_back,
+        notes,
+    )
+
+
+def clock_signals(network: Network) -> frozenset[Signal]:
+    return frozenset(port.signal for port in _ports(network) if port.type == CLOCK)
+
+
+def _ports(network: Network) -> Iterator[Port]:
+    yield from network.ports
+    for component in network.components.values():
+        yield from component.ports
+
+
+def _offers(component: Component, kind: InterfaceType) -> bool:
+    interface = component.description.co_simulation
+    simulated = kind is InterfaceType.CO_SIMULATION and component.description.fmi_major == 3
+    return simulated and interface is not None and interface.event_mode
+
+
+def _saves(component: Component, kind: InterfaceType) -> bool:
+    interface: Interface | None = component.description.interface(kind)
+    # What is integrated as model exchange is taken back by its integrator.
+    return kind is InterfaceType.MODEL_EXCHANGE or (interface is not None and interface.saves_state)
+
+
+def _has_clocks(component: Component) -> bool:
+    return any(_clock_like(variable) for _, variable in _exchanged(component)) or bool(_timed(component))
+
+
+def _clock_like(variable: Variable) -> bool:
+    return variable.type == CLOCK or bool(variable.clocks)
+
+
+def _has_discrete(component: Component) -> bool:
+    return any(variable.variability is Variability.DISCRETE for _, variable in _exchanged(component))
+
+
+def _event_arrays(network: Network, component: Component) -> list[Signal]:
+    """Arrays that would have to be exchanged at events."""
+    if not network.arrays:
+        return []
+    at_events = [port.signal for port, variable in _exchanged(component) if _at_events(port, variable)]
+    return [whole(signal, network.arrays) for signal in at_events if whole(signal, network.arrays) is not signal]
+
+
+def _at_events(port: Port, variable: Variable) -> bool:
+    continuous = variable.variability is Variability.CONTINUOUS
+    return bool(variable.clocks) or (port.kind == "input" and not continuous)
+
+
+def _exchanged(component: Component) -> Iterator[tuple[Port, Variable]]:
+    variables = component.description.variables
+    for port in component.ports:
+        if port.kind in ("input", "output") and port.signal.variable in variables:
+            yield port, variables[port.signal.variable]
+
+
+def _timed(component: Component) -> tuple[Clock, ...]:
+    """Also those that are no connectors: they tick all the same."""
+    return tuple(clock for clock in _clocks(component, Causality.INPUT) if not clock.triggered)
+
+
+def _clocks(component: Component, causality: Causality) -> Iterator[Clock]:
+    for variable in component.description.variables.values():
+        if variable.type == CLOCK and variable.causality is causality:
+            try:
+                yield clock_of(variable)
+            except ValueError as error:
+                raise Unsupported(f"component {component.name}", str(error), "ask for a corrected FMU") from None
+
+
+def _member(component: Component, rolls_back: bool) -> EventMember:
+    inputs: list[Clocked] = []
+    outputs: list[Clocked] = []
+    for port, variable in _exchanged(component):
+        if variable.type not in ACCESS[3]:
+            continue
+        one = Clocked(port.signal, variable.clocks)
+        if _at_events(port, variable):
+            (inputs if port.kind == "input" else outputs).append(one)
+    connected = {port.signal.variable for port in component.ports if port.type == CLOCK}
+    own = {name for one in (*inputs, *outputs) for name in one.clocks}
+    return EventMember(
+        name=component.name,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        timed=_timed(component),
+        triggered=tuple(clock for clock in _clocks(component, Causality.INPUT) if clock.triggered),
+        ticking=tuple(clock for clock in _clocks(component, Causality.OUTPUT) if clock.name in connected | own),
+        returns_early=rolls_back,
+    )
+
+
+def _clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
+    clocks = clock_signals(network)
+    found: dict[Signal, tuple[Signal, ...]] = {}
+    for wire in network.wires:
+        if wire.source in clocks and wire.destination.component:
+            found[wire.source] = (*found.get(wire.source, ()), wire.destination)
+    return found
+
+
+def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType]) -> None:
+    """Connections of clocks that cannot tick."""
+    for wire in network.wires:
+        if _is_clock(network, wire.source) or _is_clock(network, wire.destination):
+            for signal in (wire.source, wire.destination):
+                reason = _no_clock(network, implementations, signal)
+                if reason is not None:
+                    raise Unsupported(f"connection {wire.source} → {wire.destination}", reason, "remove the connection")
+            _check_trigger(network, wire)
+    for name, component in network.components.items():
+        for port, variable in _exchanged(component):
+            if variable.clocks and not _offers(component, implementations[name]) and _is_wired(network, port.signal):
+                raise Unsupported(
+                    f"connector {port.signal}",
+                    f"it belongs to the clock {variable.clocks[0]}, which ticks in event mode of FMI 3.0 "
+                    "co-simulation only, and the FMU does not offer that or is run as model exchange",
+                    "run the component as co-simulation, or ask for an FMU with hasEventMode",
+                )
+
+
+def _is_wired(network: Network, signal: Signal) -> bool:
+    return any(signal in (wire.source, wire.destination) for wire in network.wires)
+
+
+def _is_clock(network: Network, signal: Signal) -> bool:
+    component = network.components.get(signal.component)
+    variable = component.description.variables.get(signal.variable) if component else None
+    return variable is not None and variable.type == CLOCK
+
+
+def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], signal: Signal) -> str | None:
+    component = network.components.get(signal.component)
+    if component is None:
+        return f"{signal} is a clock of the system itself, and nothing lets that tick"
+    if not _is_clock(network, signal):
+        return f"{signal} is no clock"
+    if not _offers(component, implementations[component.name]):
+        return f"clocks tick in event mode of FMI 3.0 co-simulation, which component {component.name} does not use"
+    return None
+
+
+def _check_trigger(network: Network, wire: Wire) -> None:
+    destination = wire.destination
+    variable = network.components[destination.component].description.variables[destination.variable]
+    if variable.causality is not Causality.INPUT or not clock_of(variable).triggered:
+        raise Unsupported(
+            f"connection {wire.source} → {destination}",
+            f"{destination} ticks at times of its own, so nothing can trigger it",
+            "connect to a triggered input clock",
+        )

@@ -1,0 +1,217 @@
+"""The members of a running system that are in event mode at events, and what passes between them there."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ssptool.engine.cells import read_cell, write_cell
+from ssptool.engine.event_mode.agenda import Agenda
+from ssptool.engine.event_mode.planned import Clocked, EventMember
+from ssptool.engine.event_mode.steps import ReportedStep
+from ssptool.engine.kernel.interface import Kernel
+from ssptool.engine.plan import Plan
+from ssptool.fmu.binary import FmuInstance
+from ssptool.fmu.description import Value
+from ssptool.fmu.event_mode import EventMode
+from ssptool.network.signals import Signal, Wire
+
+
+@dataclass(slots=True)
+class Member:
+    """A running instance in event mode; `active` are its clocks that tick in the present event iteration.
+
+    `next_time` [s] is that of its next time event. `fresh`: nothing has been set since its clocks became active.
+    """
+
+    index: int
+    planned: EventMember
+    instance: FmuInstance
+    mode: EventMode
+    step: ReportedStep
+    active: set[str] = field(default_factory=set)
+    next_time: float = math.inf
+
+    @property
+    def name(self) -> str:
+        return self.planned.name
+
+    def is_active(self, one: Clocked) -> bool:
+        return not self.active.isdisjoint(one.clocks)
+
+
+class RunningEvents:
+    """All members, by the number of their instance.
+
+    Attributes
+    ----------
+    agenda
+        When their clocks tick.
+    """
+
+    def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[Member]) -> None:
+        self.plan = plan
+        self.kernel = kernel
+        self.members: Mapping[int, Member] = {member.index: member for member in members}
+        self.modes = {index: member.mode for index, member in self.members.items()}
+        timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
+        self.agenda = Agenda(plan.interval.start, timed)
+        self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in plan.event_modes.wires}
+        self._by_name = {member.name: member for member in self.members.values()}
+        self._clocks = {
+            Signal(member.name, clock.name): (member, clock)
+            for member in self.members.values()
+            for clock in member.planned.clocks
+        }
+
+    @property
+    def next_time(self) -> float:
+        """Of the next tick or time event that is known [s]."""
+        return min(self.agenda.next_time, *(member.next_time for member in self.members.values()))
+
+    # -- initialization ------------------------------------------------------------------------------------------
+
+    def present(self) -> None:
+        """What is exchanged at events only has its start value before the first one."""
+        for member in self.members.values():
+            planned = self.plan.instances[member.index]
+            starts, variables = planned.starts, planned.description.variables
+            for one in (*member.planned.inputs, *member.planned.outputs):
+                value = starts.get(one.signal.variable, variables[one.signal.variable].start)
+                kind = self.plan.types[self._slots[one.signal]]
+                write_cell(self.kernel, self._slots[one.signal], kind, _nothing(kind) if value is None else value)
+
+    def pass_on_at_start(self) -> bool:
+        """In initialization mode, set inputs that belong to no clock; whether any has changed. May raise FmiError."""
+        changed = [self._pass_on(member, one) for member, one in self._inputs() if not one.clocks]
+        return any(changed)
+
+    # -- event mode ----------------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        for member in self.members.values():
+            member.mode.enter()
+
+    def leave(self) -> None:
+        for member in self.members.values():
+            member.mode.leave()
+
+    def pending(self) -> bool:
+        """Whether an input that belongs to no clock is not what its wire delivers."""
+        return any(not one.clocks and self._delivered(one) is not None for _, one in self._inputs())
+
+    def pass_on(self, fresh: frozenset[Signal]) -> list[Signal]:
+        """Set inputs that have changed, or that belong to clocks that are `fresh`; those that have changed."""
+        changed = []
+        for member, one in self._inputs():
+            first = any(Signal(member.name, name) in fresh for name in one.clocks)
+            accessible = not one.clocks or member.is_active(one)
+            if accessible and self._pass_on(member, one, always=first):
+                changed.append(one.signal)
+        return changed
+
+    def collect(self) -> list[Signal]:
+        """Read outputs whose clocks tick; those that have changed."""
+        changed = []
+        for member in self.members.values():
+            for one in member.planned.outputs:
+                if member.is_active(one):
+                    name = one.signal.variable
+                    if self._write(one.signal, member.instance.get([name])[name]):
+                        changed.append(one.signal)
+        return changed
+
+    def tick(self, clocks: Iterable[Signal]) -> frozenset[Signal]:
+        """Activate input clocks that are not active yet: those that are so now, and have not been before."""
+        fresh = [signal for signal in clocks if signal.variable not in self._clocks[signal][0].active]
+        for member in self.members.values():
+            own = [self._clocks[signal][1] for signal in fresh if signal.component == member.name]
+            if own:
+                member.mode.tick(own)
+                member.active.update(clock.name for clock in own)
+        return frozenset(fresh)
+
+    def listen(self) -> frozenset[Signal]:
+        """Output clocks that tick, and have not done so before in this event iteration."""
+        found = []
+        for member in self.members.values():
+            waiting = [clock for clock in member.planned.ticking if clock.name not in member.active]
+            if waiting:
+                ticking = member.mode.ticking(waiting)
+                member.active.update(clock.name for clock in ticking)
+                found += [Signal(member.name, clock.name) for clock in ticking]
+        return frozenset(found)
+
+    def triggered_by(self, clocks: Iterable[Signal]) -> Iterator[Signal]:
+        """Input clocks that connections lead to from these."""
+        for signal in clocks:
+            yield from self.plan.event_modes.clock_wires.get(signal, ())
+
+    def rest(self) -> None:
+        """An event iteration is over: no clock is active any more."""
+        for member in self.members.values():
+            member.active.clear()
+
+    @property
+    def ticking(self) -> tuple[str, ...]:
+        """Names of the clocks that are active."""
+        return tuple(f"{member.name}.{name}" for member in self.members.values() for name in sorted(member.active))
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def _inputs(self) -> Iterator[tuple[Member, Clocked]]:
+        for member in self.members.values():
+            for one in member.planned.inputs:
+                yield member, one
+
+    def _pass_on(self, member: Member, one: Clocked, *, always: bool = False) -> bool:
+        value = self._delivered(one)
+        if value is not None:
+            self._write(one.signal, value)
+        elif not always:
+            return False
+        slot = self._slots[one.signal]
+        name = one.signal.variable
+        member.instance.set({name: read_cell(self.kernel, slot, self.plan.types[slot])})
+        return value is not None
+
+    def _delivered(self, one: Clocked) -> Value | None:
+        """What the wire into an input has for it; None if that is what it has, or there is no wire."""
+        wire = self._wires.get(one.signal)
+        if wire is None:
+            return None
+        source, slot = self._slots[wire.source], self._slots[one.signal]
+        value = wire.conversion.carry(read_cell(self.kernel, source, self.plan.types[source]))
+        kind = self.plan.types[slot]
+        if kind in ("Float64", "Float32"):
+            value = float(value)
+        return None if value == read_cell(self.kernel, slot, kind) else value
+
+    def _write(self, signal: Signal, value: Value) -> bool:
+        slot = self._slots[signal]
+        before = int(self.kernel.integers[slot])
+        write_cell(self.kernel, slot, self.plan.types[slot], value)
+        return int(self.kernel.integers[slot]) != before
+
+    # -- to go on in another process -----------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, np.ndarray]:
+        return {
+            "agenda": np.array(self.agenda.memory(), dtype=np.str_),
+            "next": np.array([member.next_time for member in self.members.values()]),
+        }
+
+    def recall(self, memory: Mapping[str, np.ndarray]) -> None:
+        self.agenda.recall(memory["agenda"].tolist())
+        for member, time in zip(self.members.values(), memory["next"].tolist(), strict=True):
+            member.next_time = time
+
+
+def _nothing(kind: str) -> Value:
+    return "" if kind == "String" else 0
+
+
+def names_of(members: Sequence[Member]) -> str:
+    return ", ".join(member.name for member in members)
