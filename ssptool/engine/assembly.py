@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
+from ssptool.engine.binary_as_text import BINARY, BinaryAsText, kernel_types
 from ssptool.engine.cells import read_cell
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
@@ -58,6 +59,8 @@ class Assembly:
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
     events
         The components that use event mode, if there are any.
+    kept
+        Stand-ins of which the kernel has the addresses only.
     """
 
     plan: Plan
@@ -71,6 +74,7 @@ class Assembly:
     ode: AsInstance | None = None
     ode_kernel: Kernel | None = None
     events: RunningEvents | None = None
+    kept: tuple[object, ...] = ()
 
     @property
     def of_ode(self) -> "Assembly":
@@ -191,17 +195,19 @@ def assemble(
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
         members: list[Member] = []
+        kept: list[_Added] = []
         for planned in plan.instances:
             binary = supply.binary(archive.local_path(planned.source), planned.description, planned.interface)
             coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
-            instance, table, member = _add(kernel, plan, binary, supply, watch, len(instances), coupled)
-            members += [member] if member is not None else []
-            instances.append(instance)
-            tables.append(table)
-            stack.callback(supply.give_back, binary, instance, keep=_serves_again(plan, planned, watch))
+            added = _add(kernel, plan, binary, supply, watch, len(instances), coupled)
+            members += [added.member] if added.member is not None else []
+            kept.append(added)
+            instances.append(added.instance)
+            tables.append(added.table)
+            stack.callback(supply.give_back, binary, added.instance, keep=_serves_again(plan, planned, watch))
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
-        assembly = Assembly(plan, kernel, tuple(instances), tuple(tables))
+        assembly = Assembly(plan, kernel, tuple(instances), tuple(tables), kept=tuple(kept))
         if members:
             assembly = replace(assembly, events=RunningEvents(plan, kernel, members))
         if plan.coupled_ode is not None:
@@ -238,6 +244,16 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
     return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)
 
 
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """An instance that is registered with the kernel."""
+
+    instance: FmuInstance
+    table: InstanceTable
+    member: Member | None
+    texts: BinaryAsText | None
+
+
 def _add(
     kernel: Kernel,
     plan: Plan,
@@ -246,7 +262,7 @@ def _add(
     watch: Watch | None,
     index: int,
     coupled: bool,
-) -> tuple[FmuInstance, InstanceTable, Member | None]:
+) -> _Added:
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
@@ -274,8 +290,8 @@ def _add(
         output_slots=planned.output_slots,
         output_references=planned.output_references,
         environment=environment,
-        input_types=planned.input_types,
-        output_types=planned.output_types,
+        input_types=kernel_types(planned.input_types),
+        output_types=kernel_types(planned.output_types),
         input_elements=planned.input_elements,
         output_elements=planned.output_elements,
     )
@@ -284,20 +300,31 @@ def _add(
         table = watch.stand_in(index, table)
     if coupled:
         table = idle_steps(table)
+    binaries = _binaries(planned)
+    texts = BinaryAsText(instance, binaries) if binaries else None
+    table = texts.within(table) if texts else table
     member = None
     if events is not None:
         step = ReportedStep(table.functions["fmi3DoStep"])
         table = replace(table, functions={**table.functions, "fmi3DoStep": step.address})
         member = Member(index, events, instance, EventMode(instance), step)
     kernel.add(table)
-    return instance, table, member
+    return _Added(instance, table, member, texts)
+
+
+def _binaries(planned: PlannedInstance) -> frozenset[int]:
+    """References of binary variables that the kernel exchanges."""
+    types = (*planned.input_types, *planned.output_types)
+    references = (*planned.input_references, *planned.output_references)
+    return frozenset(number for number, kind in zip(references, types, strict=True) if kind == BINARY)
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
     """Those that a kernel and an integrator want. What model exchange does not have is never called; should it be, it
     refuses.
     """
-    wanted = functions_for(planned.description.fmi_major, (*planned.input_types, *planned.output_types))
+    types = kernel_types((*planned.input_types, *planned.output_types))
+    wanted = functions_for(planned.description.fmi_major, types)
     present = instance.functions
     if planned.interface is InterfaceType.CO_SIMULATION:
         return {name: present[name] for name in wanted}

@@ -21,6 +21,8 @@ def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
     match kind:
         case "String":
             return kernel.text(number)
+        case "Binary":
+            return bytes.fromhex(kernel.text(number))
         case "Boolean":
             return number != 0
         case "UInt64":
@@ -41,6 +43,10 @@ def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
         if not isinstance(value, str):
             raise TypeError(f"{value!r} is not a value of type String")
         kernel.integers[slot] = kernel.number(value)
+    elif kind == "Binary":
+        if not isinstance(value, bytes):
+            raise TypeError(f"{value!r} is not a value of type Binary")
+        kernel.integers[slot] = kernel.number(value.hex())
     elif holds_integer(kind):
         number = int(value)
         # The same bits stand for the upper half of UInt64.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, product
 from types import MappingProxyType
 
+from ssptool.engine.binary_as_text import CARRIED, NOTHING, UNRECORDED
 from ssptool.engine.capabilities import Capabilities, capabilities
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.choices import (
@@ -21,7 +22,7 @@ from ssptool.engine.event_mode.master import with_event_mode
 from ssptool.engine.event_mode.planned import CLOCK, NO_EVENT_MODES, EventModes, plan_event_modes
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.iteration_log import check_log_name
-from ssptool.engine.kernel.interface import ACCESS, FLOAT, Call, LoopCalls, SolveLoop
+from ssptool.engine.kernel.interface import FLOAT, Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
@@ -364,7 +365,7 @@ class _Table:
         self.recorded = tuple(
             slot
             for slot, (signal, kind) in enumerate(zip(self.signals, self.types, strict=True))
-            if kind != "String" and signal not in hidden
+            if kind not in UNRECORDED and signal not in hidden
         )
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
@@ -383,11 +384,11 @@ class _Table:
     def _carries(self, port: Port) -> bool:
         component = self.network.components.get(port.signal.component)
         if component is None:
-            return port.type in ACCESS[3]
+            return port.type in CARRIED[3]
         # In model exchange, what is not continuous may be set at events only.
         if self.implementations[component.name] is InterfaceType.MODEL_EXCHANGE:
             return port.type == FLOAT
-        return port.type in ACCESS.get(component.description.fmi_major, ())
+        return port.type in CARRIED.get(component.description.fmi_major, ())
 
     def _check_wires(self) -> None:
         for wire in self.flow.wires:
@@ -470,7 +471,7 @@ class _Table:
         return self._back(wire, self._given(wire.destination) or self._stated(wire.destination))
 
     def _nothing(self, slot: int) -> Value:
-        return "" if self.types[slot] == "String" else 0
+        return NOTHING.get(self.types[slot], 0)
 
     def _value(self, signal: Signal) -> Value | None:
         assignment = self.network.assignments.get(signal)
@@ -523,8 +524,8 @@ class _Table:
             ]
             if others:
                 yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
-        if texts := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind == "String"]:
-            yield f"exchanged but not recorded, because they are texts: {', '.join(texts)}"
+        if texts := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind in UNRECORDED]:
+            yield f"exchanged but not recorded, because they are texts or bytes: {', '.join(texts)}"
 
 
 class _Schedules:

@@ -730,6 +730,8 @@ def _fitting(name: str, suffix: str, value: Value) -> Value:
 def _typed(kind: str, value: Any) -> Value:
     if kind == "Boolean":
         return bool(value)
+    if kind == "Binary" and value is None:
+        return b""
     if kind == "String" and isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
     result: Value = value

@@ -21,9 +21,6 @@ from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
 from ssptool.network.terminals import Key, Terminal
 from ssptool.network.units import IncompatibleUnits, conversion
 
-NOT_CARRIED = ("Binary",)
-"""Types whose values are not carried by wires yet."""
-
 
 class Segment(NamedTuple):
     """One connection of the system at `owner`, directed; or the step through the boundary of a system that a component
@@ -244,8 +241,6 @@ def _segments(
             continue
         source, destination = (start[1], end[1]) if forward else (end[1], start[1])
         position = survey.position(connection)
-        for kind in sorted({source.type, destination.type} & set(NOT_CARRIED), key=str):
-            tree.refuse(position, f"a connection of type {kind}")
         segment = Segment(
             LegKind.CONNECTION,
             next(numbers),

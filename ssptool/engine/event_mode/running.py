@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ssptool.engine.binary_as_text import NOTHING
 from ssptool.engine.cells import read_cell, write_cell
 from ssptool.engine.event_mode.agenda import Agenda
 from ssptool.engine.event_mode.planned import Clocked, EventMember
@@ -210,7 +211,7 @@ class RunningEvents:
 
 
 def _nothing(kind: str) -> Value:
-    return "" if kind == "String" else 0
+    return NOTHING.get(kind, 0)
 
 
 def names_of(members: Sequence[Member]) -> str:

@@ -56,7 +56,7 @@ def _bindings(parameters: str) -> str:
 
 def _component(name: str, fmu: Path) -> str:
     connectors = "".join(
-        f'<ssd:Connector name="{variable.name}" kind="{variable.causality}"><ssc:{variable.type}/>'
+        f'<ssd:Connector name="{variable.name}" kind="{variable.causality}">{_type(variable)}'
         + "".join(f'<ssd:Clock name="{clock}"/>' for clock in variable.clocks)
         + "</ssd:Connector>"
         for variable in read_description(fmu).variables.values()
@@ -65,6 +65,12 @@ def _component(name: str, fmu: Path) -> str:
     return (
         f'<ssd:Component name="{name}" source="resources/{fmu.name}" type="application/x-fmu-sharedlibrary">'
         f"<ssd:Connectors>{connectors}</ssd:Connectors></ssd:Component>\n"
+    )
+
+
+def _type(variable) -> str:
+    return (
+        f"<ssc:{variable.type}/>" if variable.mime_type is None else f'<ssc:Binary mime-type="{variable.mime_type}"/>'
     )
 
 
