@@ -69,9 +69,8 @@ def _component(name: str, fmu: Path) -> str:
 
 
 def _type(variable) -> str:
-    return (
-        f"<ssc:{variable.type}/>" if variable.mime_type is None else f'<ssc:Binary mime-type="{variable.mime_type}"/>'
-    )
+    mime_type = f' mime-type="{variable.mime_type}"' if variable.mime_type else ""
+    return f"<ssc:{variable.type}{mime_type}/>"
 
 
 def _connections(connections: Iterable[tuple[str, str]]) -> str:
