@@ -60,6 +60,8 @@ def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool
         The folder is not empty.
     """
     package = Path(package)
+    if not package.exists():
+        raise FileNotFoundError(f"{package} does not exist: expected an .ssp file")
     if package.is_dir() or package.suffix.lower() == ".ssd":
         raise EditError(f"{package} is no package: give an .ssp file")
     folder = package.with_suffix("") if folder is None else Path(folder)

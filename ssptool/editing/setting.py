@@ -1,5 +1,7 @@
 """Set: a value goes to where the value in force comes from, or to where it will be in force."""
 
+from math import isclose
+
 from ssptool.documents import ssc, ssv
 from ssptool.documents.converters import boolean, double
 from ssptool.editing.adding import RESOURCES
@@ -113,11 +115,16 @@ def _back_through(wish: Wish, use: Use, transformation: ssc.Transformation) -> f
         )
     if transformation.factor == 0:
         raise EditError(f"{wish.name} does not depend on {use.parameter.name}: the mapping multiplies it by zero")
-    value = (value - transformation.offset) / transformation.factor
-    if use.entry is not None and use.entry.suppress_unit_conversion:
-        return value
-    own = named(document_units(use.bound.values), use.parameter.unit)
-    return wish.converted(value, wish.target.unit, own)
+    suppressed = use.entry is not None and use.entry.suppress_unit_conversion
+    own = wish.target.unit if suppressed else named(document_units(use.bound.values), use.parameter.unit)
+
+    def forward(stored: float) -> float:
+        return transformation.factor * wish.converted(stored, own, wish.target.unit) + transformation.offset
+
+    exact = wish.converted((value - transformation.offset) / transformation.factor, wish.target.unit, own)
+    # Of the numbers that come to the wished one, that with the fewest digits: 15 rather than 14.999500000000001.
+    candidates = (float(f"{exact:.{digits}g}") for digits in range(12, 17))
+    return next((stored for stored in candidates if isclose(forward(stored), value, rel_tol=1e-15)), exact)
 
 
 def _write(parameter: ssv.Parameter, value: Value, unit: str | None, wish: Wish, version: str) -> None:
@@ -209,14 +216,18 @@ def _choose(draft: Draft, full: str, entry: str | None) -> Bound | None:
 
 
 def _new_set(draft: Draft, entry: str | None) -> Bound:
+    if entry is not None and draft.archive.has(entry):
+        raise EditError(
+            f"{entry} is bound with a prefix, with a mapping or to an element only, where a new value would not reach "
+            "this name: give another file, or bind it once more"
+        )
     place = Place((), draft.system)
     if entry is None:
         binding, values = inline_set(draft, draft.system, draft.root.name)
         return Bound(place, binding, values, draft.document.name, None, "")
-    if not draft.archive.has(entry):
-        stem = entry.rpartition("/")[2].removesuffix(".ssv")
-        draft.archive.put(entry, empty_parameter_set(stem, draft.version))
-        draft.note(f"made {entry}")
+    stem = entry.rpartition("/")[2].removesuffix(".ssv")
+    draft.archive.put(entry, empty_parameter_set(stem, draft.version))
+    draft.note(f"made {entry}")
     binding = add_binding(draft, draft.system, entry)
     return Bound(place, binding, draft.archive.document(entry).root_as(ssv.ParameterSet), entry, None, "")
 

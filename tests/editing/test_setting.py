@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from ssptool.editing.errors import UnknownName
+from ssptool.editing.errors import EditError, UnknownName
 from ssptool.network.values import InvalidValue
 from tests.editing.small_systems import changed_lines, errors, refused, snapshot, ssd
 from tests.network.packages import bindings, component, content, mapped, model, package, ssm, ssv, system
@@ -91,7 +91,7 @@ def test_a_set_that_other_variants_use_gets_no_new_parameters(variants):
 def test_editing_a_value_that_other_variants_use_says_so(variants):
     with ssptool.edit(variants) as made:
         made.set("System1.m1", 2)
-        assert made.notes[0].endswith("which FMI3.ssd and Mixed.ssd and NoFlange.ssd use as well")
+        assert made.notes[0].endswith("which FMI1.ssd and FMI3.ssd and Mixed.ssd and NoFlange.ssd use as well")
 
 
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
@@ -252,3 +252,23 @@ def test_a_value_behind_a_table_is_refused(tmp_path):
 def test_items_of_an_enumeration_are_checked(tmp_path):
     with refused(plant(tmp_path), "one of first, second", InvalidValue) as made:
         made.set("P.gear", "third")
+
+
+def test_a_set_that_is_bound_with_a_prefix_takes_no_new_value_that_it_does_not_reach(tmp_path):
+    """Bound once more as a whole it would set more than was asked for."""
+    inner = bindings("source='p.ssv' prefix='Sub.'")
+    path = plant(tmp_path, bound=inner, files={"p.ssv": ssv("q Real value='1'")})
+    before = snapshot(path)
+    with pytest.raises(EditError, match=r"p\.ssv is bound with a prefix"), ssptool.edit(path) as made:
+        made.set("P.k", 1, into="p.ssv")
+    assert snapshot(path) == before
+
+
+def test_a_value_that_goes_back_through_a_mapping_has_no_digits_of_rounding(tmp_path):
+    """0.0149995 m are 14.9995 mm, though 0.0149995 · 1000 is not quite that."""
+    mapping = ssm("source='length' target='P.k'|<ssc:LinearTransformation factor='0.001'/>")
+    path = plant(tmp_path, bound=mapped(ssv("length Real value='1' unit='m'"), mapping))
+    with ssptool.edit(path) as made:
+        made.set("P.k", "0.0149995")
+        assert "value='14.9995'" in changed_lines(made)[1]
+    assert value_of(path, "P.k") == pytest.approx(0.0149995, rel=1e-15)

@@ -23,14 +23,23 @@ void *fmi3InstantiateCoSimulation(const char *name, const char *token, const cha
     return calloc(1, sizeof(Model));
 }
 
-void fmi3FreeInstance(Model *model) { free(model); }
+void fmi3FreeInstance(Model *model)
+{
+    free(model);
+}
 
 int fmi3EnterInitializationMode(Model *model, bool defined, double tolerance, double start, bool stops, double stop)
 {
     return OK;
 }
-int fmi3ExitInitializationMode(Model *model) { return OK; }
-int fmi3Terminate(Model *model) { return OK; }
+int fmi3ExitInitializationMode(Model *model)
+{
+    return OK;
+}
+int fmi3Terminate(Model *model)
+{
+    return OK;
+}
 
 int fmi3DoStep(Model *model, double t, double h, bool no_way_back, bool *event, bool *terminate, bool *early,
                double *reached)
@@ -40,23 +49,23 @@ int fmi3DoStep(Model *model, double t, double h, bool no_way_back, bool *event, 
     return OK;
 }
 
-#define ACCESS(NAME, TYPE, NUMBER)                                                                                     \
-    int fmi3Set##NAME(Model *model, const unsigned *vr, size_t count, const TYPE *values, size_t n)                    \
-    {                                                                                                                  \
-        if (count != 1 || n != SIZE || vr[0] != 10 * NUMBER)                                                           \
-            return ERROR;                                                                                              \
-        for (int i = 0; i < SIZE; ++i)                                                                                 \
-            memcpy(&model->u[NUMBER][i], &values[i], sizeof values[i]);                                                \
-        return OK;                                                                                                     \
-    }                                                                                                                  \
-    int fmi3Get##NAME(Model *model, const unsigned *vr, size_t count, TYPE *values, size_t n)                          \
-    {                                                                                                                  \
-        if (n != SIZE * count)                                                                                         \
-            return ERROR;                                                                                              \
-        for (size_t k = 0; k < count; ++k)                                                                             \
-            for (int i = 0; i < SIZE; ++i)                                                                             \
-                memcpy(values++, &model->u[NUMBER][vr[k] % 10 ? SIZE - 1 - i : i], sizeof(TYPE));                      \
-        return OK;                                                                                                     \
+#define ACCESS(NAME, TYPE, NUMBER)                                                                  \
+    int fmi3Set##NAME(Model *model, const unsigned *vr, size_t count, const TYPE *values, size_t n) \
+    {                                                                                               \
+        if (count != 1 || n != SIZE || vr[0] != 10 * NUMBER)                                        \
+            return ERROR;                                                                           \
+        for (int i = 0; i < SIZE; ++i)                                                              \
+            memcpy(&model->u[NUMBER][i], &values[i], sizeof values[i]);                             \
+        return OK;                                                                                  \
+    }                                                                                               \
+    int fmi3Get##NAME(Model *model, const unsigned *vr, size_t count, TYPE *values, size_t n)       \
+    {                                                                                               \
+        if (n != SIZE * count)                                                                      \
+            return ERROR;                                                                           \
+        for (size_t k = 0; k < count; ++k)                                                          \
+            for (int i = 0; i < SIZE; ++i)                                                          \
+                memcpy(values++, &model->u[NUMBER][vr[k] % 10 ? SIZE - 1 - i : i], sizeof(TYPE));   \
+        return OK;                                                                                  \
     }
 
 ACCESS(Float64, double, 0)

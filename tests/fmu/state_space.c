@@ -1,6 +1,6 @@
 /* x' = A x + B u, y = C x + D u with arrays of FMI 3.0: co-simulation, exact for inputs that are held over a step, and
- * model exchange. It follows inputs that vary if there is somebody to ask for them. The token holds the sizes, e.g. "{state space 2 1 1}"; if it begins with "{sized" they are start
- * values of structural parameters.
+ * model exchange. It follows inputs that vary if there is somebody to ask for them. The token holds the sizes, e.g.
+ * "{state space 2 1 1}"; if it begins with "{sized" they are start values of structural parameters.
  *
  * Refuses what FMI forbids: arrays in part, sizes outside of configuration mode, and anything else inside of it.
  */
@@ -153,7 +153,10 @@ int fmi3EnterConfigurationMode(Model *model)
     return model->sized ? change(model, INSTANTIATED, CONFIGURATION) : ERROR;
 }
 
-int fmi3ExitConfigurationMode(Model *model) { return change(model, CONFIGURATION, INSTANTIATED); }
+int fmi3ExitConfigurationMode(Model *model)
+{
+    return change(model, CONFIGURATION, INSTANTIATED);
+}
 
 int fmi3EnterInitializationMode(Model *model, bool defined, double tolerance, double start, bool stops, double stop)
 {
@@ -167,7 +170,10 @@ int fmi3ExitInitializationMode(Model *model)
     return change(model, INITIALIZATION, RUNNING);
 }
 
-int fmi3Terminate(Model *model) { return OK; }
+int fmi3Terminate(Model *model)
+{
+    return OK;
+}
 
 int fmi3SetUInt64(Model *model, const unsigned *vr, size_t count, const uint64_t *values, size_t n)
 {
@@ -338,8 +344,14 @@ int fmi3DeserializeFMUState(Model *model, const uint8_t *bytes, size_t size, voi
 
 /* -- model exchange ---------------------------------------------------------------------------------------------- */
 
-int fmi3EnterEventMode(Model *model) { return OK; }
-int fmi3EnterContinuousTimeMode(Model *model) { return OK; }
+int fmi3EnterEventMode(Model *model)
+{
+    return OK;
+}
+int fmi3EnterContinuousTimeMode(Model *model)
+{
+    return OK;
+}
 
 int fmi3UpdateDiscreteStates(Model *model, bool *again, bool *terminate, bool *nominals, bool *states, bool *defined,
                              double *next)
@@ -381,7 +393,10 @@ int fmi3GetNominalsOfContinuousStates(Model *model, double *out, size_t n)
     return OK;
 }
 
-int fmi3GetEventIndicators(Model *model, double *out, size_t n) { return n ? ERROR : OK; }
+int fmi3GetEventIndicators(Model *model, double *out, size_t n)
+{
+    return n ? ERROR : OK;
+}
 
 int fmi3CompletedIntegratorStep(Model *model, bool no_way_back, bool *event, bool *terminate)
 {

@@ -103,8 +103,8 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 }  // namespace
 
 std::unique_ptr<Instance> make_fmi3(const FunctionTable& functions, fmi::Component component,
-                                    std::vector<fmi::Reference> inputs, std::size_t values,
-                                    std::span<const Type> types, Environment* environment) {
+                                    std::vector<fmi::Reference> inputs, std::size_t values, std::span<const Type> types,
+                                    Environment* environment) {
   return std::make_unique<Fmi3Instance>(functions, component, std::move(inputs), values, types, environment);
 }
 

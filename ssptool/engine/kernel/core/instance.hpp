@@ -59,14 +59,12 @@ class RealAccess {
 
   // As many references as values, but for arrays, which FMI 1.0 and 2.0 do not have.
   [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
-    return set2_ != nullptr
-               ? set2_(component_, references.data(), references.size(), values.data())
-               : set3_(component_, references.data(), references.size(), values.data(), values.size());
+    return set2_ != nullptr ? set2_(component_, references.data(), references.size(), values.data())
+                            : set3_(component_, references.data(), references.size(), values.data(), values.size());
   }
   [[nodiscard]] int get(References references, std::span<double> values) const noexcept {
-    return get2_ != nullptr
-               ? get2_(component_, references.data(), references.size(), values.data())
-               : get3_(component_, references.data(), references.size(), values.data(), values.size());
+    return get2_ != nullptr ? get2_(component_, references.data(), references.size(), values.data())
+                            : get3_(component_, references.data(), references.size(), values.data(), values.size());
   }
 
  private:

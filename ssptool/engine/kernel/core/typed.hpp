@@ -70,7 +70,7 @@ struct Typed {
   Type type;
   std::vector<Slot> slots;
   std::vector<fmi::Reference> references;  // of an array one
-  std::vector<std::uint64_t> memory;  // for machine types of up to eight bytes
+  std::vector<std::uint64_t> memory;       // for machine types of up to eight bytes
 
   // Fill the memory from cells; the rank of the first value that does not fit the type, if there is one.
   std::optional<std::size_t> pack(const double* cells, const Texts&);

@@ -8,12 +8,8 @@ enum { counting };
 
 const char *const model_token = "Alarm";
 const Row model_rows[] = {
-    [TIME] = {REAL, OUTPUT},
-    [beat] = {CLOCK, INPUT, true},
-    [alarm] = {CLOCK, INPUT, true},
-    [beats] = {INTEGER, OUTPUT, true},
-    [alarms] = {INTEGER, OUTPUT, true},
-    [pause] = {REAL, PARAMETER, .start = 0.05},
+    [TIME] = {REAL, OUTPUT},           [beat] = {CLOCK, INPUT, true},      [alarm] = {CLOCK, INPUT, true},
+    [beats] = {INTEGER, OUTPUT, true}, [alarms] = {INTEGER, OUTPUT, true}, [pause] = {REAL, PARAMETER, .start = 0.05},
 };
 const size_t model_row_count = COUNT;
 

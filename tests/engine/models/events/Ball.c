@@ -9,9 +9,12 @@ enum { TIME, h, v, bounces, bounce, e, g, COUNT };
 
 const char *const model_token = "Ball";
 const Row model_rows[] = {
-    [TIME] = {REAL, OUTPUT},        [h] = {REAL, OUTPUT, .start = 1},
-    [v] = {REAL, OUTPUT},           [bounces] = {INTEGER, OUTPUT, true},
-    [bounce] = {CLOCK, OUTPUT, true}, [e] = {REAL, PARAMETER, .start = 0.7},
+    [TIME] = {REAL, OUTPUT},
+    [h] = {REAL, OUTPUT, .start = 1},
+    [v] = {REAL, OUTPUT},
+    [bounces] = {INTEGER, OUTPUT, true},
+    [bounce] = {CLOCK, OUTPUT, true},
+    [e] = {REAL, PARAMETER, .start = 0.7},
     [g] = {REAL, PARAMETER, .start = 9.81},
 };
 const size_t model_row_count = COUNT;

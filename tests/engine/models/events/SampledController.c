@@ -6,12 +6,8 @@ enum { s_ };
 
 const char *const model_token = "SampledController";
 const Row model_rows[] = {
-    [TIME] = {REAL, OUTPUT, .clock = 0},
-    [sample] = {CLOCK, INPUT, true},
-    [y] = {REAL, INPUT, true, sample},
-    [u] = {REAL, OUTPUT, true, sample},
-    [kp] = {REAL, PARAMETER, .start = 2},
-    [ki] = {REAL, PARAMETER, .start = 0.5},
+    [TIME] = {REAL, OUTPUT, .clock = 0}, [sample] = {CLOCK, INPUT, true},      [y] = {REAL, INPUT, true, sample},
+    [u] = {REAL, OUTPUT, true, sample},  [kp] = {REAL, PARAMETER, .start = 2}, [ki] = {REAL, PARAMETER, .start = 0.5},
 };
 const size_t model_row_count = COUNT;
 

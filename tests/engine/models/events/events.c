@@ -27,7 +27,7 @@ static fmi3Status refuse(const Instance *instance, const char *call, const char 
 }
 
 #define SELF Instance *self = instance
-#define REQUIRE(modes)              \
+#define REQUIRE(modes)               \
     if (!(self->now.mode & (modes))) \
     return refuse(self, __func__, "not in this mode", 0)
 
@@ -116,7 +116,7 @@ fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3B
                       fmi3Boolean *terminate, fmi3Boolean *early, fmi3Float64 *reached)
 {
     SELF;
-    (void)final;
+    (void) final;
     REQUIRE(STEP);
     *event = *terminate = *early = false;
     if (fabs(t - self->now.t) > 1e-9)
@@ -160,31 +160,31 @@ static const char *objection(const Instance *self, unsigned row, Type type, bool
     return NULL;
 }
 
-#define ACCESS(Type_, row_type, member)                                                                           \
-    fmi3Status fmi3Get##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, fmi3##Type_ v[],  \
-                              size_t count)                                                                       \
-    {                                                                                                             \
-        SELF;                                                                                                     \
-        (void)count;                                                                                              \
-        model_outputs(&self->now);                                                                                \
-        for (size_t i = 0; i < n; i++) {                                                                          \
-            if (objection(self, rows[i], row_type, false))                                                        \
-                return refuse(self, __func__, objection(self, rows[i], row_type, false), rows[i]);                \
-            v[i] = self->now.member[rows[i]];                                                                     \
-        }                                                                                                         \
-        return fmi3OK;                                                                                            \
-    }                                                                                                             \
-    fmi3Status fmi3Set##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,                   \
-                              const fmi3##Type_ v[], size_t count)                                                \
-    {                                                                                                             \
-        SELF;                                                                                                     \
-        (void)count;                                                                                              \
-        for (size_t i = 0; i < n; i++) {                                                                          \
-            if (objection(self, rows[i], row_type, true))                                                         \
-                return refuse(self, __func__, objection(self, rows[i], row_type, true), rows[i]);                 \
-            self->now.member[rows[i]] = v[i];                                                                     \
-        }                                                                                                         \
-        return fmi3OK;                                                                                            \
+#define ACCESS(Type_, row_type, member)                                                                                \
+    fmi3Status fmi3Get##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, fmi3##Type_ v[],       \
+                              size_t count)                                                                            \
+    {                                                                                                                  \
+        SELF;                                                                                                          \
+        (void)count;                                                                                                   \
+        model_outputs(&self->now);                                                                                     \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            if (objection(self, rows[i], row_type, false))                                                             \
+                return refuse(self, __func__, objection(self, rows[i], row_type, false), rows[i]);                     \
+            v[i] = self->now.member[rows[i]];                                                                          \
+        }                                                                                                              \
+        return fmi3OK;                                                                                                 \
+    }                                                                                                                  \
+    fmi3Status fmi3Set##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, const fmi3##Type_ v[], \
+                              size_t count)                                                                            \
+    {                                                                                                                  \
+        SELF;                                                                                                          \
+        (void)count;                                                                                                   \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            if (objection(self, rows[i], row_type, true))                                                              \
+                return refuse(self, __func__, objection(self, rows[i], row_type, true), rows[i]);                      \
+            self->now.member[rows[i]] = v[i];                                                                          \
+        }                                                                                                              \
+        return fmi3OK;                                                                                                 \
     }
 
 ACCESS(Float64, REAL, real)
@@ -301,15 +301,15 @@ fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte bytes[]
 }
 
 /* What the importer has to find in the binary, and is not to call. */
-#define NOT_OFFERED(name, ...)     \
-    fmi3Status name(__VA_ARGS__)   \
-    {                              \
-        return fmi3Error;          \
+#define NOT_OFFERED(name, ...)   \
+    fmi3Status name(__VA_ARGS__) \
+    {                            \
+        return fmi3Error;        \
     }
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #define REFERENCES fmi3Instance instance, const fmi3ValueReference rows[], size_t n
-#define NO_VARIABLES(Type_)                                                        \
-    NOT_OFFERED(fmi3Get##Type_, REFERENCES, fmi3##Type_ v[], size_t count)         \
+#define NO_VARIABLES(Type_)                                                \
+    NOT_OFFERED(fmi3Get##Type_, REFERENCES, fmi3##Type_ v[], size_t count) \
     NOT_OFFERED(fmi3Set##Type_, REFERENCES, const fmi3##Type_ v[], size_t count)
 
 NO_VARIABLES(Float32)
