@@ -3,9 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from ssptool.drawing.curves import Curve
 from ssptool.drawing.plot import check_plot_name as check_plot_name
 from ssptool.drawing.plot import plot_signals
+from ssptool.engine.columns import TEXT
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import Trace
@@ -25,7 +28,7 @@ def plot(
     runs
         A trace or a file of results; or several, by the name that each has in the legend.
     patterns
-        Full names, in which * stands for any text. Without them, all continuous signals.
+        Full names, in which * stands for any text. Without them, all of real numbers. Texts are never drawn.
 
     Raises
     ------
@@ -42,7 +45,9 @@ def plot(
 
 
 def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curve]:
-    """The signals that a pattern fits, without patterns all continuous ones, of several runs by their names.
+    """The signals that a pattern fits, without patterns all of real numbers, of several runs by their names.
+
+    Discrete signals are held; texts are left out.
 
     Raises
     ------
@@ -56,6 +61,6 @@ def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curv
 
 def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:
     for column in trace.columns:
-        continuous = column.type in ("Float64", "Float32")
-        if fits_any(patterns, column.signal) if patterns else continuous:
-            yield Curve(column.signal, column.unit, trace.t, trace[column.signal], not continuous, run)
+        if column.type != TEXT and (fits_any(patterns, column.signal) if patterns else column.real):
+            values = trace[column.signal].astype(np.float64, copy=False)
+            yield Curve(column.signal, column.unit, trace.t, values, column.held, run)

@@ -1,16 +1,8 @@
-"""Values of all types in the cells of a kernel, and in the rows that are made of them."""
+"""Values of all types in the cells of a kernel."""
 
-from collections.abc import Sequence
-
-import numpy as np
-
-from ssptool.engine.kernel.interface import REAL_TYPES, Floats, Kernel
+from ssptool.engine.columns import holds_integer as holds_integer
+from ssptool.engine.kernel.interface import Kernel
 from ssptool.fmu.description import Value
-
-
-def holds_integer(kind: str) -> bool:
-    """Whether signals of this type are 64-bit integers in their cells."""
-    return kind not in REAL_TYPES
 
 
 def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
@@ -53,20 +45,3 @@ def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
         kernel.integers[slot] = number - 2**64 if kind == "UInt64" and number >= 2**63 else number
     else:
         kernel.values[slot] = float(value)
-
-
-def as_numbers(rows: Floats, kinds: Sequence[str]) -> Floats:
-    """Rows of cells (k, 1 + p), the time first, as rows of numbers: a copy if some are integers.
-
-    Integers beyond 2⁵³ become the nearest double.
-    """
-    places = [1 + place for place, kind in enumerate(kinds) if holds_integer(kind)]
-    if not places:
-        return rows
-    numbers = rows.copy()
-    integers = np.ascontiguousarray(rows).view(np.int64)[:, places]
-    numbers[:, places] = integers
-    for column, place in enumerate(places):
-        if kinds[place - 1] == "UInt64":
-            numbers[:, place] = integers[:, column].astype(np.uint64)
-    return numbers

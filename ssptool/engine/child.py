@@ -8,7 +8,7 @@ import pickle
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -46,9 +46,12 @@ class Initialized:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """So many rows of the next slot of the ring are final. The parent answers when it has read them."""
+    """So many rows of the next slot of the ring are final, and in them these texts are new. The parent answers when it
+    has read them.
+    """
 
     count: int
+    texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,8 @@ class SharedRows:
         rows: Floats = self._ring[self._turn % len(self._ring)][:count]
         return rows
 
-    def commit(self, count: int) -> None:
-        self._connection.send_bytes(dumps(Committed(count)))
+    def commit(self, count: int, texts: Sequence[str] = ()) -> None:
+        self._connection.send_bytes(dumps(Committed(count, tuple(texts))))
         self._turn += 1
         self._unread += 1
 

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -190,8 +191,8 @@ class _Parent:
                 match message:
                     case Initialized(kernel, report):
                         self.recorder.initialized(kernel, report)
-                    case Committed(count):
-                        self._take(count)
+                    case Committed(count, texts):
+                        self._take(count, texts)
                         self._answer()
                     case Finished(execution):
                         self.child.wait()
@@ -219,9 +220,9 @@ class _Parent:
         except (EOFError, ConnectionResetError):
             return None
 
-    def _take(self, count: int) -> None:
+    def _take(self, count: int, texts: Sequence[str] = ()) -> None:
         slot = self.ring[self.turn % len(self.ring)]
-        self.recorder.add(slot[:count])
+        self.recorder.add(slot[:count], texts)
         slot[:, 0] = np.nan
         self.turn += 1
 
@@ -231,9 +232,13 @@ class _Parent:
             self.child.connection.send_bytes(b"")
 
     def _salvage(self) -> None:
-        """The rows that the child has finished and not yet committed: those with a time."""
-        times = self.ring[self.turn % len(self.ring), :, 0]
-        self._take(_leading_numbers(times))
+        """The rows that the child has finished and not yet committed: those with a time.
+
+        It tells of new texts when it commits, so that none is known of these rows.
+        """
+        slot = self.ring[self.turn % len(self.ring)]
+        finished = slot[: _leading_numbers(slot[:, 0])]
+        self._take(len(self.recorder.known(finished)))
 
     # -- limits ----------------------------------------------------------------------------------------------
 

@@ -32,11 +32,13 @@ def manifest(
     status: str,
     statistics: Mapping[str, Any],
     loops: Sequence[LoopReport] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """The manifest as JSON text.
 
     Its keys: `system`, `created`, `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`,
-    `stimuli` (what acted on the system), `choices`, `notes`, `loops` (how each was solved), `statistics`, `versions`.
+    `stimuli` (what acted on the system), `choices`, `notes` (of planning, of the initialization and of the file),
+    `loops` (how each was solved), `statistics`, `versions`.
     """
     interval = plan.interval
     facts = {
@@ -53,7 +55,7 @@ def manifest(
             "scenario": list(plan.stimuli.events),
         },
         "choices": [asdict(choice) for choice in plan.choices],
-        "notes": list(plan.notes),
+        "notes": list(notes),
         "loops": [loop.facts() for loop in loops],
         "statistics": statistics,
         "versions": _versions(),

@@ -34,7 +34,7 @@ from ssptool.engine.stimuli.acting import acted_on, refuse_at_events, refuse_ins
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended, feed
 from ssptool.engine.trace import Column
 from ssptool.engine.unsupported import Unsupported
-from ssptool.fmu.description import Causality, FmuDescription, InterfaceType, Value
+from ssptool.fmu.description import Causality, FmuDescription, InterfaceType, Value, Variability
 from ssptool.network.arrays import wholes
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles, component_graph
@@ -510,7 +510,11 @@ class _Table:
         return None if assignment is None else float(assignment.value)
 
     def column(self, port: Port) -> Column:
-        return Column(str(port.signal), port.unit, port.type, port.description)
+        component = self.network.components.get(port.signal.component)
+        known = component.description.variables.get(port.signal.variable) if component else None
+        events = known is not None and known.variability is not Variability.CONTINUOUS
+        discrete = events and not holds_integer(port.type)
+        return Column(str(port.signal), port.unit, port.type, port.description, discrete)
 
     def notes(self) -> Iterable[str]:
         for parameter in self.network.unmatched:
@@ -525,7 +529,7 @@ class _Table:
             if others:
                 yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
         if texts := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind in UNRECORDED]:
-            yield f"exchanged but not recorded, because they are texts or bytes: {', '.join(texts)}"
+            yield f"exchanged but not recorded, because they are bytes: {', '.join(texts)}"
 
 
 class _Schedules:

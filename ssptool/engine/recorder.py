@@ -1,10 +1,10 @@
 """Where the rows of a run go: to a file, to memory, and past the progress bar."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ssptool.engine.cells import as_numbers
+from ssptool.engine.columns import TEXT
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
@@ -21,7 +21,7 @@ class Recorder:
     Parameters
     ----------
     open_writer
-        Begins the file, if there is to be one; called when the system is initialized.
+        Begins the file, if there is to be one, with the list of all texts; called when the system is initialized.
     keep
         Keep the rows in memory, for `trace`.
     thinning
@@ -37,12 +37,14 @@ class Recorder:
         Rows that were there, whether recorded or not; `last_time` [s] is that of the last.
     recorded
         Rows in the file, or in memory.
+    texts
+        Those that columns of type String refer to.
     """
 
     def __init__(
         self,
         plan: Plan,
-        open_writer: Callable[[], Writer] | None = None,
+        open_writer: Callable[[Sequence[str]], Writer] | None = None,
         *,
         keep: bool,
         thinning: Thinning | None = None,
@@ -60,7 +62,8 @@ class Recorder:
         self._progress = progress
         self._keep = keep
         self._width = 1 + len(plan.recorded)
-        self._types = tuple(column.type for column in plan.columns)
+        self.texts: list[str] = [""]
+        self._of_texts = [1 + place for place, column in enumerate(plan.columns) if column.type == TEXT]
         self._kept: Floats = np.empty((0, self._width))
         self._space: Floats = np.empty((0, self._width))
 
@@ -75,22 +78,28 @@ class Recorder:
             self._space = np.empty((count, self._width))
         return self._space[:count]
 
-    def commit(self, count: int) -> None:
-        self.add(self._space[:count])
+    def commit(self, count: int, texts: Sequence[str] = ()) -> None:
+        self.add(self._space[:count], texts)
 
     # --------------------------------------------------------------------------------------------------------
 
-    def add(self, rows: Floats) -> None:
-        """Rows of cells (k, 1 + p), the time first; they are copied."""
+    def add(self, rows: Floats, texts: Sequence[str] = ()) -> None:
+        """Rows of cells (k, 1 + p), the time first; they are copied. `texts` are those that are new in them."""
+        self.texts += texts
         if not len(rows):
             return
-        rows = as_numbers(rows, self._types)
         self.seen += len(rows)
         self.last_time = float(rows[-1, 0])
         self._record(rows if self._thinning is None else self._thinning.keep(rows))
         if self._progress is not None:
             interval = self.plan.interval
             self._progress(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+
+    def known(self, rows: Floats) -> Floats:
+        """The first of these rows, until one refers to a text that nobody has told of."""
+        numbers = rows[:, self._of_texts].view(np.int64)
+        strange = (numbers >= len(self.texts)).any(axis=1)
+        return rows[: np.argmax(strange)] if strange.any() else rows
 
     def finish(self) -> None:
         """There are no more rows."""
@@ -109,11 +118,17 @@ class Recorder:
         if not self._keep:
             return None
         rows = self._kept[: self.recorded]
-        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns)
+        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, tuple(self.texts))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the file could not keep, and what initialization has to say."""
+        told = () if self.report is None else self.report.notes
+        return (*told, *(self._writer.notes() if self._writer is not None else ()))
 
     def _begin(self) -> None:
         if self._writer is None and self._open_writer is not None:
-            self._writer = self._open_writer()
+            self._writer = self._open_writer(self.texts)
 
     def _record(self, rows: Floats) -> None:
         if not len(rows):

@@ -83,7 +83,7 @@ class Recording:
         Only each n-th row, and the last.
     output_step : [s]
         Only rows at this distance. A whole number of macro steps, unless the master chooses these: then values are
-        interpolated linearly.
+        interpolated linearly, those of discrete signals held.
     """
 
     output: Path | None = None
@@ -105,7 +105,7 @@ class Recording:
         if self.every != 1:
             raise ValueError("every n-th row and an output step exclude each other; found both")
         if plan.master.chooses_steps:
-            return Grid(plan.interval.start, self.output_step)
+            return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
         ratio = self.output_step / plan.interval.step
         if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-9 * ratio:
             raise ValueError(
@@ -260,12 +260,13 @@ def run(
         # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
         if recorder.seen:
             recorder.finish()
-            recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}))
+            notes = (*plan.notes, *recorder.notes)
+            recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}, notes=notes))
         raise
     recorder.finish()
     result = _result(plan, execution, recorder, recording.output)
     statistics, loops = asdict(result.statistics), result.initialization.loops
-    recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops))
+    recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, result.notes))
     return result
 
 
@@ -294,7 +295,7 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         initialization=execution.initialization,
         statistics=_statistics(execution, recorder.last_time - plan.interval.start),
         choices=plan.choices,
-        notes=(*plan.notes, *execution.initialization.notes),
+        notes=(*plan.notes, *recorder.notes),
         output=output,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.assembly import Assembly, Sources, assemble
-from ssptool.engine.cells import as_numbers, read_cell, write_cell
+from ssptool.engine.cells import read_cell, write_cell
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure, RunError
 from ssptool.engine.initialize import InitializationReport, initialize
@@ -112,7 +112,6 @@ class Simulation:
         self.plan = plan
         self._columns = plan.columns
         self._chosen = [0, *(1 + slot for slot in plan.recorded)]
-        self._types = tuple(column.type for column in plan.columns)
         # All slots, because they are the history from which a saved simulation goes on.
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
@@ -254,7 +253,7 @@ class Simulation:
             return
         self._at_point = points is None or bool(points[-1])
         self._last = rows[-1].copy()
-        self._rows.append(as_numbers(rows[:, self._chosen], self._types))
+        self._rows.append(rows[:, self._chosen])
         accepted = rows if points is None else rows[points]
         self._history = np.concatenate([self._history, accepted[-REMEMBERED:]])[-REMEMBERED:]
 
@@ -263,7 +262,7 @@ class Simulation:
         """What was recorded so far, since entry."""
         rows = np.concatenate(self._rows)
         self._rows = [rows]
-        return Trace(rows[:, 0], rows[:, 1:], self._columns)
+        return Trace(rows[:, 0], rows[:, 1:], self._columns, self._texts())
 
     # -- values ----------------------------------------------------------------------------------------------
 
@@ -393,7 +392,7 @@ class Simulation:
         self._check(system.settle(time))
         row = np.concatenate([[time], kernel.values])
         self._history, self._last = np.stack([np.concatenate([[LONG_AGO], kernel.values]), row]), row
-        self._rows[-1][-1] = as_numbers(row[np.newaxis, self._chosen], self._types)[0]
+        self._rows[-1][-1] = row[self._chosen]
 
     def _check(self, failure: Failure | None) -> None:
         if failure is not None:
@@ -448,9 +447,14 @@ class Simulation:
             loops={number: SavedLoop(loop.planned.calls.rtol, loop.chord) for number, loop in self._loops.items()},
             states=states,
             memory=memory,
-            texts=tuple(kernel.text(number) for number in range(kernel.texts)),
+            texts=self._texts(),
         )
         saved.write(Path(path), self.plan)
+
+    def _texts(self) -> tuple[str, ...]:
+        """All that the kernel has met, by number."""
+        kernel = self._assembly.kernel
+        return tuple(kernel.text(number) for number in range(kernel.texts))
 
     def _savable(self) -> Remembering:
         if self._failure is not None:
@@ -490,7 +494,7 @@ class Simulation:
         kernel.input_rates[:] = saved.input_rates
         self._steps = saved.steps
         self._history, self._last = saved.history, saved.last
-        self._rows = [as_numbers(saved.last[np.newaxis, self._chosen], self._types)]
+        self._rows = [saved.last[np.newaxis, self._chosen]]
 
     def _loop_of(self, number: int, saved: SavedLoop) -> RunningLoop:
         ode, planned = self.plan.coupled_ode, self.plan.loops[number]

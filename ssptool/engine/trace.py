@@ -1,28 +1,43 @@
 """The recorded signals of a run."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from ssptool.engine.columns import REAL_TYPES, TEXT, Texts, as_doubles, cells_of, values_of
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
     import xarray  # type: ignore[import-not-found, unused-ignore]
 
 Floats = NDArray[np.float64]
+Values = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
     """What is known of a recorded signal besides its values. `type` has FMI 3.0's spelling; `unit` None: not
-    stated.
+    stated; `discrete`: it changes at events only, though its type is one of real numbers.
     """
 
     signal: str
     unit: str | None = None
     type: str = "Float64"
     description: str = ""
+    discrete: bool = False
+
+    @property
+    def real(self) -> bool:
+        """Whether its values are real numbers."""
+        return self.type in REAL_TYPES
+
+    @property
+    def held(self) -> bool:
+        """Whether it keeps its value between two samples; else it is on the line between them."""
+        return self.discrete or not self.real
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +48,26 @@ class Trace:
     ----------
     t : (n + 1,) [s]
         Communication points; the first is the initialized state.
-    y : (n + 1, p)
-        Values; one column per entry of `columns`.
+    cells : (n + 1, p)
+        Values as a run has them, eight bytes each; one column per entry of `columns`. Only those of type Float64 and
+        Float32 are the doubles that they seem to be: `trace[signal]` gives each its type.
+    texts
+        What the numbers in columns of type String mean.
     """
 
     t: Floats
-    y: Floats
+    cells: Floats
     columns: tuple[Column, ...]
+    texts: tuple[str, ...] = ("",)
+
+    @classmethod
+    def of(cls, t: ArrayLike, columns: Iterable[tuple[Column, ArrayLike]]) -> "Trace":
+        """A trace of columns with their values (n + 1,) at the times `t` (n + 1,) [s]."""
+        times, texts, pairs = np.array(t, dtype=np.float64), Texts(), list(columns)
+        cells = np.empty((len(times), len(pairs)))
+        for place, (column, values) in enumerate(pairs):
+            cells[:, place] = cells_of(values, column.type, texts.number)
+        return cls(times, cells, tuple(column for column, _ in pairs), tuple(texts.all))
 
     @property
     def signals(self) -> tuple[str, ...]:
@@ -58,8 +86,23 @@ class Trace:
     def descriptions(self) -> tuple[str, ...]:
         return tuple(column.description for column in self.columns)
 
-    def __getitem__(self, signal: str) -> Floats:
-        """The values (n + 1,) of a signal.
+    @property
+    def y(self) -> Floats:
+        """All values as doubles (n + 1, p): the same memory if all are; integers beyond 2⁵³ are rounded.
+
+        Raises
+        ------
+        TypeError
+            Some are texts.
+        """
+        if texts := [column.signal for column in self.columns if column.type == TEXT]:
+            raise TypeError(f"texts are no numbers; take signal by signal, or record without {', '.join(texts)}")
+        return as_doubles(self.cells, self.types)
+
+    def __getitem__(self, signal: str) -> Values:
+        """The values (n + 1,) of a signal in its own type, texts as objects.
+
+        The same memory, except for Float32 and String.
 
         Raises
         ------
@@ -67,7 +110,7 @@ class Trace:
             No such signal was recorded.
         """
         try:
-            return self.y[:, self.signals.index(signal)]
+            return self._values(self.signals.index(signal))
         except ValueError:
             recorded = ", ".join(self.signals) or "none"
             raise KeyError(f"signal {signal!r} is not recorded; recorded are: {recorded}") from None
@@ -80,14 +123,19 @@ class Trace:
     def __len__(self) -> int:
         return len(self.t)
 
+    def _values(self, place: int) -> Values:
+        return values_of(self.cells[:, place], self.columns[place].type, self.texts)
+
     # -- to other libraries ----------------------------------------------------------------------------------
 
-    def to_numpy(self) -> dict[str, Floats]:
-        """Views of the columns by signal, with the time [s] as "time"."""
-        return {"time": self.t, **{signal: self.y[:, place] for place, signal in enumerate(self.signals)}}
+    def to_numpy(self) -> dict[str, Values]:
+        """The columns by signal as `trace[signal]` gives them, with the time [s] as "time"."""
+        return {"time": self.t, **{signal: self._values(place) for place, signal in enumerate(self.signals)}}
 
     def to_pandas(self) -> "pandas.DataFrame":
-        """A frame over the same memory: one column per signal, the time [s] as index; units in `attrs["units"]`.
+        """A frame with one column per signal, the time [s] as index; units in `attrs["units"]`.
+
+        It is over the same memory, except for columns of Float32 and String.
 
         Raises
         ------
@@ -97,12 +145,18 @@ class Trace:
         import pandas
 
         index = pandas.Index(self.t, name="time", copy=False)
-        frame = pandas.DataFrame(self.y, index=index, columns=list(self.signals), copy=False)
+        if all(kind == "Float64" for kind in self.types):
+            frame = pandas.DataFrame(self.cells, index=index, columns=list(self.signals), copy=False)
+        else:
+            series = {s: pandas.Series(self._values(place), index, copy=False) for place, s in enumerate(self.signals)}
+            frame = pandas.DataFrame(series, index=index, copy=False)
         frame.attrs["units"] = dict(zip(self.signals, self.units, strict=True))
         return frame
 
     def to_xarray(self) -> "xarray.Dataset":
-        """A dataset over the same memory: one variable per signal along `time` [s], with unit and description.
+        """A dataset with one variable per signal along `time` [s], with unit and description.
+
+        It is over the same memory, except for variables of Float32 and String.
 
         Raises
         ------
@@ -113,7 +167,7 @@ class Trace:
 
         time = xarray.Variable("time", self.t, {"units": "s"})
         variables = {
-            column.signal: xarray.Variable("time", self.y[:, place], _attributes(column))
+            column.signal: xarray.Variable("time", self._values(place), _attributes(column))
             for place, column in enumerate(self.columns)
         }
         return xarray.Dataset(variables, coords={"time": time})

@@ -1,14 +1,18 @@
 """Whether one trace agrees with another, signal by signal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ssptool.engine.columns import TEXT
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import Column, Trace
+from ssptool.results.codes import coded, fits_doubles
 from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of
 from ssptool.results.tube import Curve, Floats, tube
 
@@ -30,7 +34,8 @@ class SignalComparison:
     deviation
         Largest distance from the reference at the same time, in the unit of the signal; nan if it was not compared.
     excess
-        Largest distance from the tube; 0: it is inside everywhere. inf: a value is not a number, and the other is.
+        Largest distance from the tube; 0: it is inside everywhere. inf: a value is not a number, and the other is; or
+        texts, or integers that no double can hold, are not equal.
     at [s]
         Where it is outside the most; where it deviates the most, if it is inside.
     first_outside [s]
@@ -89,8 +94,8 @@ def compare_traces(
     """Compare every signal of the reference with the one of the same name in the trace.
 
     A signal agrees if it is inside the tube around its reference at all times of both. Signals of type Float64 and
-    Float32 are lines between their samples; all others are held, and must be equal unless a special tolerance says
-    otherwise.
+    Float32 are lines between their samples, if they are not discrete; all others are held, and must be equal unless a
+    special tolerance says otherwise. Texts are equal or not, whatever the tolerance.
 
     Parameters
     ----------
@@ -116,9 +121,7 @@ def compare_traces(
         raise NothingToCompare("the reference has no signals")
     default = tolerance or Tolerance()
     results = [
-        _signal(
-            trace, reference, column, tolerance_of(column.signal, special, default if _continuous(column) else EXACT)
-        )
+        _signal(trace, reference, column, tolerance_of(column.signal, special, default if column.real else EXACT))
         for column in chosen
     ]
     known = set(reference.signals)
@@ -127,10 +130,6 @@ def compare_traces(
         extra=tuple(name for name in trace.signals if name not in known),
         remarks=tuple(_ends(trace, reference, default.time)),
     )
-
-
-def _continuous(column: Column) -> bool:
-    return column.type in ("Float64", "Float32")
 
 
 def _ends(trace: Trace, reference: Trace, time: float) -> list[str]:
@@ -155,15 +154,46 @@ def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance
         return verdict(Verdict.MISSING, f"did you mean {near[0]}?" if near else "")
     if None not in (found.unit, wanted.unit) and found.unit != wanted.unit:
         return verdict(Verdict.OTHER_UNIT, f"it is in {found.unit}, its reference in {wanted.unit}")
-    if _continuous(found) != _continuous(wanted):
+    if found.real != wanted.real or (TEXT in (found.type, wanted.type) and found.type != wanted.type):
         return verdict(Verdict.OTHER_TYPE, f"it is {found.type}, its reference {wanted.type}")
-    held = not _continuous(wanted)
+    values, expected = trace[wanted.signal], reference[wanted.signal]
+    held = wanted.held or found.held
+    if wanted.type == TEXT or (_wants_equal(tolerance) and not (fits_doubles(values) and fits_doubles(expected))):
+        return _equal(_Samples(trace.t, values), _Samples(reference.t, expected), wanted, tolerance)
     return _inside(
-        Curve(trace.t, trace[wanted.signal], held),
-        Curve(reference.t, reference[wanted.signal], held),
+        Curve(trace.t, values.astype(np.float64), held),
+        Curve(reference.t, expected.astype(np.float64), held),
         wanted,
         tolerance,
     )
+
+
+def _wants_equal(tolerance: Tolerance) -> bool:
+    return tolerance.absolute == tolerance.relative == 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """A discrete signal over time: values (n,) of any type."""
+
+    t: Floats
+    y: NDArray[Any]
+
+    def at(self, time: float) -> Any:
+        last = max(0, int(np.searchsorted(self.t, time, side="right")) - 1)
+        return self.y[last : last + 1].tolist()[0]
+
+
+def _equal(samples: _Samples, reference: _Samples, column: Column, tolerance: Tolerance) -> SignalComparison:
+    """As `_inside`, of values that have no difference; where they are not equal the deviation is infinite."""
+    found, expected = coded(samples.y, reference.y)
+    exact = replace(tolerance, absolute=0.0, relative=0.0)
+    one = _inside(Curve(samples.t, found, held=True), Curve(reference.t, expected, held=True), column, exact)
+    if one.first_outside is None:
+        return replace(one, tolerance=tolerance)
+    time = one.first_outside
+    remark = f"{samples.at(time)!r} instead of {reference.at(time)!r}"
+    return replace(one, tolerance=tolerance, deviation=float("inf"), excess=float("inf"), at=time, remark=remark)
 
 
 def _inside(curve: Curve, reference: Curve, column: Column, tolerance: Tolerance) -> SignalComparison:

@@ -40,19 +40,19 @@ def draw_comparison(
 
 
 def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> list[SignalComparison]:
-    """Those that were compared; of signals with the same values, such as the ends of a wire, the first."""
+    """Those that were compared, without texts; of signals with the same values, like a wire's ends, the first."""
     by_values: dict[bytes, SignalComparison] = {}
     for one in comparison.signals:
-        if one.verdict in (Verdict.AGREES, Verdict.DIFFERS):
+        if one.verdict in (Verdict.AGREES, Verdict.DIFFERS) and trace[one.signal].dtype != object:
             by_values.setdefault(trace[one.signal].tobytes() + reference[one.signal].tobytes(), one)
     return list(by_values.values())
 
 
 def _draw_signal(values: Any, deviation: Any, one: SignalComparison, trace: Trace, reference: Trace) -> None:
     """The curves on the left; on the right what is between them, which is mostly too small to be seen there."""
-    held = next(c for c in reference.columns if c.signal == one.signal).type not in ("Float64", "Float32")
-    found = Curve(trace.t, trace[one.signal], held)
-    expected = Curve(reference.t, reference[one.signal], held)
+    held = next(c for c in reference.columns if c.signal == one.signal).held
+    found = Curve(trace.t, trace[one.signal].astype(np.float64), held)
+    expected = Curve(reference.t, reference[one.signal].astype(np.float64), held)
     t = np.union1d(reference.t, trace.t)
     around = tube(expected, t, one.half_width, one.tolerance.time)
     step = {"drawstyle": "steps-post"} if held else {}

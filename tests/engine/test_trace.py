@@ -31,7 +31,7 @@ def test_columns_are_views(trace):
     arrays = trace.to_numpy()
     assert list(arrays) == ["time", "A.x", "B.y"]
     assert arrays["B.y"].tolist() == [1, 3, 5]
-    assert all(np.shares_memory(array, trace.t) or np.shares_memory(array, trace.y) for array in arrays.values())
+    assert all(np.shares_memory(array, trace.t) or np.shares_memory(array, trace.cells) for array in arrays.values())
 
 
 def test_a_frame_has_the_time_as_index_and_copies_nothing(trace):
@@ -40,7 +40,7 @@ def test_a_frame_has_the_time_as_index_and_copies_nothing(trace):
     assert (frame.index.name, frame.index.tolist(), list(frame.columns)) == ("time", [0, 1, 2], ["A.x", "B.y"])
     assert frame["B.y"].tolist() == [1, 3, 5]
     assert frame.attrs["units"] == {"A.x": "m", "B.y": None}
-    assert np.shares_memory(frame["A.x"].to_numpy(), trace.y)
+    assert np.shares_memory(frame["A.x"].to_numpy(), trace.cells)
 
 
 def test_a_dataset_has_units_and_copies_nothing(trace):
@@ -49,4 +49,4 @@ def test_a_dataset_has_units_and_copies_nothing(trace):
     assert dataset["B.y"].sel(time=1.0) == 3
     assert dataset["A.x"].attrs == {"units": "m", "long_name": "where A is"}
     assert dataset["time"].attrs == {"units": "s"}
-    assert np.shares_memory(dataset["A.x"].values, trace.y)
+    assert np.shares_memory(dataset["A.x"].values, trace.cells)

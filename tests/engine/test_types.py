@@ -83,8 +83,7 @@ def test_recorded_columns_keep_their_types_and_values(system, native):
     assert trace["B.Integer_is"].tolist() == [-5, -5, -5]
     assert trace["B.Integer_was"].tolist() == [0, -5, -5]
     assert trace["A.Boolean_is"].tolist() == [1, 1, 1]
-    assert "A.String_is" not in trace.signals
-    assert any("A.String_is" in note for note in result.notes)
+    assert trace["A.String_is"].tolist() == [""] * 3
 
 
 def mapped(kind, *pairs):
@@ -119,7 +118,7 @@ def test_two_components_count_back_and_forth(system, master):
     more = mapped("Integer", *((n, n + 1) for n in range(4)))
     folder = system([("A", 2), ("B", 2)], [f"A.Integer_was -> B.Integer_u{more}", "B.Integer_was -> A.Integer_u"])
     traces = [simulated(folder, native=native, step_size=0.25, master=master).unwrap() for native in (False, True)]
-    assert np.array_equal(traces[0].y, traces[1].y)
+    assert np.array_equal(traces[0].cells, traces[1].cells)
     assert traces[0]["A.Integer_was"].tolist() == COUNTED[master]
 
 

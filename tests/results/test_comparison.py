@@ -14,7 +14,7 @@ from ssptool.results.tolerance import Tolerance, ToleranceFor
 
 def trace(t, *columns: tuple[Column, object]) -> Trace:
     t = np.asarray(t, dtype=float)
-    return Trace(t, np.column_stack([np.broadcast_to(y, t.shape) for _, y in columns]), tuple(c for c, _ in columns))
+    return Trace.of(t, [(column, np.broadcast_to(y, t.shape) if np.ndim(y) == 0 else y) for column, y in columns])
 
 
 def sine(step: float, *, delay: float = 0.0, gain: float = 1.0, stop: float = 10.0) -> Trace:
@@ -128,3 +128,49 @@ def test_a_pattern_that_fits_nothing_is_refused_with_what_is_near():
 def test_a_tolerance_is_finite_and_not_negative(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         Tolerance(**wrong)
+
+
+# -- types -----------------------------------------------------------------------------------------------------
+
+
+def test_texts_agree_if_they_are_equal_however_wide_the_tube():
+    text = Column("A.s", type="String")
+    reference = trace([0.0, 1.0, 2.0], (text, ["off", "on", "on"]))
+    assert compare_traces(trace([0.0, 1.0, 1.5, 2.0], (text, ["off", "on", "on", "on"])), reference).agrees
+    late = trace([0.0, 1.0, 1.5, 2.0], (text, ["off", "off", "on", "on"]))
+    one = compare_traces(late, reference, tolerance=Tolerance(absolute=1e9)).signals[0]
+    assert (one.verdict, one.first_outside, one.remark) == (Verdict.DIFFERS, 1.0, "'off' instead of 'on'")
+    special = [ToleranceFor("A.s", Tolerance(relative=0.0, time=0.6))]
+    assert compare_traces(late, reference, special=special).agrees
+    assert "outside since 1 s: 'off' instead of 'on'" in comparison_text(compare_traces(late, reference))
+
+
+@pytest.mark.parametrize(("kind", "large"), [("Int64", 2**63 - 1), ("UInt64", 2**64 - 1), ("Int64", -(2**60))])
+def test_integers_that_are_one_double_are_still_two_values(kind, large):
+    column = Column("A.n", type=kind)
+    other = large - 1 if large > 0 else large + 1
+    assert float(large) == float(other)
+    reference = trace([0.0, 1.0], (column, [large, 0]))
+    assert compare_traces(reference, reference).agrees
+    one = compare_traces(trace([0.0, 1.0], (column, [other, 0])), reference).signals[0]
+    assert (one.verdict, one.at, one.remark) == (Verdict.DIFFERS, 0.0, f"{other} instead of {large}")
+
+
+def test_booleans_are_held_and_must_be_equal():
+    column = Column("A.b", type="Boolean")
+    reference = trace([0.0, 1.0, 2.0], (column, [False, True, True]))
+    assert compare_traces(trace([0.0, 1.0, 2.0], (column, [False, True, True])), reference).agrees
+    assert not compare_traces(trace([0.0, 0.9, 2.0], (column, [False, True, True])), reference).agrees
+
+
+def test_discrete_real_numbers_are_held():
+    """A staircase from 0 to 1 at t = 2 is at 1 from the line between its samples."""
+    reference = trace([0.0, 2.0], (Column("A.y", discrete=True), [0.0, 1.0]))
+    assert compare_traces(trace([0.0, 1.0, 2.0], (Column("A.y", discrete=True), [0.0, 0.0, 1.0])), reference).agrees
+    assert not compare_traces(trace([0.0, 1.0, 2.0], (Column("A.y"), [0.0, 0.5, 1.0])), reference).agrees
+
+
+def test_a_text_is_not_compared_with_a_number():
+    reference = trace([0.0], (Column("A.s", type="String"), ["1"]))
+    one = compare_traces(trace([0.0], (Column("A.s", type="Int32"), [1])), reference).signals[0]
+    assert one.verdict is Verdict.OTHER_TYPE

@@ -1,28 +1,28 @@
-// Rows of numbers as text, as Python's repr writes them: the shortest digits that read back to the same bits.
+// Rows of values as text: of numbers the shortest digits that read back to the same bits, as Python's repr writes them.
 #define Py_LIMITED_API 0x030B0000
+#define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <cstring>
-#include <string>
+#include <memory>
+#include <string_view>
+#include <vector>
 
 namespace {
 
-constexpr int longest = 26;  // -1.2345678901234567e-308, a separator, and some room
+constexpr std::size_t longest = 26;  // -1.2345678901234567e-308, a separator, and some room
 
 // Where repr changes from fixed to scientific notation: the decimal exponents of the first digit.
 constexpr int least_fixed = -4, first_scientific = 16;
 
-char* put(char* at, const char* text) {
-  const std::size_t length = std::strlen(text);
-  std::memcpy(at, text, length);
-  return at + length;
-}
-
-char* put(char* at, const char* from, int count) {
-  std::memcpy(at, from, static_cast<std::size_t>(count));
-  return at + count;
+char* put(char* at, std::string_view text) {
+  std::memcpy(at, text.data(), text.size());
+  return at + text.size();
 }
 
 char* put_zeros(char* at, int count) {
@@ -30,60 +30,128 @@ char* put_zeros(char* at, int count) {
   return at + count;
 }
 
-// `count` digits, of which the first stands for 10^exponent.
-char* write_fixed(char* at, const char* digits, int count, int exponent) {
-  if (exponent < 0) return put(put_zeros(put(at, "0."), -exponent - 1), digits, count);
-  const int whole = exponent + 1;
-  if (count <= whole) return put(put_zeros(put(at, digits, count), whole - count), ".0");
-  return put(put(put(at, digits, whole), "."), digits + whole, count - whole);
+// The digits, of which the first stands for 10^exponent.
+char* write_fixed(char* at, std::string_view digits, int exponent) {
+  if (exponent < 0) return put(put_zeros(put(at, "0."), -exponent - 1), digits);
+  const int whole = exponent + 1, count = static_cast<int>(digits.size());
+  if (count <= whole) return put(put_zeros(put(at, digits), whole - count), ".0");
+  return put(put(put(at, digits.substr(0, whole)), "."), digits.substr(whole));
 }
 
-char* write(char* at, double value) {
+char* write_number(char* at, double value) {
   if (std::isnan(value)) return put(at, "nan");
   if (std::isinf(value)) return put(at, value < 0 ? "-inf" : "inf");
+  if (value == 0.0) return put(at, std::signbit(value) ? "-0.0" : "0.0");
   char* const end = std::to_chars(at, at + longest, value, std::chars_format::scientific).ptr;
-  char* mark = end;
-  while (*--mark != 'e') {
-  }
+  char* mark = end - 3;  // an exponent has two digits or three
+  if (*mark != '-' && *mark != '+') --mark;
   int exponent = 0;
-  std::from_chars(mark[1] == '+' ? mark + 2 : mark + 1, end, exponent);
+  std::from_chars(mark[0] == '+' ? mark + 1 : mark, end, exponent);
   if (exponent < least_fixed || exponent >= first_scientific) return end;
+  --mark;
   if (*at == '-') ++at;
   char digits[longest];
   digits[0] = at[0];
-  const int rest = mark - at > 2 ? static_cast<int>(mark - at) - 2 : 0;
-  std::memcpy(digits + 1, at + 2, static_cast<std::size_t>(rest));
-  return write_fixed(at, digits, 1 + rest, exponent);
+  const std::size_t rest = mark - at > 2 ? static_cast<std::size_t>(mark - at) - 2 : 0;
+  std::memcpy(digits + 1, at + 2, rest);
+  return write_fixed(at, {digits, 1 + rest}, exponent);
 }
 
-// csv(rows, width): rows are contiguous doubles.
+struct Rows {
+  const std::uint64_t* cells;
+  std::size_t count, width;
+  const char* kinds;                    // of each column: 'f' double, 'i' signed, 'u' unsigned, 't' number of a text
+  std::vector<std::string_view> texts;  // as they are to be written
+};
+
+char* write_cell(char* at, std::uint64_t cell, char kind, const Rows& rows) {
+  switch (kind) {
+    case 'i':
+      return std::to_chars(at, at + longest, static_cast<std::int64_t>(cell)).ptr;
+    case 'u':
+      return std::to_chars(at, at + longest, cell).ptr;
+    case 't':
+      return put(at, rows.texts[cell]);
+    default:
+      return write_number(at, std::bit_cast<double>(cell));
+  }
+}
+
+char* write(char* at, const Rows& rows) {
+  const std::uint64_t* cell = rows.cells;
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    for (std::size_t column = 0; column < rows.width; ++column) {
+      at = write_cell(at, *cell++, rows.kinds[column], rows);
+      *at++ = ',';
+    }
+    at[-1] = '\n';
+  }
+  return at;
+}
+
+// Bytes that are enough; none if a cell is the number of no text.
+std::size_t room(const Rows& rows) {
+  std::size_t sum = rows.count * rows.width * longest + 1;
+  for (std::size_t column = 0; column < rows.width; ++column) {
+    if (rows.kinds[column] != 't') continue;
+    for (std::size_t row = 0; row < rows.count; ++row) {
+      const std::uint64_t number = rows.cells[row * rows.width + column];
+      if (number >= rows.texts.size()) return 0;
+      sum += rows.texts[number].size();
+    }
+  }
+  return sum;
+}
+
+bool take_texts(PyObject* list, Rows& rows) {
+  const Py_ssize_t count = PyList_Size(list);
+  if (count < 0) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    char* text = nullptr;
+    Py_ssize_t length = 0;
+    if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &text, &length) != 0) return false;
+    rows.texts.emplace_back(text, static_cast<std::size_t>(length));
+  }
+  return true;
+}
+
+PyObject* as_text(const Rows& rows) {
+  const std::size_t size = room(rows);
+  if (size == 0) return PyErr_Format(PyExc_IndexError, "a cell is the number of no text");
+  const std::unique_ptr<char, decltype(&std::free)> text(static_cast<char*>(std::malloc(size)), &std::free);
+  if (!text) return PyErr_NoMemory();
+  char* end = nullptr;
+  Py_BEGIN_ALLOW_THREADS;
+  end = write(text.get(), rows);
+  Py_END_ALLOW_THREADS;
+  return PyBytes_FromStringAndSize(text.get(), end - text.get());
+}
+
+// csv(rows, kinds, texts): rows are contiguous cells of eight bytes.
 PyObject* csv(PyObject*, PyObject* arguments) {
-  PyObject* rows = nullptr;
+  PyObject *array = nullptr, *texts = nullptr;
+  const char* kinds = nullptr;
   Py_ssize_t width = 0;
-  if (!PyArg_ParseTuple(arguments, "On", &rows, &width)) return nullptr;
+  if (!PyArg_ParseTuple(arguments, "Oy#O", &array, &kinds, &width, &texts)) return nullptr;
   Py_buffer buffer;
-  if (PyObject_GetBuffer(rows, &buffer, PyBUF_C_CONTIGUOUS) != 0) return nullptr;
-  const auto count = buffer.len / static_cast<Py_ssize_t>(sizeof(double));
-  if (width < 1 || count % width != 0 || buffer.len % static_cast<Py_ssize_t>(sizeof(double)) != 0) {
-    PyBuffer_Release(&buffer);
-    return PyErr_Format(PyExc_ValueError, "%zd bytes are not whole rows of %zd doubles", buffer.len, width);
+  if (PyObject_GetBuffer(array, &buffer, PyBUF_C_CONTIGUOUS) != 0) return nullptr;
+  const Py_ssize_t row = width * static_cast<Py_ssize_t>(sizeof(double));
+  PyObject* result = nullptr;
+  if (row == 0 || buffer.len % row != 0) {
+    PyErr_Format(PyExc_ValueError, "%zd bytes are not whole rows of %zd cells", buffer.len, width);
+  } else {
+    Rows rows{static_cast<const std::uint64_t*>(buffer.buf), static_cast<std::size_t>(buffer.len / row),
+              static_cast<std::size_t>(width), kinds, {}};
+    if (take_texts(texts, rows)) result = as_text(rows);
   }
-  std::string text(static_cast<std::size_t>(count) * longest, '\0');
-  char* at = text.data();
-  const auto* values = static_cast<const double*>(buffer.buf);
-  Py_BEGIN_ALLOW_THREADS for (Py_ssize_t i = 0; i < count; ++i) {
-    at = write(at, values[i]);
-    *at++ = (i + 1) % width == 0 ? '\n' : ',';
-  }
-  Py_END_ALLOW_THREADS PyBuffer_Release(&buffer);
-  return PyBytes_FromStringAndSize(text.data(), at - text.data());
+  PyBuffer_Release(&buffer);
+  return result;
 }
 
-PyMethodDef methods[] = {{"csv", csv, METH_VARARGS, "Lines of comma-separated numbers."},
-                         {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"csv", csv, METH_VARARGS, "Lines of comma-separated values."}, {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "_text", "Numbers as text.", 0, methods, nullptr, nullptr, nullptr, nullptr};
+    PyModuleDef_HEAD_INIT, "_text", "Values as text.", 0, methods, nullptr, nullptr, nullptr, nullptr};
 
 }  // namespace
 

@@ -3,15 +3,18 @@
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ssptool.engine.recording.text import lines
+from ssptool.engine.columns import TEXT, holds_integer, machine_type
+from ssptool.engine.recording.text import Lines
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Floats, Trace
+
+_UNFINISHED = "running"
+"""The status in the file beside it, of a run that has not come to its end."""
 
 
 def sidecar(path: Path) -> Path:
@@ -23,61 +26,164 @@ class CsvWriter:
     """Writes rows to a CSV file as they come.
 
     The first column is `time` [s], then one column per signal. Numbers are the shortest that read back to the
-    same bits. Text is UTF-8, lines end with a line feed.
+    same bits, Booleans 0 or 1, texts in quotes. The encoding is UTF-8, lines end with a line feed. What the columns are
+    is in the file beside it from the beginning, so that an interrupted run can be read as well.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> None:
         self._path = path
+        self._lines = Lines(["Float64", *(column.type for column in columns)], texts)
         header = io.StringIO()
         csv.writer(header, lineterminator="\n").writerow(["time", *(column.signal for column in columns)])
         self._file = path.open("wb", buffering=0)
-        self._file.write(header.getvalue().encode())
-        # One of an earlier run would tell of other columns.
-        sidecar(path).unlink(missing_ok=True)
+        self._put(header.getvalue().encode())
+        facts = {"status": _UNFINISHED, "columns": [asdict(column) for column in columns]}
+        sidecar(path).write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
 
     def write(self, rows: Floats) -> None:
-        self._file.write(lines(rows))
+        self._put(self._lines.of(rows))
+
+    def notes(self) -> tuple[str, ...]:
+        return ()
 
     def close(self, manifest: str) -> None:
         self._file.close()
         sidecar(self._path).write_text(manifest, encoding="utf-8")
 
+    def _put(self, text: bytes) -> None:
+        rest = memoryview(text)
+        while rest:
+            rest = rest[self._file.write(rest) :]
+
 
 def read_csv(path: Path) -> Trace:
     """Read a trace that `CsvWriter` or a similar tool wrote. A last line that was cut off is left out.
 
-    Units, types and descriptions are those of the file beside it, if there is one.
+    Units, types and descriptions are those of the file beside it, if there is one. Without it numbers are of type
+    Float64, unless digits would be lost, and a column without any number holds texts.
 
     Raises
     ------
     UnreadableTrace
-        The first column is not `time`, or a line has a wrong number of values or something that is not a
-        number.
+        The first column is not `time`, or a line has a wrong number of values or one that is not of its column's type.
     """
     with path.open(encoding="utf-8", newline="") as file:
         text = file.read()
-    complete = text[: text.rfind("\n") + 1].splitlines()
-    lines = csv.reader(complete)
-    header = next(lines, [])
+    lines = csv.reader(io.StringIO(text[: text.rfind("\n") + 1], newline=""), strict=True)
+    header = _next(lines, path) or []
     if not header or header[0] != "time":
         raise UnreadableTrace(path, f"the first column must be 'time', found {header[:1]}", 1)
-    rows: list[list[float]] = []
-    for row in lines:
-        if len(row) != len(header):
-            raise UnreadableTrace(path, f"{len(header)} values expected, found {len(row)}", lines.line_num)
-        try:
-            rows.append([float(value) for value in row])
-        except ValueError as error:
-            raise UnreadableTrace(path, str(error), lines.line_num) from None
-    table = np.array(rows, dtype=float).reshape(len(rows), len(header))
+    numbers, rows = _body(lines, path, len(header))
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
     known = _known(path)
-    return Trace(table[:, 0], table[:, 1:], tuple(known.get(name, Column(name)) for name in header[1:]))
+    told = [
+        known.get(name) or Column(name, type=_guess(texts)) for name, texts in zip(header[1:], columns[1:], strict=True)
+    ]
+    parsed = [
+        _parsed(path, texts, column.type, numbers)
+        for texts, column in zip(columns, [Column("time"), *told], strict=True)
+    ]
+    return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
+
+
+def _next(lines: Any, path: Path) -> list[str] | None:
+    """The next row; None at the end, and where the last text was cut off."""
+    try:
+        row: list[str] | None = next(lines, None)
+    except csv.Error as error:
+        if "unexpected end" in str(error):
+            return None
+        raise UnreadableTrace(path, str(error), lines.line_num) from None
+    return row
+
+
+def _body(lines: Any, path: Path, width: int) -> tuple[list[int], list[list[str]]]:
+    """All rows, and where they are."""
+    numbers, rows = [], []
+    while (row := _next(lines, path)) is not None:
+        if len(row) != width:
+            raise UnreadableTrace(path, f"{width} values expected, found {len(row)}", lines.line_num)
+        rows.append(row)
+        numbers.append(lines.line_num)
+    return numbers, rows
+
+
+def _parsed(path: Path, texts: Sequence[str], kind: str, lines: Sequence[int]) -> Sequence[Any]:
+    if kind == TEXT:
+        return texts
+    parse = _parser(kind)
+    values = []
+    for line, text in zip(lines, texts, strict=True):
+        try:
+            values.append(parse(text))
+        except ValueError as error:
+            raise UnreadableTrace(path, str(error), line) from None
+    return values
+
+
+def _parser(kind: str) -> Callable[[str], Any]:
+    if not holds_integer(kind):
+        return float
+    if kind == "Boolean":
+        return _boolean
+    machine = machine_type(kind)
+    low, high = (-(2 ** (8 * machine.itemsize - 1)), 2 ** (8 * machine.itemsize - 1) - 1)
+    if machine.kind == "u":
+        low, high = 0, 2 * high + 1
+
+    def parse(text: str) -> int:
+        # Earlier versions, and other tools, write 3.0.
+        number = int(text[:-2] if text.endswith(".0") else text)
+        if not low <= number <= high:
+            raise ValueError(f"{text} is no value of type {kind}: {low} … {high}")
+        return number
+
+    return parse
+
+
+_BOOLEANS = {"0": False, "1": True, "false": False, "true": True, "0.0": False, "1.0": True}
+
+
+def _boolean(text: str) -> bool:
+    try:
+        return _BOOLEANS[text.strip().lower()]
+    except KeyError:
+        raise ValueError(f"{text!r} is no Boolean: 0, 1, false or true") from None
+
+
+def _guess(texts: Sequence[str]) -> str:
+    """The type of a column of which nothing is told."""
+    if texts and not any(map(_is_number, texts)):
+        return TEXT
+    integers = list(_integers(texts))
+    if len(integers) < len(texts) or all(int(float(number)) == number for number in integers):
+        return "Float64"
+    low, high = min(integers), max(integers)
+    if low >= -(2**63) and high < 2**63:
+        return "Int64"
+    return "UInt64" if low >= 0 and high < 2**64 else "Float64"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _integers(texts: Sequence[str]) -> Iterator[int]:
+    """Those before the first that is not an integer."""
+    for text in texts:
+        try:
+            yield int(text)
+        except ValueError:
+            return
 
 
 def _known(path: Path) -> dict[str, Column]:
     try:
-        manifest: Any = json.loads(sidecar(path).read_text(encoding="utf-8"))
-        columns = [Column(**column) for column in manifest["columns"]]
+        columns = [Column(**column) for column in _beside(path)["columns"]]
     except (OSError, ValueError, KeyError, TypeError):
         return {}
     return {column.signal: column for column in columns}
@@ -86,7 +192,12 @@ def _known(path: Path) -> dict[str, Column]:
 def read_manifest(path: Path) -> Mapping[str, Any]:
     """What is written of the run beside the file; empty if it did not come to its end."""
     try:
-        manifest: Mapping[str, Any] = json.loads(sidecar(path).read_text(encoding="utf-8"))
+        manifest = _beside(path)
     except FileNotFoundError:
         return {}
+    return {} if manifest.get("status") == _UNFINISHED else manifest
+
+
+def _beside(path: Path) -> Mapping[str, Any]:
+    manifest: Mapping[str, Any] = json.loads(sidecar(path).read_text(encoding="utf-8"))
     return manifest

@@ -76,8 +76,13 @@ def check_output(path: Path) -> None:
         raise IsADirectoryError(f"{path} is a folder; results go to a file")
 
 
-def open_writer(path: Path, columns: Sequence[Column]) -> Writer:
+def open_writer(path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> Writer:
     """Begin a file of results, over an old one if there is one.
+
+    Parameters
+    ----------
+    texts
+        What the numbers in columns of type String mean: a list that may grow before each `write`.
 
     Raises
     ------
@@ -85,7 +90,7 @@ def open_writer(path: Path, columns: Sequence[Column]) -> Writer:
         As `check_output`.
     """
     format = _format(path)
-    writer: Writer = format.load(path, format.writer)(path, columns)
+    writer: Writer = format.load(path, format.writer)(path, columns, texts)
     return writer
 
 

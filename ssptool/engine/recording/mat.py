@@ -3,19 +3,33 @@
 A trajectory file has the text matrices `Aclass`, `name` and `description`, the table `dataInfo` that says where the
 values of each name are, `data_1` with what is constant, and `data_2` with one column per row of the trace. That one is
 last and grows: only the number of columns in its header has to follow.
+
+All values are doubles. So texts cannot be in the file, and integers beyond 2⁵³ lose digits; `MatWriter.notes` names
+both. The other types come back as what they were.
 """
 
 import io
 import json
+import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.io import loadmat, savemat
 from scipy.io.matlab import MatReadError
 
+from ssptool.engine.columns import (
+    NUMERIC_TYPES,
+    TEXT,
+    as_doubles,
+    holds_integer,
+    integers_of,
+    machine_type,
+    values_of,
+)
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Floats, Trace
 
@@ -27,16 +41,26 @@ _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 class MatWriter:
     """Writes rows as they come, and the number of rows after them."""
 
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> None:
+        kept = [place for place, column in enumerate(columns) if column.type != TEXT]
+        self._left_out = tuple(column.signal for column in columns if column.type == TEXT)
+        self._chosen = [0, *(1 + place for place in kept)] if self._left_out else slice(None)
+        self._columns = tuple(columns[place] for place in kept)
+        self._types = ("Float64", *(column.type for column in self._columns))
+        self._rounded: set[int] = set()
+        self._name = path.name
         self._file = path.open("wb")
-        self._file.write(_matrices(columns))
+        self._file.write(_matrices(self._columns))
         self._header = self._file.tell()
         self._rows = 0
-        self._file.write(_matrix(_TRAJECTORIES, np.zeros((1 + len(columns), 0))))
+        self._file.write(_matrix(_TRAJECTORIES, np.zeros((1 + len(kept), 0))))
         self._file.flush()
 
     def write(self, rows: Floats) -> None:
-        self._file.write(np.ascontiguousarray(rows, dtype="<f8").tobytes())
+        cells = rows[:, self._chosen]
+        doubles = as_doubles(cells, self._types)
+        self._look_for_rounding(cells, doubles)
+        self._file.write(np.ascontiguousarray(doubles, dtype="<f8").tobytes())
         self._file.flush()
         self._rows += len(rows)
         end = self._file.tell()
@@ -44,6 +68,28 @@ class MatWriter:
         self._file.write(struct.pack("<i", self._rows))
         self._file.flush()
         self._file.seek(end)
+
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._told())
+
+    def _told(self) -> Iterator[str]:
+        if self._left_out:
+            yield f"{self._name} is without {', '.join(self._left_out)}: MAT files hold no texts; CSV and Parquet do"
+        if self._rounded:
+            names = ", ".join(self._columns[place].signal for place in sorted(self._rounded))
+            yield (
+                f"{self._name} has lost digits of {names}: MAT files hold doubles, which are exact for integers up to "
+                "2^53; CSV and Parquet keep all"
+            )
+
+    def _look_for_rounding(self, cells: Floats, doubles: Floats) -> None:
+        for place, column in enumerate(self._columns):
+            if column.type not in ("Int64", "UInt64", "Enumeration") or place in self._rounded:
+                continue
+            values, found = values_of(cells[:, 1 + place], column.type), doubles[:, 1 + place]
+            lost = (integers_of(found, values.dtype) != values) | (found >= float(np.iinfo(values.dtype).max))
+            if lost.any():
+                self._rounded.add(place)
 
     def close(self, manifest: str) -> None:
         self._file.write(_matrix(_MANIFEST, np.array([_latin(manifest)])))
@@ -72,8 +118,23 @@ def _matrices(columns: Sequence[Column]) -> bytes:
 
 
 def _described(column: Column) -> str:
-    unit = f"[{column.unit}]" if column.unit else ""
-    return f"{column.description} {unit}".strip()
+    """With unit and type as Dymola states them."""
+    kind = "" if column.type == "Float64" else f":#(type={column.type})"
+    bracket = f"[{column.unit or ''}{kind}]" if column.unit or kind else ""
+    return f"{column.description} {bracket}".strip()
+
+
+_DESCRIBED = re.compile(r"(?P<words>.*?)\s*(\[(?P<unit>[^\[\]|:]*)(\|[^\[\]:]*)?(:#\(type=(?P<type>\w+)\))?\])?", re.S)
+_MODELICA = {"Real": "Float64", "Integer": "Int32"}
+
+
+def _column(name: str, description: str) -> Column:
+    """What `_described`, or Dymola, says of a signal."""
+    match = _DESCRIBED.fullmatch(description)
+    assert match is not None  # anything is words
+    stated = match["type"] or "Float64"
+    kind = _MODELICA.get(stated, stated)
+    return Column(name, match["unit"] or None, kind if kind in NUMERIC_TYPES else "Float64", match["words"])
 
 
 def _matrix(name: str, values: Any) -> bytes:
@@ -116,8 +177,14 @@ def read_mat(path: Path) -> Trace:
     if len(names) != rows.shape[1] or (places[1] != np.arange(1, len(names) + 1)).any():
         raise UnreadableTrace(path, "names that share their values, or have constant ones, are not supported")
     facts = {column["signal"]: Column(**column) for column in read_manifest(path).get("columns", [])}
-    columns = tuple(facts.get(name, Column(name)) for name in names[1:])
-    return Trace(np.ascontiguousarray(rows[:, 0]), np.ascontiguousarray(rows[:, 1:]), columns)
+    described = zip(names[1:], _texts(content["description"])[1:], strict=True)
+    columns = [facts.get(name) or _column(name, description) for name, description in described]
+    values = [_values(rows[:, 1 + place], column.type) for place, column in enumerate(columns)]
+    return Trace.of(rows[:, 0], zip(columns, values, strict=True))
+
+
+def _values(doubles: Floats, kind: str) -> NDArray[Any]:
+    return integers_of(doubles, machine_type(kind)) if holds_integer(kind) else doubles
 
 
 def _loaded(path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
+from ssptool.engine.columns import TEXT, values_of
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Floats, Trace
 
@@ -27,7 +28,7 @@ MANIFEST = b"ssptool"
 """Under this key the manifest is in the metadata of the file."""
 
 _MAGIC = b"PAR1"
-_TYPES = {"Boolean": pa.bool_(), "Float32": pa.float32(), "Enumeration": pa.int64()} | {
+_TYPES = {"Boolean": pa.bool_(), "Float32": pa.float32(), "Enumeration": pa.int64(), TEXT: pa.string()} | {
     f"{sign}Int{bits}": getattr(pa, f"{sign.lower()}int{bits}")() for sign in ("", "U") for bits in (8, 16, 32, 64)
 }
 # So much of nothing stands for the part of the file that is already written; its pages are never touched.
@@ -46,8 +47,10 @@ class ParquetWriter:
     Apache Parquet, "File format": row groups refer to absolute offsets, so what lies between them does not matter.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column]) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> None:
         self._schema = pa.schema([_TIME, *(_field(column) for column in columns)])
+        self._types = ("Float64", *(column.type for column in columns))
+        self._texts = texts
         self._file = path.open("wb", buffering=0)
         self._end = os.pwrite(self._file.fileno(), _MAGIC, 0)
         self._footer: Any = self._empty({})
@@ -64,6 +67,9 @@ class ParquetWriter:
         if self._values >= GROUP_VALUES or now - self._wrote >= patience:
             self._write_group()
             self._wrote = now
+
+    def notes(self) -> tuple[str, ...]:
+        return ()
 
     def close(self, manifest: str) -> None:
         self._write_group()
@@ -82,11 +88,9 @@ class ParquetWriter:
         self._put(group, self._footer)
 
     def _table(self, rows: Floats) -> Any:
-        arrays = [np.ascontiguousarray(column) for column in rows.T]
-        return pa.table(
-            [pa.array(a, type=f.type, safe=False) for a, f in zip(arrays, self._schema, strict=True)],
-            schema=self._schema,
-        )
+        texts = pa.array(self._texts) if TEXT in self._types else None
+        arrays = [_array(rows[:, place], kind, texts) for place, kind in enumerate(self._types)]
+        return pa.table(arrays, schema=self._schema)
 
     def _put(self, group: bytes, footer: Any) -> None:
         """A group over the last footer, and the new footer behind it."""
@@ -100,17 +104,38 @@ class ParquetWriter:
 
     def _empty(self, metadata: Mapping[bytes, bytes]) -> Any:
         """A footer of no row groups."""
-        writer = pq.ParquetWriter(io.BytesIO(), self._schema.with_metadata(dict(metadata)), **_OPTIONS)
+        schema = self._schema.with_metadata(dict(metadata))
+        writer = pq.ParquetWriter(io.BytesIO(), schema, **_options(schema))
         writer.close()
         return writer.writer.metadata
 
 
-_OPTIONS: dict[str, Any] = {"use_dictionary": False, "compression": "snappy"}
+def _array(cells: Floats, kind: str, texts: Any) -> Any:
+    """A column as an array of Arrow."""
+    if kind == TEXT:
+        return texts.take(pa.array(np.ascontiguousarray(cells.view(np.int64))))
+    return pa.array(np.ascontiguousarray(values_of(cells, kind)), safe=False)
+
+
+_COMPRESSION = "snappy"
 _TIME = pa.field("time", pa.float64(), nullable=False, metadata={"unit": "s", "type": "Float64"})
 
 
+_TRUE = "true"
+
+
+def _fact(fact: str | bool) -> str:
+    return fact if isinstance(fact, str) else _TRUE
+
+
+def _options(schema: Any) -> dict[str, Any]:
+    """Texts are stored once per group, numbers as they are."""
+    texts = [field.name for field in schema if field.type == pa.string()]
+    return {"use_dictionary": texts or False, "compression": _COMPRESSION}
+
+
 def _field(column: Column) -> Any:
-    facts = {name: str(fact) for name, fact in asdict(column).items() if fact and name != "signal"}
+    facts = {name: _fact(fact) for name, fact in asdict(column).items() if fact and name != "signal"}
     return pa.field(column.signal, _TYPES.get(column.type, pa.float64()), nullable=False, metadata=facts)
 
 
@@ -139,7 +164,7 @@ def _encoded(schema: Any, table: Any, offset: int) -> tuple[bytes, Any]:
     """A group of rows as it is at this offset of a file, and the metadata that refer to it."""
     sink = _Sink()
     file = pa.PythonFile(sink, mode="w")
-    writer = pq.ParquetWriter(file, schema, **_OPTIONS)
+    writer = pq.ParquetWriter(file, schema, **_options(schema))
     missing = offset - len(_MAGIC)
     while missing > 0:
         # The file counts these bytes, and from that count the writer takes the offsets.
@@ -168,15 +193,24 @@ def read_parquet(path: Path) -> Trace:
         raise UnreadableTrace(path, str(error)) from None
     if not table.column_names or table.column_names[0] != "time":
         raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
-    y = np.empty((table.num_rows, table.num_columns - 1))
-    for number, column in enumerate(table.columns[1:]):
-        y[:, number] = column.to_numpy()
-    return Trace(table["time"].to_numpy(), y, tuple(_column(field) for field in list(table.schema)[1:]))
+    columns = [_column(field) for field in list(table.schema)[1:]]
+    return Trace.of(table["time"].to_numpy(), [(one, _values(path, one, table[one.signal])) for one in columns])
+
+
+def _values(path: Path, column: Column, found: Any) -> Any:
+    try:
+        return found.to_pylist() if column.type == TEXT else found.to_numpy()
+    except pa.ArrowException as error:
+        raise UnreadableTrace(path, f"column {column.signal}: {error}") from None
+
+
+_NAMES = {type: name for name, type in _TYPES.items() if name != "Enumeration"} | {pa.large_string(): TEXT}
 
 
 def _column(field: Any) -> Column:
     facts = {key.decode(): value.decode() for key, value in (field.metadata or {}).items()}
-    return Column(field.name, facts.get("unit"), facts.get("type", "Float64"), facts.get("description", ""))
+    kind = facts.get("type") or _NAMES.get(field.type, "Float64")
+    return Column(field.name, facts.get("unit"), kind, facts.get("description", ""), facts.get("discrete") == _TRUE)
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:

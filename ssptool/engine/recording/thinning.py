@@ -1,8 +1,10 @@
 """Fewer rows than there are communication points."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.engine.trace import Floats
 
@@ -42,22 +44,26 @@ class Every:
 
 
 class Grid:
-    """Rows at equal distances in time, by linear interpolation between those that are there.
+    """Rows at equal distances in time, by interpolation between those that are there.
 
     Parameters
     ----------
     start, step : [s]
         A row at start + k·step, for every k until the end.
+    held
+        Of each column behind the time, whether it keeps its value between two rows; the others are on the line between
+        these. None given: no column does.
     """
 
     TOLERANCE = 1e-9
     """Of a step: a row so close to a point of the grid is taken as it is."""
 
-    def __init__(self, start: float, step: float) -> None:
+    def __init__(self, start: float, step: float, held: Sequence[bool] = ()) -> None:
         if not step > 0:
             raise ValueError(f"the output step must be greater than 0 s, found {step:g}")
         self._start = start
         self._step = step
+        self._moving = None if not any(held) else np.flatnonzero(~np.array([False, *held]))
         self._next = 0
         self._before: Floats = np.empty((0, 1))
 
@@ -69,20 +75,26 @@ class Grid:
         last = int(np.floor((known[-1, 0] - self._start) / self._step + self.TOLERANCE))
         wanted: Floats = self._start + np.arange(self._next, last + 1, dtype=np.float64) * self._step
         self._next = last + 1
-        return _between(known, wanted, self.TOLERANCE * self._step)
+        return _between(known, wanted, self.TOLERANCE * self._step, self._moving)
 
     def rest(self) -> Floats:
         return np.empty((0, self._before.shape[1]))
 
 
-def _between(rows: Floats, times: Floats, tolerance: float) -> Floats:
-    """Rows at these times. At an event, where two rows have one time, the later one counts."""
+def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.intp] | None) -> Floats:
+    """Rows at these times; of the columns in `moving`, or of all, on lines between their neighbours.
+
+    At an event, where two rows have one time, the later one counts.
+    """
     after = np.clip(np.searchsorted(rows[:, 0], times + tolerance, side="right"), 1, len(rows)) - 1
     nearest = rows[after]
     following = rows[np.minimum(after + 1, len(rows) - 1)]
     distance = following[:, 0] - nearest[:, 0]
     part = np.divide(times - nearest[:, 0], distance, out=np.zeros_like(times), where=distance > 0)
     part[np.abs(times - nearest[:, 0]) <= tolerance] = 0.0
-    found = nearest + part[:, None] * (following - nearest)
+    found: Floats = nearest  # a copy
+    columns = slice(None) if moving is None else moving
+    inside = np.ix_(np.flatnonzero(part), np.arange(rows.shape[1])[columns])
+    found[inside] += part[part != 0.0, None] * (following[inside] - nearest[inside])
     found[:, 0] = times
     return found

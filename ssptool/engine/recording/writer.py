@@ -9,7 +9,14 @@ class Writer(Protocol):
     """A growing file of rows. It was begun with the columns, and is complete after `close`."""
 
     def write(self, rows: Floats) -> None:
-        """Append rows (k, 1 + p), the time first. They are in the file soon; `close` writes what is not."""
+        """Append rows of cells (k, 1 + p), the time first. They are in the file soon; `close` writes what is not.
+
+        The numbers of texts are places in the list with which the file was begun, which has them by now.
+        """
+        ...
+
+    def notes(self) -> tuple[str, ...]:
+        """What the format could not keep, signal by signal."""
         ...
 
     def close(self, manifest: str) -> None:

@@ -20,14 +20,16 @@ from ssptool.engine.recording.files import (
     read_manifest,
     read_trace,
 )
-from ssptool.engine.recording.text import NATIVE, lines, plain_lines
+from ssptool.engine.recording.text import NATIVE, Lines
 from ssptool.engine.recording.writer import UnreadableTrace
-from ssptool.engine.trace import Column
+from ssptool.engine.trace import Column, Trace
+from tests.engine.recording.files import write
 
 HAS_PYARROW = find_spec("pyarrow") is not None
 parquet = pytest.mark.skipif(not HAS_PYARROW, reason="pyarrow is not installed")
 COLUMNS = (Column("A.x", "m", description="Länge"), Column('odd, "name"'), Column("B.y[1]", "m/s2"))
 MANIFEST = json.dumps({"columns": [asdict(column) for column in COLUMNS]})
+FLOATS = ("Float64",) * 5
 ENDINGS = [pytest.param(ending, marks=parquet if ending == ".parquet" else ()) for ending in FORMATS]
 
 
@@ -45,7 +47,7 @@ def test_numbers_come_back_with_the_same_bits(rows, ending, tmp_path_factory):
     writer.write(rows)
     writer.close(MANIFEST)
     trace = read_trace(path)
-    assert np.array_equal(np.column_stack([trace.t, trace.y]), rows, equal_nan=True)
+    assert np.array_equal(np.column_stack([trace.t, trace.cells]), rows, equal_nan=True)
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -132,7 +134,7 @@ def test_csv_has_time_first_and_quotes_what_it_needs(tmp_path):
 @pytest.mark.skipif(not NATIVE, reason="the native part is not built")
 @given(rows=arrays(float, (4, 5), elements=st.floats(allow_nan=True, allow_infinity=True)))
 def test_native_code_writes_numbers_as_python_does(rows):
-    assert lines(rows) == plain_lines(rows)
+    assert Lines(FLOATS).of(rows) == Lines(FLOATS, native=False).of(rows)
 
 
 @pytest.mark.skipif(not NATIVE, reason="the native part is not built")
@@ -141,7 +143,7 @@ def test_native_code_changes_its_notation_where_python_does():
     rows = np.concatenate(
         [powers, -powers, powers * 1.25, np.nextafter(powers, 0), [0.0, -0.0, 5e-324, 1.7976931348623157e308]]
     )
-    assert lines(rows[:, None]) == plain_lines(rows[:, None])
+    assert Lines(FLOATS[:1]).of(rows[:, None]) == Lines(FLOATS[:1], native=False).of(rows[:, None])
 
 
 def test_what_csv_cannot_hold_is_in_a_file_beside_it(tmp_path):
@@ -169,7 +171,7 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path):
         ("t,x\n0,1\n", ":1: the first column must be 'time', found"),
         ("", ":1: the first column must be 'time'"),
         ("time,x\n0,1\n1\n", ":3: 2 values expected, found 1"),
-        ("time,x\n0,one\n", ":2: could not convert string to float: 'one'"),
+        ("time,x\n0,1\n1,one\n", ":3: could not convert string to float: 'one'"),
     ],
 )
 def test_csv_that_is_no_trace_is_refused_with_its_line(tmp_path, text, reason):
@@ -221,14 +223,14 @@ def test_parquet_has_the_types_of_the_signals(tmp_path):
     import pyarrow.parquet as pq
 
     path = tmp_path / "trace.parquet"
-    columns = (Column("n", type="Int32"), Column("b", type="Boolean"), Column("x"))
-    writer = open_writer(path, columns)
-    writer.write(np.array([[0.0, -3.0, 1.0, 0.5]]))
-    writer.close("{}")
+    columns = (Column("n", type="Int32"), Column("b", type="Boolean"), Column("x"), Column("A.s", type="String"))
+    write(path, Trace.of([0.0, 1.0], zip(columns, ([-3, 4], [True, False], [0.5, 0.0], ["on", "off"]), strict=True)))
     table = pq.read_table(path)
-    assert [str(type) for type in table.schema.types] == ["double", "int32", "bool", "double"]
-    assert table.to_pylist() == [{"time": 0.0, "n": -3, "b": True, "x": 0.5}]
-    assert read_trace(path).types == ("Int32", "Boolean", "Float64")
+    assert [str(type) for type in table.schema.types] == ["double", "int32", "bool", "double", "string"]
+    assert table.to_pylist()[0] == {"time": 0.0, "n": -3, "b": True, "x": 0.5, "A.s": "on"}
+    assert read_trace(path).types == ("Int32", "Boolean", "Float64", "String")
+    encodings = [pq.ParquetFile(path).metadata.row_group(0).column(place).encodings for place in (3, 4)]
+    assert ["RLE_DICTIONARY" in one for one in encodings] == [False, True]
 
 
 # -- MAT -----------------------------------------------------------------------------------------------------

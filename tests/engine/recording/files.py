@@ -1,0 +1,20 @@
+"""Traces in files."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+
+from ssptool.engine.recording.files import open_writer
+
+
+def write(path, trace, *, closed=True, chunks=1):
+    """Write a trace as a run does; gives the notes of the writer."""
+    writer = open_writer(path, trace.columns, list(trace.texts))
+    rows = np.column_stack([trace.t, trace.cells])
+    for chunk in np.array_split(rows, chunks):
+        writer.write(chunk)
+    notes = writer.notes()
+    if closed:
+        writer.close(json.dumps({"status": "completed", "columns": [asdict(column) for column in trace.columns]}))
+    return notes
