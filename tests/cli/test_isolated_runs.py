@@ -14,6 +14,7 @@ from pytest import approx
 
 from ssptool.cli.main import main
 from ssptool.engine.recording.files import read_manifest, read_trace
+from tests.engine.carriers import build as build_carriers
 from tests.fmus import build as fmus
 
 SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
@@ -137,6 +138,41 @@ def test_a_run_that_is_killed_at_90_percent_leaves_what_it_had(start, tmp_path, 
     trace = read_trace(path)
     assert 0.8 < trace.t[-1] <= 0.9
     assert trace["Bad.y"] == approx(1 - np.exp(-trace.t), abs=1e-9)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_what_a_killed_run_leaves_has_its_types(start, folder, tmp_path, ending):
+    """With a component beside Bad that passes values on which no double could be."""
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    build_carriers(tmp_path)
+    (tmp_path / "carrier3.fmu").rename(folder / "resources/carrier3.fmu")
+    description = folder / "SystemStructure.ssd"
+    description.write_text(
+        SYSTEM.replace('version="1.0" name', 'version="2.0" name').replace(
+            "</ssd:Elements>", CARRIER + "</ssd:Elements>"
+        ),
+        encoding="utf-8",
+    )
+    path, large, text = tmp_path / f"run.{ending}", 2**63 - 1, 'off,\n"on"'
+    given = ["--set", "Bad.when=0.9", "--set", f"A.Int64_u={large}", "--set", f"A.String_u={text}"]
+    assert start(path, *given).wait(timeout=60) == -signal.SIGKILL
+    trace = read_trace(path)
+    assert 0.8 < trace.t[-1] <= 0.9
+    assert (set(trace["A.Int64_is"].tolist()), set(trace["A.String_is"])) == ({large}, {text})
+    assert trace["A.Boolean_is"].tolist() == [False] * len(trace)
+    assert read_manifest(path) == {}
+
+
+CARRIER = """<ssd:Component name="A" type="application/x-fmu-sharedlibrary" source="resources/carrier3.fmu">
+  <ssd:Connectors>
+    <ssd:Connector name="Int64_u" kind="input"/>
+    <ssd:Connector name="Int64_is" kind="output"/>
+    <ssd:Connector name="Boolean_is" kind="output"/>
+    <ssd:Connector name="String_u" kind="input"/>
+    <ssd:Connector name="String_is" kind="output"/>
+  </ssd:Connectors>
+</ssd:Component>"""
 
 
 def test_no_process_outlives_a_command_that_was_killed(start, tmp_path):

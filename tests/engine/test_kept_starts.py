@@ -9,6 +9,8 @@ import pytest
 
 import ssptool
 from ssptool import Settings
+from ssptool.engine.recording.files import read_manifest
+from ssptool.results.report.facts import Picture, run_facts
 
 SHORT = Settings(stop_time=0.01)
 
@@ -30,6 +32,15 @@ def test_an_acceleration_that_contradicts_position_and_velocity_is_told_of(mass,
     (note,) = notes(mass, a="-1.5", isolated=isolated)
     assert note.startswith("Mass.a was given as -1.5 m/s2 and starts as -25 m/s2")
     assert "other start values" in note and "leave it out" in note
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_the_manifest_of_the_results_tells_of_it_and_so_does_the_report(mass, tmp_path, isolated):
+    path = tmp_path / "run.csv"
+    result = ssptool.simulate(mass, overrides={"Mass.a": "-1.5"}, settings=SHORT, isolated=isolated, output=path)
+    assert read_manifest(path)["notes"] == list(result.notes)
+    facts = run_facts(read_manifest(path), diagrams=[], findings=[], plots=Picture("", ""), locate=lambda name: None)
+    assert any(note.startswith("Mass.a was given as -1.5") for note in facts.notes)
 
 
 def test_the_consistent_acceleration_is_accepted_in_silence(mass):

@@ -50,3 +50,61 @@ def test_a_dataset_has_units_and_copies_nothing(trace):
     assert dataset["A.x"].attrs == {"units": "m", "long_name": "where A is"}
     assert dataset["time"].attrs == {"units": "s"}
     assert np.shares_memory(dataset["A.x"].values, trace.cells)
+
+
+# -- types -----------------------------------------------------------------------------------------------------
+
+COLUMNS = [
+    (Column("A.x"), [0.5, 1.5], np.float64),
+    (Column("A.f", type="Float32"), [0.5, 1.5], np.float32),
+    (Column("A.n", type="Int64"), [2**63 - 1, -(2**63)], np.int64),
+    (Column("A.u", type="UInt64"), [2**64 - 1, 0], np.uint64),
+    (Column("A.i", type="Int8"), [-128, 127], np.int8),
+    (Column("A.w", type="UInt16"), [65535, 1], np.uint16),
+    (Column("A.b", type="Boolean"), [True, False], np.bool_),
+    (Column("A.e", "m", type="Enumeration"), [1, 2], np.int64),
+    (Column("A.s", type="String"), ["on", ""], object),
+]
+
+
+@pytest.fixture
+def typed():
+    return Trace.of([0.0, 1.0], [(column, values) for column, values, _ in COLUMNS])
+
+
+@pytest.mark.parametrize(("column", "values", "dtype"), COLUMNS, ids=lambda one: getattr(one, "type", ""))
+def test_a_signal_has_its_type_and_shares_its_memory_if_a_cell_is_enough(typed, column, values, dtype):
+    found = typed[column.signal]
+    assert (found.tolist(), found.dtype) == (values, dtype)
+    assert np.shares_memory(found, typed.cells) == (column.type not in ("Float32", "String"))
+
+
+def test_a_frame_and_a_dataset_have_the_types(typed):
+    pytest.importorskip("pandas")
+    pytest.importorskip("xarray")
+    frame, dataset = typed.to_pandas(), typed.to_xarray()
+    for column, values, dtype in COLUMNS:
+        assert frame[column.signal].tolist() == dataset[column.signal].values.tolist() == values
+        if column.type != "String":
+            assert frame[column.signal].dtype == dataset[column.signal].dtype == dtype
+    assert np.shares_memory(frame["A.u"].to_numpy(), typed.cells)
+    assert np.shares_memory(dataset["A.b"].values, typed.cells)
+    assert frame.attrs["units"]["A.e"] == "m"
+
+
+def test_numbers_of_all_types_are_doubles_together():
+    columns = [(Column("A.x"), [0.5, 1.5]), (Column("A.u", type="UInt64"), [2**64 - 1, 3])]
+    assert Trace.of([0.0, 1.0], columns).y.tolist() == [[0.5, 2.0**64], [1.5, 3.0]]
+
+
+def test_texts_among_the_numbers_are_refused_by_name(typed):
+    with pytest.raises(TypeError, match=r"without A\.s"):
+        typed.y  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"), [("Int64", [0.5]), ("Int64", [2**63]), ("UInt64", [-1]), ("Int32", np.array([1.0]))]
+)
+def test_values_that_are_none_of_their_type_are_refused(kind, values):
+    with pytest.raises((OverflowError, TypeError)):
+        Trace.of([0.0], [(Column("A.n", type=kind), values)])

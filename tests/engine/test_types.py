@@ -8,6 +8,7 @@ import pytest
 
 import ssptool
 from ssptool.engine.ending import Ending
+from ssptool.engine.recording.files import read_manifest
 from ssptool.engine.simulate import run
 from tests.engine.carriers import TYPES, build, write_system
 
@@ -84,6 +85,45 @@ def test_recorded_columns_keep_their_types_and_values(system, native):
     assert trace["B.Integer_was"].tolist() == [0, -5, -5]
     assert trace["A.Boolean_is"].tolist() == [1, 1, 1]
     assert trace["A.String_is"].tolist() == [""] * 3
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_values_of_every_type_are_recorded_exactly(system, tmp_path, isolated, ending):
+    """In memory and in a file, whether or not they came from another process."""
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    kinds = TYPES[3]
+    wires = [f"A.{kind}_was -> B.{kind}_u" for kind in kinds]
+    folder = system([("A", 3), ("B", 3)], wires, "".join(given("A", kind) for kind in kinds))
+    plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.5))
+    result = run(plan, Folder(folder), output=tmp_path / f"run.{ending}", isolated=isolated)
+    for trace in (result.unwrap(), ssptool.read_trace(tmp_path / f"run.{ending}")):
+        assert {kind: trace[f"A.{kind}_is"].tolist() for kind in kinds} == {k: [START[k][1]] * 3 for k in kinds}
+        assert [trace[f"B.{kind}_is"].tolist()[-1] for kind in kinds] == [START[kind][1] for kind in kinds]
+        assert trace["B.String_is"].tolist() == ["", "κ", "κ"]
+
+
+def test_a_simulation_that_is_stepped_has_the_trace_of_a_run(system):
+    folder = system([("A", 3), ("B", 3)], ["A.String_was -> B.String_u"], given("A", "String") + given("A", "UInt64"))
+    whole = simulated(folder).unwrap()
+    with ssptool.Simulation(folder, settings=ssptool.Settings(step_size=0.5)) as simulation:
+        simulation.step(2)
+        trace = simulation.trace
+    assert trace.columns == whole.columns
+    for signal in whole.signals:
+        assert trace[signal].tolist() == whole[signal].tolist()
+
+
+def test_a_mat_file_says_in_its_notes_what_it_lacks(system, tmp_path):
+    folder = system([("A", 3), ("B", 3)], ["A.Boolean_was -> B.Boolean_u"], given("A", "String") + given("A", "UInt64"))
+    plan = ssptool.plan(folder, settings=ssptool.Settings(step_size=0.5))
+    result = run(plan, Folder(folder), output=tmp_path / "run.mat")
+    told = [note for note in result.notes if note.startswith("run.mat")]
+    assert "without A.String_u, A.String_was, A.String_is" in told[0]
+    assert "lost digits of A.UInt64_u, A.UInt64_was, A.UInt64_is: MAT" in told[1]
+    assert read_manifest(tmp_path / "run.mat")["notes"] == list(result.notes)
+    assert ssptool.read_trace(tmp_path / "run.mat")["A.Int32_is"].dtype == np.int32
 
 
 def mapped(kind, *pairs):

@@ -91,7 +91,7 @@ def test_the_last_pattern_that_fits_gives_the_tolerance():
     ],
 )
 def test_what_cannot_be_compared_does_not_agree_and_says_why(column, verdict, word):
-    comparison = compare_traces(trace([0, 10], (column, 0.0)), sine(0.1))
+    comparison = compare_traces(trace([0, 10], (column, 0)), sine(0.1))
     assert not comparison.agrees
     assert comparison.signals[0].verdict is verdict
     assert word in comparison_text(comparison)

@@ -198,10 +198,13 @@ def read_parquet(path: Path) -> Trace:
 
 
 def _values(path: Path, column: Column, found: Any) -> Any:
-    try:
-        return found.to_pylist() if column.type == TEXT else found.to_numpy()
-    except pa.ArrowException as error:
-        raise UnreadableTrace(path, f"column {column.signal}: {error}") from None
+    if found.null_count and not column.real:
+        raise UnreadableTrace(path, f"column {column.signal} lacks {found.null_count} values")
+    values = found.to_pylist() if column.type == TEXT else found.to_numpy()
+    expected = {"f"} if column.real else {"O"} if column.type == TEXT else {"b", "i", "u"}
+    if column.type != TEXT and values.dtype.kind not in expected | {"i", "u"}:
+        raise UnreadableTrace(path, f"column {column.signal} has values of type {found.type}, not {column.type}")
+    return values
 
 
 _NAMES = {type: name for name, type in _TYPES.items() if name != "Enumeration"} | {pa.large_string(): TEXT}

@@ -89,6 +89,34 @@ def test_between_two_rows_a_grid_is_linear():
     assert Grid(0.0, 0.5).keep(rows)[:, 1].tolist() == [0, 5, 10, 15, 20, 25, 30]
 
 
+def test_between_two_rows_a_grid_holds_discrete_columns():
+    """Also integers, whose cells are no doubles."""
+    rows = np.array([[0.0, 0.0, 2.0, 0.0], [1.0, 10.0, 4.0, 0.0], [3.0, 30.0, 6.0, 0.0]])
+    rows.view(np.int64)[:, 3] = [2**63 - 1, -5, 7]
+    found = Grid(0.0, 0.5, [False, True, True]).keep(rows)
+    assert found[:, 1].tolist() == [0, 5, 10, 15, 20, 25, 30]
+    assert found[:, 2].tolist() == [2, 2, 4, 4, 4, 4, 6]
+    assert found.view(np.int64)[:, 3].tolist() == [2**63 - 1] * 2 + [-5] * 4 + [7]
+
+
+@given(st.lists(st.integers(0, 4), max_size=6), st.floats(0.3, 3.0))
+def test_held_columns_have_the_last_value_before_each_point_of_a_grid(sizes, step):
+    """Rows at 0, 1, 2, … with their number as an integer: at t it is the whole part of t."""
+    total = sum(sizes)
+    if not total:
+        return
+    rows = np.arange(total, dtype=float)[:, None].repeat(2, axis=1)
+    rows.view(np.int64)[:, 1] = np.arange(total)
+    grid = Grid(0.0, step, [True])
+    found = np.concatenate([grid.keep(chunk) for chunk in np.split(rows, np.cumsum(sizes)[:-1])])
+    assert found.view(np.int64)[:, 1].tolist() == np.floor(found[:, 0] + Grid.TOLERANCE * step).astype(int).tolist()
+
+
+def test_a_grid_beside_an_infinite_value_keeps_the_finite_one():
+    rows = np.array([[0.0, 1.0], [1.0, np.inf], [2.0, 3.0]])
+    assert Grid(0.0, 1.0).keep(rows)[:, 1].tolist() == [1.0, np.inf, 3.0]
+
+
 def test_at_an_event_a_grid_has_the_value_after_it():
     rows = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 5.0], [2.0, 6.0]])
     assert Grid(0.0, 0.5).keep(rows)[:, 1].tolist() == [0, 0.5, 5, 5.5, 6]
