@@ -7,7 +7,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from time import monotonic
+from time import monotonic, thread_time
 from typing import Any
 
 import numpy as np
@@ -18,16 +18,25 @@ from ssptool.engine.columns import TEXT, values_of
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Floats, Trace
 
-GROUP_VALUES = 1 << 20
-"""In a group of rows, at most, before it is written."""
+GROUP_VALUES = 1 << 18
+"""In a group of rows before it is written."""
+
+GROUP_ROWS = 2048
+"""At least, in such a group: each column of it costs some microseconds, and a place in all footers after it."""
 
 GROUP_SECONDS = 0.1
-"""After so long [s] a group is written however small it is; or after a hundredth of the time since the start."""
+"""After so long [s] a group is written however small it is; or after a hundredth of the time since the start, or so
+long that writing it takes a small part of that time.
+"""
+
+WRITING_PART = 0.05
+"""Of the time: what groups may take that are smaller than they should be."""
 
 MANIFEST = b"ssptool"
 """Under this key the manifest is in the metadata of the file."""
 
 _MAGIC = b"PAR1"
+_MOST_PARTS = 1000  # in one system call
 _TYPES = {"Boolean": pa.bool_(), "Float32": pa.float32(), "Enumeration": pa.int64(), TEXT: pa.string()} | {
     f"{sign}Int{bits}": getattr(pa, f"{sign.lower()}int{bits}")() for sign in ("", "U") for bits in (8, 16, 32, 64)
 }
@@ -54,19 +63,27 @@ class ParquetWriter:
         self._file = path.open("wb", buffering=0)
         self._end = os.pwrite(self._file.fileno(), _MAGIC, 0)
         self._footer: Any = self._empty({})
-        self._pending: list[Floats] = []
-        self._values = 0
+        self._columns: Floats = np.empty((len(self._types), 0))
+        self._count = 0
+        self._groups = 0
+        self._writing = 0.0
+        self._footer_size = 0
         self._began = self._wrote = monotonic()
-        self._put(b"", self._footer)
+        self._put([], self._footer)
 
     def write(self, rows: Floats) -> None:
-        self._pending.append(np.array(rows))
-        self._values += rows.size
+        while len(rows):
+            space = self._space()
+            taken = rows[: space.shape[1]]
+            _transpose(taken, space)
+            self._count += len(taken)
+            if self._count == self._columns.shape[1]:
+                self._write_group()
+            rows = rows[len(taken) :]
         now = monotonic()
-        patience = max(GROUP_SECONDS, 0.01 * (now - self._began))
-        if self._values >= GROUP_VALUES or now - self._wrote >= patience:
+        patience = max(GROUP_SECONDS, 0.01 * (now - self._began), self._writing / WRITING_PART)
+        if now - self._wrote >= patience:
             self._write_group()
-            self._wrote = now
 
     def notes(self) -> tuple[str, ...]:
         return ()
@@ -75,32 +92,59 @@ class ParquetWriter:
         self._write_group()
         footer = self._empty({MANIFEST: manifest.encode()})
         footer.append_row_groups(self._footer)
-        self._put(b"", footer)
+        self._put([], footer)
         self._file.close()
 
+    def _space(self) -> Floats:
+        """Where the next rows of the group go, as columns (1 + p, k)."""
+        if not self._count:
+            width = len(self._types)
+            # A group is not smaller than the footer, which is written with it: so all footers are no more than all
+            # groups.
+            rows = max(GROUP_ROWS, GROUP_VALUES // width, self._footer_size // (8 * width))
+            if rows > self._columns.shape[1]:
+                self._columns = np.empty((width, rows))
+        return self._columns[:, self._count :]
+
     def _write_group(self) -> None:
-        if not self._pending:
+        if not self._count:
             return
-        rows = np.concatenate(self._pending)
-        self._pending, self._values = [], 0
-        group, metadata = _encoded(self._schema, self._table(rows), self._end)
+        began = thread_time()
+        parts, metadata = _encoded(self._schema, self._table(), self._end)
+        self._count = 0
         self._footer.append_row_groups(metadata)
-        self._put(group, self._footer)
+        self._put(parts, self._footer)
+        self._wrote = monotonic()
+        # The first one loads libraries.
+        self._writing = thread_time() - began if self._groups else 0.0
+        self._groups += 1
 
-    def _table(self, rows: Floats) -> Any:
+    def _table(self) -> Any:
         texts = pa.array(self._texts) if TEXT in self._types else None
-        arrays = [_array(rows[:, place], kind, texts) for place, kind in enumerate(self._types)]
-        return pa.table(arrays, schema=self._schema)
+        cells = pa.py_buffer(self._columns)
+        row = self._columns.strides[0]
+        arrays = [
+            pa.Array.from_buffers(pa.float64(), self._count, [None, cells.slice(place * row, 8 * self._count)])
+            if kind == "Float64"
+            else _array(self._columns[place, : self._count], kind, texts)
+            for place, kind in enumerate(self._types)
+        ]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
 
-    def _put(self, group: bytes, footer: Any) -> None:
+    def _put(self, group: Sequence[bytes], footer: Any) -> None:
         """A group over the last footer, and the new footer behind it."""
         buffer = io.BytesIO()
         footer.write_metadata_file(buffer)
-        content = group + buffer.getvalue()[len(_MAGIC) :]
-        written = 0
-        while written < len(content):
-            written += os.pwrite(self._file.fileno(), content[written:], self._end + written)
-        self._end += len(group)
+        size = sum(map(len, group))
+        parts = [*group, buffer.getvalue()[len(_MAGIC) :]]
+        if len(parts) > _MOST_PARTS:
+            parts = [b"".join(parts)]
+        whole = sum(map(len, parts))
+        self._footer_size = whole - size
+        written = os.pwritev(self._file.fileno(), parts, self._end)
+        while written < whole:  # such as before a full disk says so
+            written += os.pwrite(self._file.fileno(), b"".join(parts)[written:], self._end + written)
+        self._end += size
 
     def _empty(self, metadata: Mapping[bytes, bytes]) -> Any:
         """A footer of no row groups."""
@@ -129,9 +173,9 @@ def _fact(fact: str | bool) -> str:
 
 
 def _options(schema: Any) -> dict[str, Any]:
-    """Texts are stored once per group, numbers as they are."""
+    """Texts are stored once per group, numbers as they are. The smallest and the largest value is known of times."""
     texts = [field.name for field in schema if field.type == pa.string()]
-    return {"use_dictionary": texts or False, "compression": _COMPRESSION}
+    return {"use_dictionary": texts or False, "compression": _COMPRESSION, "write_statistics": ["time"]}
 
 
 def _field(column: Column) -> Any:
@@ -160,8 +204,8 @@ class _Sink:
         pass
 
 
-def _encoded(schema: Any, table: Any, offset: int) -> tuple[bytes, Any]:
-    """A group of rows as it is at this offset of a file, and the metadata that refer to it."""
+def _encoded(schema: Any, table: Any, offset: int) -> tuple[list[bytes], Any]:
+    """The parts of a group of rows as it is at this offset of a file, and the metadata that refer to it."""
     sink = _Sink()
     file = pa.PythonFile(sink, mode="w")
     writer = pq.ParquetWriter(file, schema, **_options(schema))
@@ -174,9 +218,34 @@ def _encoded(schema: Any, table: Any, offset: int) -> tuple[bytes, Any]:
     sink.keeping = True
     writer.write_table(table)
     writer.close()
-    content = b"".join(sink.parts)
-    (footer,) = struct.unpack("<I", content[-8:-4])
-    return content[: -8 - footer], writer.writer.metadata
+    parts = sink.parts
+    (footer,) = struct.unpack("<I", _last(parts, 8)[:4])
+    _last(parts, footer)
+    return parts, writer.writer.metadata
+
+
+def _last(parts: list[bytes], count: int) -> bytes:
+    """Take so many bytes off the end."""
+    taken: list[bytes] = []
+    while count:
+        part = parts.pop()
+        if len(part) > count:
+            parts.append(part[:-count])
+            part = part[-count:]
+        taken.append(part)
+        count -= len(part)
+    return b"".join(reversed(taken))
+
+
+_TILE = 64
+"""Rows that are turned into columns at once: their cells stay in the cache."""
+
+
+def _transpose(rows: Floats, columns: Floats) -> None:
+    """Rows (k, n) into columns (n, m), m ≥ k."""
+    for first in range(0, len(rows), _TILE):
+        tile = rows[first : first + _TILE]
+        columns[:, first : first + len(tile)] = tile.T
 
 
 def read_parquet(path: Path) -> Trace:

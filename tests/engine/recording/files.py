@@ -18,3 +18,9 @@ def write(path, trace, *, closed=True, chunks=1):
     if closed:
         writer.close(json.dumps({"status": "completed", "columns": [asdict(column) for column in trace.columns]}))
     return notes
+
+
+def at_once(monkeypatch):
+    """Parquet files get a group at every `write`."""
+    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 0.0)
+    monkeypatch.setattr("ssptool.engine.recording.parquet.WRITING_PART", float("inf"))

@@ -23,7 +23,7 @@ from ssptool.engine.recording.files import (
 from ssptool.engine.recording.text import NATIVE, Lines
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Trace
-from tests.engine.recording.files import write
+from tests.engine.recording.files import at_once, write
 
 HAS_PYARROW = find_spec("pyarrow") is not None
 parquet = pytest.mark.skipif(not HAS_PYARROW, reason="pyarrow is not installed")
@@ -63,7 +63,7 @@ def test_names_units_and_descriptions_come_back(tmp_path, ending):
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_that_nobody_closed_holds_what_was_written(tmp_path, ending, monkeypatch):
     if ending == ".parquet":
-        monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 0.0)
+        at_once(monkeypatch)
     path = tmp_path / f"trace{ending}"
     writer = open_writer(path, COLUMNS)
     for k in range(4):
@@ -205,7 +205,7 @@ def test_parquet_is_what_other_tools_read(tmp_path):
 def test_parquet_groups_follow_one_another_at_their_offsets(tmp_path, monkeypatch):
     import pyarrow.parquet as pq
 
-    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_VALUES", 20)
+    at_once(monkeypatch)
     path = tmp_path / "trace.parquet"
     writer = open_writer(path, COLUMNS)
     for k in range(7):
@@ -216,6 +216,38 @@ def test_parquet_groups_follow_one_another_at_their_offsets(tmp_path, monkeypatc
     offsets = [metadata.row_group(k).column(0).data_page_offset for k in range(7)]
     assert offsets == sorted(offsets) and offsets[0] == 4
     assert [len(pq.ParquetFile(path).read_row_group(k)) for k in range(7)] == [5] * 7
+
+
+@parquet
+@pytest.mark.parametrize("sizes", [[7000], [1, 5000, 3, 4097], [2048, 2048], [100] * 80])
+def test_parquet_has_all_rows_in_order_however_they_come(tmp_path, sizes):
+    """Groups have 2048 rows here, and more where footers grow."""
+    path = tmp_path / "trace.parquet"
+    columns = [Column(f"A.x[{k}]", type="Int16" if k % 2 else "Float64") for k in range(200)]
+    writer, first = open_writer(path, columns), 0
+    for size in sizes:
+        rows = np.repeat(np.arange(first, first + size, dtype=float)[:, None], 201, axis=1)
+        rows[:, 2::2].view(np.int64)[:] = rows[:, 2::2].astype(int) % 1000
+        writer.write(rows)
+        first += size
+    writer.close("{}")
+    trace = read_trace(path)
+    assert np.array_equal(trace.t, np.arange(first))
+    assert all(np.array_equal(trace[c.signal], trace.t % 1000 if c.type == "Int16" else trace.t) for c in columns)
+
+
+@parquet
+def test_all_footers_of_a_parquet_file_are_no_more_than_its_groups(tmp_path, monkeypatch):
+    """Each is written over the one before; how much that is together is what grows with the square of the groups."""
+    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_VALUES", 1)
+    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_ROWS", 1)
+    monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 60.0)
+    writer, written = open_writer(tmp_path / "trace.parquet", [Column(f"A.x[{k}]") for k in range(20)]), []
+    put = writer._put
+    monkeypatch.setattr(writer, "_put", lambda group, footer: (put(group, footer), written.append(writer._footer_size)))
+    writer.write(np.zeros((20_000, 21)))
+    assert sum(written) <= 20_000 * 21 * 8 + written[-1]
+    writer.close("{}")
 
 
 @parquet

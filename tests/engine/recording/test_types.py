@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.text import Lines
 from ssptool.engine.trace import Column, Trace
-from tests.engine.recording.files import write
+from tests.engine.recording.files import at_once, write
 
 parquet = pytest.param(
     ".parquet", marks=pytest.mark.skipif(find_spec("pyarrow") is None, reason="pyarrow is not installed")
@@ -91,7 +91,7 @@ def test_the_last_values_of_each_type_come_back(kind, ending, tmp_path):
 @pytest.mark.parametrize("ending", ALL)
 def test_a_file_that_nobody_closed_keeps_its_types(ending, tmp_path, monkeypatch):
     if ending == ".parquet":
-        monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 0.0)
+        at_once(monkeypatch)
     columns = [(Column("A.n", "m", "Int16", "how many"), [3, -4]), (Column("A.b", type="Boolean"), [True, False])]
     trace = Trace.of([0.0, 0.5], columns)
     write(tmp_path / f"trace{ending}", trace, closed=False, chunks=2)
