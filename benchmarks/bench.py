@@ -33,7 +33,10 @@ from ssptool.engine.assembly import assemble
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.initialize import initialize
 from ssptool.engine.plan import Plan
+from ssptool.engine.recording.files import open_writer
+from ssptool.engine.recording.writer import Writer
 from ssptool.engine.simulate import run
+from ssptool.engine.trace import Floats
 from ssptool.fmu.description import FmuDescription, read_description
 
 ROOT = Path(__file__).parents[1]
@@ -55,8 +58,8 @@ class Sample:
 # -- the engine ------------------------------------------------------------------------------------------------
 
 
-def engine(plan: Plan) -> Sample:
-    """The macro steps of a plan, as `simulate` has them done: initialized, recorded, without a file."""
+def engine(plan: Plan, output: Path | None = None) -> Sample:
+    """The macro steps of a plan, as `simulate` has them done: initialized, recorded, without a file or into one."""
     with ExitStack() as stack:
         archive = stack.enter_context(Archive.open(SYSTEM))
         assembly = stack.enter_context(assemble(plan, archive))
@@ -70,9 +73,20 @@ def engine(plan: Plan) -> Sample:
         stretch = stepper.run(0, rows)
         seconds = time.thread_time() - began
         assert stretch.failure is None, stretch.failure
+        if output is not None:
+            seconds += _writing(open_writer(output, plan.columns), rows)
         columns = {column.signal: 1 + i for i, column in enumerate(plan.columns)}
         final = [rows[-1, columns[name]] for name in ("System1.x1", "System1.v1", "System1.a1", "System2.F")]
         return Sample(seconds / plan.interval.steps, tuple(map(float, final)))
+
+
+def _writing(writer: Writer, rows: Floats) -> float:
+    """[s] for rows in chunks, as they come in a run."""
+    began = time.thread_time()
+    for chunk in np.array_split(rows, max(1, len(rows) // 5000)):
+        writer.write(chunk)
+    writer.close("{}")
+    return time.thread_time() - began
 
 
 def whole_run(plan: Plan) -> float:
@@ -276,6 +290,7 @@ class Measurement:
     """What one process found: engine and C loop in turns."""
 
     own: tuple[Sample, ...]
+    written: tuple[Sample, ...]
     bare: tuple[Sample, ...]
     whole: tuple[float, ...]
     python: Sample
@@ -289,15 +304,16 @@ def planned(inputs: str, steps: int) -> Plan:
 def measure(inputs: str, steps: int, repeats: int) -> Measurement:
     plan = planned(inputs, steps)
     extrapolate = inputs == "extrapolate"
-    own, bare, whole = [], [], []
+    own, to_file, bare, whole = [], [], [], []
     with tempfile.TemporaryDirectory() as folder:
         fmus = unpacked(plan, Path(folder))
         loop = c_loop(fmus, Path(folder))
         for _ in range(repeats):  # interleaved, so that a change of clock rate meets both
             own.append(engine(plan))
             bare.append(loop(steps, extrapolate))
+            to_file.append(engine(plan, Path(folder) / "run.parquet"))
             whole.append(whole_run(plan))
-        return Measurement(tuple(own), tuple(bare), tuple(whole), from_python(fmus, steps, extrapolate))
+        return Measurement(tuple(own), tuple(to_file), tuple(bare), tuple(whole), from_python(fmus, steps, extrapolate))
 
 
 def measured(inputs: str, steps: int, repeats: int, processes: int) -> Measurement:
@@ -306,6 +322,7 @@ def measured(inputs: str, steps: int, repeats: int, processes: int) -> Measureme
         each = list(pool.map(measure, *zip(*[(inputs, steps, repeats)] * processes, strict=True)))
     return Measurement(
         tuple(sample for one in each for sample in one.own),
+        tuple(sample for one in each for sample in one.written),
         tuple(sample for one in each for sample in one.bare),
         tuple(seconds for one in each for seconds in one.whole),
         min((one.python for one in each), key=lambda sample: sample.seconds),
@@ -328,7 +345,11 @@ def compare(inputs: str, steps: int, repeats: int, processes: int) -> bool:
         f"  engine                     {1e6 * statistics.median(s.seconds for s in own):8.3f} µs    "
         f"ratio {ratio:.3f} (quartiles {spread[0]:.3f} … {spread[2]:.3f}), {verdict} the budget of {BUDGET}"
     )
-    whole = found.whole
+    whole, to_file = found.whole, [sample.seconds for sample in found.written]
+    print(
+        f"  with Parquet, same thread  {1e6 * statistics.median(to_file):8.3f} µs    ratio {_ratio(to_file, bare):.3f}"
+        " (by default FMUs have a process of their own)"
+    )
     print(f"  `simulate`, wall time      {1e6 * statistics.median(whole):8.3f} µs    ratio {_ratio(whole, bare):.3f}")
     fmpys = found.python.seconds
     print(f"  FMPy from Python           {1e6 * fmpys:8.3f} µs    ratio {fmpys / floor:.1f}")

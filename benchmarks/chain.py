@@ -1,7 +1,7 @@
 """A chain of N tiny FMUs: what the engine costs per macro step and component, and how long it takes to start.
 
 Every FMU has one input and one output that is what the input was before its last step. Compared with a C loop that
-makes the same FMI calls; inputs and outputs are recorded in memory. All are CPU times, so that other
+makes the same FMI calls; inputs and outputs are recorded, in memory and then in files. All are CPU times, so that other
 processes count little.
 """
 
@@ -11,7 +11,9 @@ import statistics
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,10 +25,14 @@ from ssptool.documents.archive import Archive
 from ssptool.engine.assembly import assemble
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.initialize import initialize
+from ssptool.engine.plan import Plan
+from ssptool.engine.recording.files import open_writer
+from ssptool.engine.trace import Floats
 from tests.engine.carriers import build
 from tests.fmu.typed_fmu import build_shared
 
-BUDGET, START_BUDGET = 4.0, 3.0
+BUDGET, PARQUET_BUDGET, CSV_BUDGET, START_BUDGET = 4.0, 0.05, 0.15, 3.0
+CHUNK, FILE_ROWS = 500, 8_000
 STEPS_TIMES_COMPONENTS = 400_000
 _LOOP = """
 #define _POSIX_C_SOURCE 199309L
@@ -88,8 +94,24 @@ def write(folder: Path, fmus: Path, count: int) -> Path:
     return folder
 
 
-def measure(system: Path, count: int, loop: ctypes.CDLL) -> None:
-    steps = max(20, STEPS_TIMES_COMPONENTS // count)
+@dataclass(frozen=True)
+class Chain:
+    """CPU times [s]: of the engine, of the C loop, of writing the same rows; between the marks of the start."""
+
+    own: tuple[float, ...]
+    bare: tuple[float, ...]
+    marks: tuple[float, ...]
+    writing: dict[str, float]
+    values: int
+
+
+def chain_of_calls(system: Path, count: int, steps: int, loop: ctypes.CDLL) -> tuple[Sequence[float], Sequence[float]]:
+    """CPU times [s] of the engine and of the C loop."""
+    found = run(system, count, steps, loop, ())
+    return found.own, found.bare
+
+
+def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, endings: Sequence[str]) -> Chain:
     marks = [time.process_time()]
     settings = ssptool.Settings(master="jacobi", step_size=1e-3, stop_time=steps * 1e-3)
     plan = ssptool.plan(system, settings=settings)
@@ -113,14 +135,46 @@ def measure(system: Path, count: int, loop: ctypes.CDLL) -> None:
             own.append(time.thread_time() - began)
             y = (ctypes.c_double * count)()
             bare.append(loop.chain(components, count, *calls, steps, ctypes.c_double(1e-3), y))
+    writing = {ending: written(plan, rows, system.with_suffix(ending)) for ending in endings}
+    return Chain(tuple(own), tuple(bare), tuple(marks), writing, rows.size)
+
+
+def written(plan: Plan, rows: Floats, path: Path) -> float:
+    """[s] of CPU time for writing the rows in chunks, as they come in a run, to a file of `FILE_ROWS` or more."""
+    seconds, times = [], max(1, FILE_ROWS // len(rows))
+    chunks = np.array_split(rows, max(1, len(rows) // CHUNK))
+    for _ in range(3):
+        writer = open_writer(path, plan.columns)
+        began = time.thread_time()
+        for chunk in times * chunks:
+            writer.write(chunk)
+        writer.close("{}")
+        seconds.append((time.thread_time() - began) / times)
+        path.unlink()
+    return statistics.median(seconds)
+
+
+def measure(system: Path, count: int, loop: ctypes.CDLL) -> None:
+    steps = max(20, STEPS_TIMES_COMPONENTS // count)
+    found = run(system, count, steps, loop, (".parquet", ".csv"))
     per = 1e6 / steps / count
-    ratio = statistics.median(a / b for a, b in zip(own, bare, strict=True))
-    planned, loaded, ready = np.diff(marks)
+    ratio = statistics.median(a / b for a, b in zip(found.own, found.bare, strict=True))
+    planned, loaded, ready = np.diff(found.marks)
+    own = per * statistics.median(found.own)
     print(
-        f"{count:6} {per * statistics.median(bare):9.4f} {per * statistics.median(own):9.4f} {ratio:7.2f}"
+        f"{count:6} {per * statistics.median(found.bare):9.4f} {own:9.4f} {ratio:7.2f}"
+        f" {own + per * found.writing['.parquet']:9.4f} {1e6 * found.writing['.csv'] / found.values:9.4f}"
         f" {planned:9.3f} {loaded:8.3f} {ready:8.3f} {sum((planned, loaded, ready)):8.3f}",
         flush=True,
     )
+
+
+def bare_loop(folder: Path) -> ctypes.CDLL:
+    """The C loop, compiled."""
+    (folder / "chain.c").write_text(_LOOP)
+    loop = ctypes.CDLL(str(build_shared(folder / "chain.so", folder / "chain.c")))
+    loop.chain.restype = ctypes.c_double
+    return loop
 
 
 def main() -> int:
@@ -129,13 +183,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         build(folder)
-        (folder / "chain.c").write_text(_LOOP)
-        loop = ctypes.CDLL(str(build_shared(folder / "chain.so", folder / "chain.c")))
-        loop.chain.restype = ctypes.c_double
+        loop = bare_loop(folder)
         print(
-            f"µs per macro step and component, budget {BUDGET:g} × C | s to start, budget {START_BUDGET:g} at N = 2000"
+            f"µs per macro step and component, budgets {BUDGET:g} × C in memory, {PARQUET_BUDGET:g} µs with writing "
+            f"Parquet in the same thread; CSV in µs per value, budget {CSV_BUDGET:g} | s to start, budget "
+            f"{START_BUDGET:g} at N = 2000"
         )
-        print("     N    bare C    engine   ratio      plan     load     init      sum")
+        print("     N    bare C    engine   ratio  +Parquet CSV/value      plan     load     init      sum")
         for count in parser.parse_args().counts:
             measure(write(folder / f"chain{count}", folder, count), count, loop)
     return 0

@@ -55,6 +55,8 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
         assignment = _assignment(job, scratch)
         memory = SharedMemory.create(assignment.size)
         try:
+            # Before there is anybody who writes rows.
+            assignment.watch_and_ring(memory)[1][:, :, 0] = np.nan
             child = (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
             try:
                 return _Parent(assignment, memory, child, recorder, limits).follow()
@@ -182,7 +184,6 @@ class _Parent:
         job = assignment.job
         # A step that keeps pace with the clock takes that long without any fault.
         self.waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
-        self.ring[:, :, 0] = np.nan
 
     def follow(self) -> Execution:
         """Until the child has finished or must not go on."""
