@@ -109,7 +109,10 @@ def functions_of(trace: Trace | None, values: Mapping[str, Any]) -> dict[str, Fu
 
 def _measured(name: str, trace: Trace | None, *arguments: Any) -> Any:
     if arguments and isinstance(arguments[0], str) and trace is not None:
-        return MEASURES[name](trace.t, trace[arguments[0]], *arguments[1:])
+        values = trace[arguments[0]]
+        if values.dtype == object:
+            raise NoValue(f"{arguments[0]} has texts, of which there is no {name}")
+        return MEASURES[name](trace.t, values.astype(np.float64, copy=False), *arguments[1:])
     if name in FUNCTIONS:
         return FUNCTIONS[name](*arguments)
     raise ValueError(f'{name} wants the name of a signal in quotes, such as {name}("System1.x1")')

@@ -110,7 +110,7 @@ class Workshop:
         return replace(
             outcome,
             own_seconds=execution.counts.seconds + execution.initialization.seconds,
-            witness=blake2b(recorder.trace.y.tobytes()).hexdigest() if task.witness else "",
+            witness=blake2b(recorder.trace.cells.tobytes()).hexdigest() if task.witness else "",
         )
 
     def _plan(self, prepared: Prepared, task: Task) -> Plan:
@@ -157,14 +157,15 @@ class Workshop:
             plan, columns=tuple(trace.columns[k] for k in columns), recorded=tuple(plan.recorded[k] for k in columns)
         )
         thinning = Recording(every=wanted.every, output_step=wanted.output_step).thinning(plan)
-        rows = np.column_stack([trace.t, trace.y[:, columns]])
+        rows = np.column_stack([trace.t, trace.cells[:, columns]])
         if thinning is not None:
             rows = np.concatenate([thinning.keep(rows), thinning.rest()])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.parquet"
-            writer = open_writer(path, plan.columns)
+            writer = open_writer(path, plan.columns, trace.texts)
             writer.write(rows)
-            writer.close(manifest(plan, (), failure, "completed" if failure is None else "failed", {}))
+            status = "completed" if failure is None else "failed"
+            writer.close(manifest(plan, (), failure, status, {}, notes=plan.notes))
             return path.read_bytes()
 
     def _prepared(self, task: Task) -> tuple[Prepared, Pool]:

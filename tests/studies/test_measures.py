@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from pytest import approx
 
+from ssptool.engine.trace import Column, Trace
 from ssptool.studies import measures
 from ssptool.studies.expressions import NoValue
+from ssptool.studies.measures import functions_of
 
 T = np.linspace(0.0, 2 * np.pi, 20001)
 SINE = np.sin(T)
@@ -62,7 +64,6 @@ def test_outside_of_the_run_there_is_no_value():
 
 
 def test_min_and_max_take_a_signal_or_numbers():
-    from ssptool.engine.trace import Column, Trace
 
     trace = Trace(np.array([0.0, 1.0]), np.array([[1.0], [3.0]]), (Column("A.y"),))
     functions = measures.functions_of(trace, {"k": 5.0})
@@ -71,3 +72,11 @@ def test_min_and_max_take_a_signal_or_numbers():
     assert functions["value"]("k") == 5.0
     with pytest.raises(ValueError, match="signal in quotes"):
         functions["final"](3.0)
+
+
+def test_booleans_are_measured_as_numbers_and_texts_are_not():
+    columns = [(Column("A.b", type="Boolean"), [False, True]), (Column("A.s", type="String"), ["on", "off"])]
+    functions = functions_of(Trace.of([0.0, 1.0], columns), {})
+    assert functions["max"]("A.b") == 1.0
+    with pytest.raises(NoValue, match=r"A\.s has texts, of which there is no max"):
+        functions["max"]("A.s")
