@@ -11,8 +11,8 @@ from ssptool.fmu.binary import FmiError, FmuInstance
 from ssptool.fmu.description import Value
 
 BINARY, STRING = "Binary", "String"
-UNRECORDED = (STRING, BINARY)
-"""Types whose signals are exchanged, but not recorded."""
+AS_TEXTS = (STRING, BINARY)
+"""Types whose signals are texts in a kernel."""
 
 CARRIED: Mapping[int, frozenset[str]] = {
     major: frozenset(kinds) | ({BINARY} if major == 3 else frozenset()) for major, kinds in ACCESS.items()

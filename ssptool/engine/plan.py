@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, product
 from types import MappingProxyType
 
-from ssptool.engine.binary_as_text import CARRIED, NOTHING, UNRECORDED
+from ssptool.engine.binary_as_text import BINARY, CARRIED, NOTHING
 from ssptool.engine.capabilities import Capabilities, capabilities
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.choices import (
@@ -365,7 +365,7 @@ class _Table:
         self.recorded = tuple(
             slot
             for slot, (signal, kind) in enumerate(zip(self.signals, self.types, strict=True))
-            if kind not in UNRECORDED and signal not in hidden
+            if kind != BINARY and signal not in hidden
         )
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
@@ -528,8 +528,8 @@ class _Table:
             ]
             if others:
                 yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
-        if texts := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind in UNRECORDED]:
-            yield f"exchanged but not recorded, because they are bytes: {', '.join(texts)}"
+        if binaries := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind == BINARY]:
+            yield f"exchanged but not recorded, because they are bytes: {', '.join(binaries)}"
 
 
 class _Schedules:

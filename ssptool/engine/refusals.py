@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from ssptool.engine.binary_as_text import BINARY, CARRIED, UNRECORDED
+from ssptool.engine.binary_as_text import AS_TEXTS, BINARY, CARRIED
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.event_mode.planned import CLOCK
 from ssptool.engine.unsupported import Unsupported
@@ -51,7 +51,7 @@ def _texts(component: Component) -> Iterator[Unsupported]:
     if not any(port.type == BINARY for port in exchanged):
         return
     for port in exchanged:
-        if port.type in UNRECORDED and port.signal.variable.endswith("]"):
+        if port.type in AS_TEXTS and port.signal.variable.endswith("]"):
             reason = "arrays of texts or bytes are not exchanged by components with Binary connectors"
             yield Unsupported(f"connector {port.signal}", reason, "use scalar connectors")
 

@@ -35,7 +35,7 @@ def test_bytes_are_exchanged_and_not_recorded(system):
     result = simulate(system(CHAIN, WIRES), 1.0, 0.25)
     assert result.trace.signals == ("A.length", "B.length", "C.length")
     assert column(result.trace, "C.length").tolist() == [2] * 5
-    assert any("A.in, A.out, B.in" in note and "texts or bytes" in note for note in result.notes)
+    assert any("A.in, A.out, B.in" in note and "they are bytes" in note for note in result.notes)
 
 
 def test_a_binary_start_value_comes_from_a_parameter_set_in_hexadecimal_digits(system):
