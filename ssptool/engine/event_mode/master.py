@@ -162,7 +162,8 @@ class _Stretches:
             if early is None:
                 return self._arrive(outcome, end, row, iterations)
             # What a step that was too long came to, and be it a failure, does not count.
-            end, h = early, early - t
+            end = early if early - t > self._close else t
+            h = end - t
             values[:] = before
             everybody = not isinstance(self.base, Jacobi)
             self.failure = self.events.go_back(t, end, all_of_them=everybody and end > t)

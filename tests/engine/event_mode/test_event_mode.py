@@ -197,3 +197,26 @@ def test_what_is_set_at_a_clock_waits_for_its_tick(system):
         assert simulation.get("Controller.u") == 0.0
         simulation.run_until(0.35)
         assert simulation.get("Controller.u") == -6.0
+
+
+@pytest.mark.parametrize(("master", "how"), [("gauss-seidel", "interpolate"), ("iterated", "interpolate")])
+def test_inputs_that_move_inside_a_step_move_until_it_ends_early(system, master, how):
+    """v = t fills a tank of size 1, which is then emptied: at √(2 n). Its FMU asks for the input inside of steps."""
+    folder = system({"Plant": "fmi2/Mass", "Tank": "fmi3/Tank"}, [("Plant.v", "Tank.u")])
+    values = {"Plant.m": "1", "Plant.F": "1"}
+    trace = simulate(folder, 4.0, 0.5, values, master=master, input=how).unwrap()
+    t, before, after = before_and_after(trace, "Tank.x")
+    assert t == approx(np.sqrt(2 * np.arange(1, 9)), abs=1e-9)
+    assert before == approx(np.ones(8), abs=1e-9) and after == approx(np.zeros(8), abs=1e-9)
+
+
+def test_model_exchange_beside_event_mode_goes_through_the_events_of_both(system):
+    """A ball that is integrated, with bounces of its own, beside a sampled loop and a ball of co-simulation."""
+    loop = system({**SAMPLED, "Other": "fmi2/BouncingBall"}, LOOP)
+    expected = simulate(system(SAMPLED, LOOP, name="alone"), 1.0, 0.05, {"Plant.m": "1"}).unwrap()
+    trace = simulate(loop, 1.0, 0.05, {"Plant.m": "1", "Other.h": "0.5", "Other.e": "0.6"}).unwrap()
+    assert column(trace, "Plant.z")[-1] == approx(column(expected, "Plant.z")[-1], abs=1e-12)
+    t, before, after = before_and_after(trace, "Other.v")
+    bounced = t[after - before > 1]
+    first = np.sqrt(2 * 0.5 / 9.81)
+    assert bounced == approx(first * np.array([1, 2.2, 2.92]), abs=1e-7)

@@ -15,6 +15,7 @@ typedef struct {
     bool event_mode, early_return;
     fmi3InstanceEnvironment environment;
     fmi3LogMessageCallback log;
+    fmi3IntermediateUpdateCallback update; /* if the importer wants to set inputs inside a step */
 } Instance;
 
 static fmi3Status refuse(const Instance *instance, const char *call, const char *why, unsigned row)
@@ -42,12 +43,13 @@ fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3
                                          fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
                                          fmi3IntermediateUpdateCallback update)
 {
-    (void)name, (void)resources, (void)visible, (void)logging, (void)required, (void)n, (void)update;
+    (void)name, (void)resources, (void)visible, (void)logging, (void)required;
     if (strcmp(token, model_token) != 0)
         return NULL;
     Instance *self = calloc(1, sizeof *self);
     *self = (Instance){.event_mode = eventModeUsed, .early_return = earlyReturnAllowed, .environment = environment};
     self->log = log;
+    self->update = n > 0 ? update : NULL;
     self->now.mode = INSTANTIATED;
     for (unsigned i = 0; i < model_row_count; i++) {
         self->now.real[i] = model_rows[i].start;
@@ -112,6 +114,23 @@ fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, f
     return fmi3OK;
 }
 
+/* Continuous inputs at the start of the step, and their slopes. */
+static void sample_inputs(Instance *self, double t, double h)
+{
+    State *now = &self->now;
+    memset(now->slope, 0, sizeof now->slope);
+    if (!self->update)
+        return;
+    double first[MAX_ROWS];
+    bool early = false;
+    self->update(self->environment, t + h, true, false, false, true, &early, &t);
+    memcpy(first, now->real, sizeof first);
+    self->update(self->environment, now->t, true, false, false, true, &early, &t);
+    for (unsigned i = 0; i < model_row_count; i++)
+        if (model_rows[i].causality == INPUT && model_rows[i].type == REAL && !model_rows[i].discrete)
+            now->slope[i] = (first[i] - now->real[i]) / h;
+}
+
 fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3Boolean final, fmi3Boolean *event,
                       fmi3Boolean *terminate, fmi3Boolean *early, fmi3Float64 *reached)
 {
@@ -121,6 +140,7 @@ fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3B
     *event = *terminate = *early = false;
     if (fabs(t - self->now.t) > 1e-9)
         return refuse(self, __func__, "the step does not begin where the instance is", 0);
+    sample_inputs(self, t, h);
     while (model_advance(&self->now, t + h)) {
         *event = self->event_mode;
         if (self->event_mode && (self->early_return || self->now.t == t + h)) {
