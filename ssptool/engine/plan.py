@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, product
 from types import MappingProxyType
 
-from ssptool.engine.binary_as_text import BINARY, CARRIED, NOTHING
+from ssptool.engine.binary_as_text import BINARY, CARRIED, NOTHING, kernel_types
 from ssptool.engine.capabilities import Capabilities, capabilities
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.choices import (
@@ -362,11 +362,7 @@ class _Table:
         self.types = tuple(port.type for port in self.ports)
         # An input of a component that is driven is recorded there, not where its values come from.
         hidden = {signal for signal, driven in self.fed.items() if signal != driven.signal}
-        self.recorded = tuple(
-            slot
-            for slot, (signal, kind) in enumerate(zip(self.signals, self.types, strict=True))
-            if kind != BINARY and signal not in hidden
-        )
+        self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
         self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
         self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
         self.arrays: dict[Signal, list[int]] = defaultdict(list)
@@ -514,7 +510,8 @@ class _Table:
         known = component.description.variables.get(port.signal.variable) if component else None
         events = known is not None and known.variability is not Variability.CONTINUOUS
         discrete = events and not holds_integer(port.type)
-        return Column(str(port.signal), port.unit, port.type, port.description, discrete)
+        (kind,) = kernel_types((port.type,))  # of bytes, texts of hexadecimal digits are recorded
+        return Column(str(port.signal), port.unit, kind, port.description, discrete)
 
     def notes(self) -> Iterable[str]:
         for parameter in self.network.unmatched:
@@ -529,7 +526,7 @@ class _Table:
             if others:
                 yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
         if binaries := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind == BINARY]:
-            yield f"exchanged but not recorded, because they are bytes: {', '.join(binaries)}"
+            yield f"recorded as texts of hexadecimal digits, because they are bytes: {', '.join(binaries)}"
 
 
 class _Schedules:

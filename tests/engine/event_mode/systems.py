@@ -86,7 +86,7 @@ def _connection(ends: tuple[str, str]) -> str:
     )
 
 
-def simulate(folder, stop, step, parameters=None, *, inputs=None, isolated=False, **settings):
+def simulate(folder, stop, step, parameters=None, *, inputs=None, isolated=False, output=None, **settings):
     """With these overrides of parameters by full name."""
     return ssptool.simulate(
         folder,
@@ -94,6 +94,7 @@ def simulate(folder, stop, step, parameters=None, *, inputs=None, isolated=False
         settings=ssptool.Settings(stop_time=stop, step_size=step, **settings),
         inputs=inputs,
         isolated=isolated,
+        output=output,
     )
 
 

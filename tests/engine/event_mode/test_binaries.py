@@ -9,7 +9,7 @@ from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulation import Simulation
 from ssptool.network.flatten import build_network
-from tests.engine.event_mode.systems import column, simulate
+from tests.engine.event_mode.systems import simulate
 
 CHAIN = {"A": "fmi3/Message", "B": "fmi3/Message", "C": "fmi3/Message"}
 WIRES = [("A.out", "B.in"), ("B.out", "C.in")]
@@ -31,17 +31,22 @@ def test_bytes_travel_as_they_are(system, native):
             assert simulation.get("C.in") == b"\xfe\xff\x02\x02"
 
 
-def test_bytes_are_exchanged_and_not_recorded(system):
-    result = simulate(system(CHAIN, WIRES), 1.0, 0.25)
-    assert result.trace.signals == ("A.length", "B.length", "C.length")
-    assert column(result.trace, "C.length").tolist() == [2] * 5
-    assert any("A.in, A.out, B.in" in note and "they are bytes" in note for note in result.notes)
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_bytes_are_recorded_as_texts_of_hexadecimal_digits(system, tmp_path, ending):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"run.{ending}"
+    result = simulate(system(CHAIN, WIRES), 1.0, 0.25, output=path)
+    expected = [f"0{n}0{n}" for n in range(5)]
+    assert list(result.trace["C.in"]) == expected
+    assert list(ssptool.read_trace(path)["C.in"]) == expected
+    assert any(note.startswith("recorded as texts of hexadecimal digits") and "C.in" in note for note in result.notes)
 
 
 def test_a_binary_start_value_comes_from_a_parameter_set_in_hexadecimal_digits(system):
     given = '<ssv:Parameter name="A.in"><ssv:Binary value="00ff00"/></ssv:Parameter>'
     result = simulate(system(CHAIN, WIRES, given), 1.0, 0.25)
-    assert column(result.trace, "C.length").tolist() == [5] * 5
+    assert list(result.trace["C.length"]) == [5] * 5
 
 
 def test_bytes_survive_a_child_process_and_saving(system, tmp_path):
