@@ -18,6 +18,7 @@ from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLo
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
 from ssptool.engine.ode.as_instance import AsInstance, idle_steps
+from ssptool.engine.partial_derivatives import ADJOINT
 from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.pool import Fresh, Pool
 from ssptool.engine.stimuli.driver import Driver, gated
@@ -327,7 +328,8 @@ def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int
     wanted = functions_for(planned.description.fmi_major, types)
     present = instance.functions
     if planned.interface is InterfaceType.CO_SIMULATION:
-        return {name: present[name] for name in wanted}
+        optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()
+        return {name: present[name] for name in (*wanted, *optional)}
     exchange = functions_of_exchange(planned.description.fmi_major)
     return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange)}
 

@@ -13,12 +13,18 @@ VARIES_STEP = "accepts steps of any size"
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """Of one component; `obstacles` are the reasons for which its inputs can only be held."""
+    """Of one component; `obstacles` are the reasons for which its inputs can only be held.
+
+    `answers_by_derivatives`: how its outputs at the end of a step answer to an input over it follows from partial
+    derivatives that it gives, those by its states included. `adjoint_derivatives` may be the only ones.
+    """
 
     saves_state: bool
     directional_derivatives: bool
     obstacles: tuple[str, ...]
     varies_step: bool = True
+    adjoint_derivatives: bool = False
+    answers_by_derivatives: bool = False
 
     @property
     def follows(self) -> bool:
@@ -37,7 +43,17 @@ def capabilities(
         # Without events, time and continuous states are all that there is to save.
         return Capabilities(interface.saves_state or not fmu.event_indicators, interface.directional_derivatives, ())
     obstacles = tuple(_obstacles(fmu, interface, wired)) if wired else ()
-    return Capabilities(interface.saves_state, interface.directional_derivatives, obstacles, interface.variable_step)
+    offered = interface.directional_derivatives or interface.adjoint_derivatives
+    # Without a list of derivatives a mere co-simulation FMU may have states all the same.
+    knows_states = bool(fmu.derivatives) or fmu.model_exchange is not None
+    return Capabilities(
+        interface.saves_state,
+        interface.directional_derivatives,
+        obstacles,
+        interface.variable_step,
+        interface.adjoint_derivatives,
+        offered and knows_states,
+    )
 
 
 def _obstacles(fmu: FmuDescription, interface: Interface, wired: tuple[str, ...]) -> Iterator[str]:

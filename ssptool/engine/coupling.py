@@ -9,6 +9,7 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.events import begin_events
+from ssptool.engine.interface_derivatives import InterfaceDerivatives
 from ssptool.engine.interface_pattern import interface_pattern
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
@@ -135,6 +136,7 @@ def couple(
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         interface_pattern=partial(interface_pattern, plan),
+        interface_derivatives=partial(InterfaceDerivatives, assembly),
         checkpoint=assembly.checkpoint,
         coupling_log=assembly.coupling_log,
         drive=assembly.driver,

@@ -78,7 +78,7 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
         _must_save(situation)
     _check_combination(name, settings)
     inputs, inputs_reason = _inputs(name, situation, settings)
-    base, more = _base(name, inputs, settings)
+    base, more = _base(name, inputs, settings, situation)
     choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more, *substeps]
     if settings.log_coupling is not None and name is not MasterName.ITERATED:
         choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
@@ -89,9 +89,13 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
     return Adaptive(base, settings.adaptive), tuple(choices)
 
 
-def _base(name: MasterName, inputs: Inputs, settings: Settings) -> tuple[Jacobi | GaussSeidel | Iterated, list[Choice]]:
+def _base(
+    name: MasterName, inputs: Inputs, settings: Settings, situation: Situation
+) -> tuple[Jacobi | GaussSeidel | Iterated, list[Choice]]:
     if name is MasterName.ITERATED:
-        return _iterated(inputs, settings)
+        master, choices = _iterated(inputs, settings)
+        jacobian = [_jacobian(situation)] if isinstance(master.acceleration, InterfaceNewton) else []
+        return master, choices + jacobian
     if name is MasterName.GAUSS_SEIDEL and isinstance(inputs, (Hold, Extrapolate, Interpolate)):
         return GaussSeidel(inputs), []
     if isinstance(inputs, (Hold, Extrapolate)):
@@ -282,6 +286,18 @@ def _acceleration(settings: Settings) -> tuple[AccelerationName, str]:
         return AccelerationName.NONE, "goes with a fixed number of iterations"
     # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
     return AccelerationName.IQN_ILS, "default"
+
+
+def _jacobian(situation: Situation) -> Choice:
+    """Where interface Newton has its Jacobian from, component by component."""
+    silent = [name for name in situation.cyclic if not situation.capabilities[name].answers_by_derivatives]
+    if not silent:
+        return Choice("jacobian", "directional derivatives", "all FMUs give them")
+    named = ", ".join(silent[:NAMED]) + (f" and {len(silent) - NAMED} more" if len(silent) > NAMED else "")
+    reason = f"{named}: no partial derivatives by inputs and states"
+    if len(silent) == len(situation.cyclic):
+        return Choice("jacobian", "finite differences", reason)
+    return Choice("jacobian", "directional derivatives, and finite differences where there are none", reason)
 
 
 def _measure(settings: Settings) -> tuple[Measure, str]:

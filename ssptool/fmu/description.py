@@ -118,6 +118,7 @@ class Interface:
     needs_tool: bool = False
     event_mode: bool = False
     needs_completed_step: bool = False
+    adjoint_derivatives: bool = False
 
 
 Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
@@ -323,6 +324,7 @@ def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface
         # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
         needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
         or (version == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
+        adjoint_derivatives=_flag(node, "providesAdjointDerivatives"),
     )
 
 

@@ -124,6 +124,11 @@ class Instance:
         columns = [self.reference[name] for name in seed]
         return np.array(self.fmu.getDirectionalDerivative(rows, columns, list(seed.values())))
 
+    def adjoint_derivative(self, seed: Mapping[str, float], knowns: Sequence[str]) -> np.ndarray:
+        rows = [self.reference[name] for name in seed]
+        columns = [self.reference[name] for name in knowns]
+        return np.array(self.fmu.getAdjointDerivative(rows, columns, list(seed.values())))
+
     def save(self) -> Any:
         return self.fmu.getFMUState()
 

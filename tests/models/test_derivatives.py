@@ -33,6 +33,14 @@ def test_the_derivative_of_the_force_with_respect_to_a1_is_minus_the_flange_mass
     assert instance.directional_derivative(["F"], seed)[0] == pytest.approx(-5 + 0.5 - 6, abs=1e-14)
 
 
+@INTERFACES
+def test_adjoint_derivatives_are_the_rows_of_what_directional_ones_are_columns_of(make, interface):
+    """a1 = (F − k1 x1 − c1 v1)/m1, weighted by 2, and x1' = v1, weighted by 3."""
+    instance = make("System1", 3, interface).start(m1=4.0, k1=10.0, c1=0.2, F=3.0, x1_start=0.3)
+    found = instance.adjoint_derivative({"a1": 2.0, "der(x1)": 3.0}, ["F", "x1", "v1"])
+    np.testing.assert_allclose(found, [0.5, -5.0, -0.1 + 3.0], rtol=1e-15)
+
+
 @VERSIONS
 def test_a_direction_may_be_very_long_or_very_short(make, version):
     instance = make("System1", version).start()

@@ -28,7 +28,10 @@ def test_fmpy_finds_no_problem(fmus, key):
 
 FLAGS = {
     2: ["canGetAndSetFMUstate", "canSerializeFMUstate", "providesDirectionalDerivative"],
-    3: ["canGetAndSetFMUState", "canSerializeFMUState", "providesDirectionalDerivatives"],
+    3: [
+        *("canGetAndSetFMUState", "canSerializeFMUState"),
+        *("providesDirectionalDerivatives", "providesAdjointDerivatives"),
+    ],
 }
 CO_SIMULATION_FLAGS = {
     2: ["canHandleVariableCommunicationStepSize", "canInterpolateInputs"],

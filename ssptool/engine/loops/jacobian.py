@@ -51,8 +51,8 @@ class Products:
 class FiniteDifferences:
     """One-sided differences, one evaluation of g per colour.
 
-    Columns that share no row of `pattern` (m, m; None: full) have one colour and are perturbed together. Where g
-    cannot be evaluated at the perturbed point, the other side is tried.
+    Columns that share no row of `pattern` (k, m; None: full) have one colour and are perturbed together. Where g
+    cannot be evaluated at the perturbed point, the other side is tried. g may have more values than arguments.
 
     References
     ----------
@@ -71,11 +71,11 @@ class FiniteDifferences:
         return 10 * self.relative_step
 
     def at(self, g: Function, x: Floats, value: Floats, domain: Domain) -> Floats:
-        size = len(x)
-        pattern = np.ones((size, size), dtype=bool) if self.pattern is None else self.pattern
+        shape = (len(value), len(x))
+        pattern = np.ones(shape, dtype=bool) if self.pattern is None else self.pattern
         steps = self.relative_step * np.maximum(np.abs(x), domain.nominal)
         steps = np.where(x + steps > domain.maximum, -steps, steps)
-        jacobian = np.zeros((size, size))
+        jacobian = np.zeros(shape)
         for columns in colours(pattern):
             for side in (1.0, -1.0):
                 moved = x.copy()

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
-from ssptool.engine.masters.master import Memory
+from ssptool.engine.masters.master import Memory, StepDerivatives
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,14 @@ class Interface:
         x (m,) → what comes out for x when the present step is done anew with it; nan where that fails.
     pattern
         Which of the values that come out (rows) may depend on which of those that go in (columns); (m, m).
+    derivatives
+        Those of `step` at the point where the FMUs are, as far as they tell, for nominal values as well; None: nothing
+        is known.
     """
 
     step: Callable[[Floats], Floats]
     pattern: Callable[[], NDArray[np.bool_]]
+    derivatives: Callable[[], StepDerivatives] | None = None
 
 
 class Accelerator(Protocol):

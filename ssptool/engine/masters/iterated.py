@@ -19,7 +19,17 @@ from ssptool.engine.masters.iterated_natively import (
     programmed,
     suits,
 )
-from ssptool.engine.masters.master import Coupled, Instances, Memory, Participants, Stretch, part_of, under
+from ssptool.engine.masters.master import (
+    AskDerivatives,
+    Coupled,
+    Instances,
+    Memory,
+    Participants,
+    StepDerivatives,
+    Stretch,
+    part_of,
+    under,
+)
 from ssptool.engine.masters.measures import FixedCount, Measure, Relative
 
 MISSES, MISSES_WITHIN = 5, 50
@@ -153,7 +163,8 @@ class Group:
         self.cautious_iteration: int | None = None
         self.cautious = master.plain_iterations == 1
         self.misses: deque[float] = deque(maxlen=MISSES)
-        self.accelerator = master.acceleration.start(Interface(self._probe, self._pattern))
+        self.ask_derivatives: AskDerivatives | None = None
+        self.accelerator = master.acceleration.start(Interface(self._probe, self._pattern, self._derivatives))
 
     def memory(self) -> Memory:
         own = {"cautious": np.array(self.cautious), "misses": np.array(self.misses, dtype=float)}
@@ -281,6 +292,14 @@ class Group:
 
     def _pattern(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]":
         return self.system.interface_pattern(self.group)
+
+    def _derivatives(self) -> StepDerivatives:
+        """Of `_probe`, at the iterate at which the components are."""
+        if self.ask_derivatives is None:
+            self.ask_derivatives = self.system.interface_derivatives(self.group)
+        inputs = self.master.inputs
+        found = self.ask_derivatives(self.h, inputs.order if isinstance(inputs, Interpolate) else 0)
+        return StepDerivatives(found.matrix * self.nominal / self.nominal[:, None], found.known)
 
     def _advance(self) -> Failure | None:
         kernel, group = self.kernel, self.group

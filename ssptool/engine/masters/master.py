@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,6 +198,32 @@ class Events(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class StepDerivatives:
+    """How what comes out of a step for the unknowns of a group depends on what goes in.
+
+    Attributes
+    ----------
+    matrix : (m, m)
+        In the units of the signals; columns that are not known are zero.
+    known : (m,)
+        Which columns are.
+    """
+
+    matrix: Floats
+    known: NDArray[np.bool_]
+
+
+AskDerivatives: TypeAlias = Callable[[float, int], StepDerivatives]
+"""For a step of this size [s], inputs being interpolated with this order (0: held), at the point reached."""
+
+
+def nothing_known(group: Instances) -> AskDerivatives:
+    """Of a group whose FMUs give no derivatives."""
+    m = len(group.unknowns)
+    return lambda h, order: StepDerivatives(np.zeros((m, m)), np.zeros(m, dtype=bool))
+
+
 LONG_AGO = -1e300
 """A time [s] so early that what was then does not bend a polynomial now."""
 
@@ -229,6 +255,8 @@ class Coupled:
         Of all slots.
     interface_pattern
         Which unknowns of a group can change which of them within a step: (m, m), columns act on rows.
+    interface_derivatives
+        By how much they do, as far as FMUs tell.
     checkpoint
         Of all instances, where the master asks for one.
     coupling_log
@@ -255,6 +283,7 @@ class Coupled:
     stop: float = 0.0
     nominal: Floats = field(default_factory=lambda: np.ones(0))
     interface_pattern: Callable[[Instances], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
+    interface_derivatives: Callable[[Instances], AskDerivatives] = nothing_known
     checkpoint: Checkpoint | None = None
     coupling_log: IterationLog | None = None
     drive: Drive | None = None

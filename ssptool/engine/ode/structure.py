@@ -128,11 +128,12 @@ def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, i
             _references(knowns),
             np.array([*own, *(states + outputs[one.output_slots[i]] for i in leaving)], dtype=np.intp),
             np.array([*own, *(states + inputs[one.input_slots[i]] for i in arriving)], dtype=np.intp),
-            _pattern(one, unknowns, knowns),
+            dependence(one, unknowns, knowns),
         )
 
 
-def _pattern(one: PlannedInstance, unknowns: list[Variable], knowns: list[Variable]) -> Pattern:
+def dependence(one: PlannedInstance, unknowns: Sequence[Variable], knowns: Sequence[Variable]) -> Pattern:
+    """(k, l): which unknown depends on which known by what the FMU declares; nothing declared means on all."""
     declared = {**one.description.outputs, **one.description.derivatives}
     pattern = np.ones((len(unknowns), len(knowns)), dtype=bool)
     for row, unknown in enumerate(unknowns):

@@ -78,6 +78,29 @@ Outcome instance_directional_derivative(Instance *instance, const unsigned unkno
     return DONE;
 }
 
+/* One product per known: the sensitivity of a weighted sum of the unknowns. */
+Outcome instance_adjoint_derivative(Instance *instance, const unsigned unknown[], size_t unknown_count,
+                                    const unsigned known[], size_t known_count, const double seed[],
+                                    double sensitivity[])
+{
+    if ((unknown_count > 0 && !seed) || (known_count > 0 && !sensitivity))
+        return refuse(instance, "the seed or the place for the sensitivity is a null pointer");
+    if (unknown_count > MAX_VARIABLES)
+        return refuse(instance, "there are not that many unknowns");
+    const Outcome outcome = check_both(instance, unknown, unknown_count, known, known_count);
+    if (outcome != DONE)
+        return outcome;
+    for (size_t k = 0; k < known_count; k++) {
+        const double one = 1;
+        double column[MAX_VARIABLES];
+        instance_directional_derivative(instance, unknown, unknown_count, &known[k], 1, &one, column);
+        sensitivity[k] = 0;
+        for (size_t i = 0; i < unknown_count; i++)
+            sensitivity[k] += seed[i] * column[i];
+    }
+    return DONE;
+}
+
 /* dy/dt = dy/dx f(x, u, t) + dy/du du/dt + dy/dt, in one evaluation. */
 static void total_time_derivative(Instance *instance, double complex v[])
 {

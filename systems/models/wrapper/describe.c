@@ -181,6 +181,8 @@ static void put_interfaces(void)
         attribute(state, "true");
         attribute(serialize, "true");
         attribute(derivative, "true");
+        if (version == 3)
+            attribute("providesAdjointDerivatives", "true");
         if (co_simulation) {
             attribute("canHandleVariableCommunicationStepSize", "true");
             if (!model.step)

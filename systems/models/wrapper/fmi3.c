@@ -349,16 +349,6 @@ fmi3Status fmi3GetVariableDependencies(fmi3Instance instance_, fmi3ValueReferenc
     return not_offered(instance, "providesPerElementDependencies is false");
 }
 
-fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance_, const fmi3ValueReference unknowns[], size_t nUnknowns,
-                                    const fmi3ValueReference knowns[], size_t nKnowns, const fmi3Float64 seed[],
-                                    size_t nSeed, fmi3Float64 sensitivity[], size_t nSensitivity)
-{
-    INSTANCE(instance_);
-    (void)unknowns, (void)nUnknowns, (void)knowns, (void)nKnowns;
-    (void)seed, (void)nSeed, (void)sensitivity, (void)nSensitivity;
-    return not_offered(instance, "providesAdjointDerivatives is false");
-}
-
 fmi3Status fmi3EnterConfigurationMode(fmi3Instance instance_)
 {
     INSTANCE(instance_);
@@ -444,6 +434,19 @@ fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance_, const fmi3ValueR
         return status_of(outcome);
     return status_of(
         instance_directional_derivative(instance, unknowns, nUnknowns, knowns, nKnowns, seed, sensitivity));
+}
+
+fmi3Status fmi3GetAdjointDerivative(fmi3Instance instance_, const fmi3ValueReference unknowns[], size_t nUnknowns,
+                                    const fmi3ValueReference knowns[], size_t nKnowns, const fmi3Float64 seed[],
+                                    size_t nSeed, fmi3Float64 sensitivity[], size_t nSensitivity)
+{
+    INSTANCE(instance_);
+    Outcome outcome = check_count(instance, nUnknowns, nSeed);
+    if (outcome == DONE)
+        outcome = check_count(instance, nKnowns, nSensitivity);
+    if (outcome != DONE)
+        return status_of(outcome);
+    return status_of(instance_adjoint_derivative(instance, unknowns, nUnknowns, knowns, nKnowns, seed, sensitivity));
 }
 
 /* Model exchange */

@@ -104,6 +104,8 @@ Outcome instance_get_output_derivatives(Instance *, const unsigned reference[], 
 Outcome instance_directional_derivative(Instance *, const unsigned unknown[], size_t unknown_count,
                                         const unsigned known[], size_t known_count, const double seed[],
                                         double sensitivity[]);
+Outcome instance_adjoint_derivative(Instance *, const unsigned unknown[], size_t unknown_count, const unsigned known[],
+                                    size_t known_count, const double seed[], double sensitivity[]);
 
 /* A saved state belongs to the caller. `saved` is in/out: memory that it already holds is used again. */
 Outcome instance_save(Instance *, void **saved);
