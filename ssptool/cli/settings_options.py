@@ -38,7 +38,20 @@ InputOrder = Annotated[
 Init = Annotated[InitName, typer.Option("--init", help="How algebraic loops are solved at the start.")]
 Adaptive = Annotated[
     float | None,
-    typer.Option("--adaptive", metavar="RTOL", help="Macro steps of varying size, with an error of at most RTOL each."),
+    typer.Option(
+        "--adaptive",
+        metavar="RTOL",
+        help="Macro steps of varying size with an error of at most RTOL each: by step doubling where FMUs save states, "
+        "else by the energy residuals of power bonds.",
+    ),
+]
+PowerBonds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--power-bond",
+        metavar="A.v,B.F",
+        help="Outputs of two components whose product is the power that goes into the first; repeated: several.",
+    ),
 ]
 Substeps = Annotated[
     list[str] | None,
@@ -100,6 +113,7 @@ def settings_from(
     iterations: Iterations = None,
     prediction_order: PredictionOrder = None,
     adaptive: Adaptive = None,
+    power_bonds: PowerBonds = None,
     substeps: Substeps = None,
     exchange: Exchange = ExchangeName.CONSISTENT,
     implementation: Implementation = ImplementationName.AUTO,
@@ -121,6 +135,7 @@ def settings_from(
         integrator=integrator,
         exchange=exchange,
         adaptive=adaptive,
+        power_bonds=tuple(map(_bond, power_bonds or ())),
         substeps=_counts(substeps),
         convergence=_limits(convergence),
         iterations=iterations,
@@ -137,6 +152,14 @@ def _counts(texts: list[str] | None) -> dict[str, int]:
 def _limits(texts: list[str] | None) -> dict[str, float]:
     """`["absolute=1e-6"]` → `{"absolute": 1e-6}`."""
     return {name: _number(float, value, "--convergence") for name, value in _pairs(texts, "--convergence")}
+
+
+def _bond(text: str) -> tuple[str, str]:
+    """`"System1.v1,System2.F"` → its two names."""
+    first, comma, second = (part.strip() for part in text.partition(","))
+    if not (comma and first and second) or "," in second:
+        raise typer.BadParameter(f"{text!r} is not of the form A.v,B.F", param_hint="--power-bond")
+    return first, second
 
 
 def _pairs(texts: list[str] | None, hint: str) -> Iterator[tuple[str, str]]:

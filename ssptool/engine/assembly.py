@@ -239,7 +239,8 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
     if settings.log_coupling is not None:
         coupling = stack.enter_context(open_log(settings.log_coupling, COUPLING_FACTS))
     events = assembly.plan.event_modes
-    if settings.adaptive is not None or (events.rolls_back and len(assembly.tables) > 1):
+    repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
+    if repeats or (events.rolls_back and len(assembly.tables) > 1):
         checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
     driver = Driver(assembly.plan, assembly.kernel, assembly.instances) if assembly.plan.stimuli else None
     return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)

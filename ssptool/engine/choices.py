@@ -131,11 +131,17 @@ def choose_integrator(
     ValueError
         The tolerance is not a positive number below 1.
     """
-    asked = (settings.acceleration, settings.adaptive, settings.substeps, settings.convergence)
+    asked = (
+        settings.acceleration,
+        settings.adaptive,
+        settings.power_bonds,
+        settings.substeps,
+        settings.convergence,
+    )
     late = settings.exchange is ExchangeName.LATE
     if settings.master is not MasterName.AUTO or settings.input is not InputName.AUTO or late or any(asked):
         raise UnsupportedCombination(
-            "master, input, exchange, acceleration, adaptive, substeps or convergence with model exchange",
+            "master, input, exchange, acceleration, adaptive, power bonds, substeps or convergence with model exchange",
             "one integrator solves all components together, so no steps are coupled",
             "leave them out, or use --implementation cs",
         )

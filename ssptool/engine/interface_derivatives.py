@@ -158,7 +158,7 @@ def _derivatives(
 ) -> PartialDerivatives | None:
     one, table = assembly.plan.instances[index], assembly.tables[index]
     can = one.capabilities
-    arrays = any(variable.shape for variable in (*unknowns, *knowns))
+    arrays = any(variable.array is not None or variable.shape for variable in (*unknowns, *knowns))
     if not can.answers_by_derivatives or arrays or len(one.description.state_derivatives) > MANY_STATES:
         return None
     return PartialDerivatives(

@@ -11,6 +11,7 @@ from ssptool.engine.loops.anderson import Anderson
 from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.masters.acceleration import Acceleration, EachStep
 from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.energy import Bond, EnergyControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Inputs, Interpolate
 from ssptool.engine.masters.interface_newton import InterfaceNewton
@@ -39,12 +40,14 @@ ACCELERATIONS: Mapping[AccelerationName, Acceleration] = {
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What the choice of a master depends on, in document order: the components with connected inputs, those that feed
-    each other, and all.
+    each other, and all. `bonds` are the power bonds between the components `bonded`.
     """
 
     capabilities: Mapping[str, Capabilities]
     cycles: Sequence[tuple[str, ...]]
     everyone: Mapping[str, Capabilities]
+    bonds: tuple[Bond, ...] = ()
+    bonded: tuple[str, ...] = ()
 
     @property
     def cyclic(self) -> tuple[str, ...]:
@@ -84,9 +87,43 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
         choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
     if settings.adaptive is None:
         return base, tuple(choices)
-    _must_repeat_any_step(situation, settings.adaptive)
-    choices.append(Choice("adaptive", f"error of a step at most {settings.adaptive:g}", ASKED))
-    return Adaptive(base, settings.adaptive), tuple(choices)
+    master, how = _adaptive(base, situation, settings.adaptive)
+    return master, (*choices, how)
+
+
+def _adaptive(
+    base: Jacobi | GaussSeidel | Iterated, situation: Situation, tolerance: float
+) -> tuple[Adaptive | EnergyControlled, Choice]:
+    """By step doubling where states can be saved, else by energy residuals."""
+    if not 0 < tolerance < 1:
+        raise ValueError(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
+    _must_vary(situation)
+    unable = [name for name, can in situation.everyone.items() if not can.saves_state]
+    if not unable:
+        unused = "; power bonds are not needed, since all FMUs save states" if situation.bonds else ""
+        return Adaptive(base, tolerance), Choice("adaptive", f"error of a step at most {tolerance:g}", ASKED + unused)
+    if not situation.bonds:
+        raise UnsupportedByFmu(
+            unable[0],
+            SAVES,
+            "adaptive steps",
+            "adaptive steps by the energy residuals of power bonds, if you declare some (power_bonds, --power-bond), "
+            f"or fixed steps, {_alternative(situation)}",
+        )
+    if isinstance(base, Iterated):
+        raise UnsupportedCombination(
+            "adaptive steps by energy residuals with master iterated",
+            f"{unable[0]} cannot save its state, and the iterated master leaves no residual to choose steps by",
+            "use master jacobi or gauss-seidel",
+        )
+    follow = all(situation.everyone[name].follows for name in situation.bonded)
+    order = base.inputs.order_of_accuracy - 1 if follow else 0
+    bonds = ", ".join(bond.name for bond in situation.bonds)
+    return EnergyControlled(base, tolerance, situation.bonds, order), Choice(
+        "adaptive",
+        f"energy residuals of at most {tolerance:g} of the energy through {bonds}",
+        f"{unable[0]} cannot save its state",
+    )
 
 
 def _base(
@@ -119,14 +156,11 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
     return replace(situation, capabilities=able), [Choice("substeps", text, ASKED)] if text else []
 
 
-def _must_repeat_any_step(situation: Situation, tolerance: float) -> None:
-    if not 0 < tolerance < 1:
-        raise ValueError(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
+def _must_vary(situation: Situation) -> None:
     for name, can in situation.everyone.items():
-        for able, what in ((can.saves_state, SAVES), (can.varies_step, VARIES_STEP)):
-            if not able:
-                alternative = "iterated" if _all_save(situation) else _alternative(situation)
-                raise UnsupportedByFmu(name, what, "adaptive steps", f"fixed steps, {alternative}")
+        if not can.varies_step:
+            alternative = "iterated" if _all_save(situation) else _alternative(situation)
+            raise UnsupportedByFmu(name, VARIES_STEP, "adaptive steps", f"fixed steps, {alternative}")
 
 
 def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, str]:
@@ -140,6 +174,8 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
         return MasterName.ITERATED, "goes with interpolated inputs and acceleration"
     if not situation.cycles:
         return MasterName.JACOBI, "no components feed each other"
+    if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
+        return MasterName.JACOBI, "goes with steps by energy residuals"
     if settings.input is InputName.EXTRAPOLATE:
         return MasterName.JACOBI, "goes with extrapolated inputs"
     names = situation.cyclic

@@ -25,8 +25,10 @@ from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.kernel.interface import FLOAT, Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.master_choice import Situation, choose_master
+from ssptool.engine.masters.energy import Bond
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.beside import Beside
+from ssptool.engine.power_bonds import PowerBond, check_use, declared_bonds, hidden
 from ssptool.engine.refusals import refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.settings import InitName, Settings
@@ -246,8 +248,12 @@ class Plan:
         return tuple(slot for slot, kind in enumerate(self.types) if holds_integer(kind))
 
 
-def make_plan(network: Network, settings: Settings, stimuli: Stimuli = NO_STIMULI) -> Plan:
+def make_plan(
+    network: Network, settings: Settings, stimuli: Stimuli = NO_STIMULI, bonds: tuple[PowerBond, ...] = ()
+) -> Plan:
     """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
+
+    `bonds` are power bonds that are taken where the settings declare none.
 
     Raises
     ------
@@ -274,7 +280,7 @@ def make_plan(network: Network, settings: Settings, stimuli: Stimuli = NO_STIMUL
     initialization = schedules.initialization()
     ode = schedules.ode()
     groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
-    master, master_choices = _choose_master(schedules, settings, ode, interval)
+    master, master_choices = _choose_master(schedules, settings, ode, interval, bonds)
     return Plan(
         network=network,
         settings=settings,
@@ -302,7 +308,11 @@ def make_plan(network: Network, settings: Settings, stimuli: Stimuli = NO_STIMUL
 
 
 def _choose_master(
-    schedules: "_Schedules", settings: Settings, ode: PlannedOde | None, interval: Interval
+    schedules: "_Schedules",
+    settings: Settings,
+    ode: PlannedOde | None,
+    interval: Interval,
+    bonds: tuple[PowerBond, ...],
 ) -> tuple[Master, tuple[Choice, ...]]:
     everyone = {one.name: one.capabilities for one in schedules.instances}
     exchange = {name: everyone[name] for name in schedules.exchange}
@@ -311,7 +321,12 @@ def _choose_master(
     fed = {
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
     }
-    base, choices = choose_master(Situation(fed, schedules.cycles(), everyone), settings)
+    declared = declared_bonds(schedules.table.network, settings.power_bonds)
+    check_use(declared, exchange, settings)
+    bonds = declared or tuple(bond for bond in bonds if not hidden(bond, exchange, settings))
+    bonded = tuple(dict.fromkeys(signal.component for bond in bonds for signal in (bond.first, bond.second)))
+    situation = Situation(fed, schedules.cycles(), everyone, tuple(map(schedules.table.bond, bonds)), bonded)
+    base, choices = choose_master(situation, settings)
     acted = acted_on(base, schedules.table.stimuli, everyone, interval)
     base = with_event_mode(base, schedules.table.events) if schedules.table.events else acted
     if ode is None:
@@ -401,6 +416,23 @@ class _Table:
         if signal in self.arrays:
             return tuple(self.arrays[signal])
         return (self.slots[signal],) if signal in self.slots else ()
+
+    def bond(self, bond: PowerBond) -> Bond:
+        first, second, into_first, into_second = (
+            self.slots[signal] for signal in (bond.first, bond.second, bond.into_first, bond.into_second)
+        )
+        return Bond(
+            name=str(bond),
+            first=first,
+            second=second,
+            into_first=into_first,
+            into_second=into_second,
+            first_factor=bond.first_factor,
+            second_factor=bond.second_factor,
+            first_scale=bond.first_scale,
+            second_scale=bond.second_scale,
+            nominal=bond.nominal,
+        )
 
     def kind(self, signal: Signal) -> str:
         """The type of a scalar, an element or an array."""

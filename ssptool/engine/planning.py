@@ -1,5 +1,6 @@
 """From an open system to the plan of a run."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -7,11 +8,14 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.engine.plan import Plan, make_plan
+from ssptool.engine.power_bonds import PowerBond, bonds_of_terminals
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Given
 from ssptool.engine.stimuli.resolve import resolve
 from ssptool.engine.stimuli.scenario import Scenario
+from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.flatten import build_network
+from ssptool.network.network import Network
 from ssptool.network.units import document_units
 
 
@@ -29,4 +33,15 @@ def planned(
     settings = settings or Settings()
     network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
     units = document_units(structure.root_as(SystemStructureDescription))
-    return make_plan(network, settings, resolve(network, settings, inputs, scenario, units))
+    stimuli = resolve(network, settings, inputs, scenario, units)
+    bonds = _bonds(archive, network) if settings.adaptive is not None and not settings.power_bonds else ()
+    return make_plan(network, settings, stimuli, bonds)
+
+
+def _bonds(archive: Archive, network: Network) -> tuple[PowerBond, ...]:
+    """What terminals say of them; one that cannot be read says nothing."""
+    terminals: dict[str, Mapping[str, Terminal]] = {}
+    for name, component in network.components.items():
+        with contextlib.suppress(UnreadableTerminals):
+            terminals[name] = read_terminals(archive.local_path(component.source))
+    return bonds_of_terminals(network, terminals)

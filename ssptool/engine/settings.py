@@ -91,7 +91,12 @@ class Settings:
         Whether outputs with direct feedthrough are consistent at communication points; `late` serves comparisons.
     adaptive
         Let the macro step vary, so that the error of each stays below this, relative to the larger of value and
-        nominal value.
+        nominal value. Where an FMU cannot save its state, so that the energy residual of each power bond stays about
+        this part of the energy that goes through it.
+    power_bonds
+        Pairs of outputs, one of each of two components that exchange them, whose product is the power that goes into
+        the component of the first: ("System1.v1", "System2.F"), velocity of a body and force on it. Which of both it
+        goes into does not matter to the steps. None: those that terminals of the FMUs make.
     substeps
         Component → steps that it does in each macro step.
     convergence
@@ -126,11 +131,16 @@ class Settings:
     iterations: int | None = None
     prediction_order: int | None = None
     threads: int = 1
+    power_bonds: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         """Take plain text for the names, and refuse what is none of them."""
         if self.threads < 1:
             raise ValueError(f"threads must be at least 1, found {self.threads}")
+        for bond in self.power_bonds:
+            if isinstance(bond, str) or len(bond) != 2:
+                raise ValueError(f"a power bond is a pair of names of signals, found {bond!r}")
+        object.__setattr__(self, "power_bonds", tuple((first, second) for first, second in self.power_bonds))
         for setting, names in _NAMES.items():
             value = getattr(self, setting)
             if value is None:

@@ -127,7 +127,7 @@ class Instance:
     def adjoint_derivative(self, seed: Mapping[str, float], knowns: Sequence[str]) -> np.ndarray:
         rows = [self.reference[name] for name in seed]
         columns = [self.reference[name] for name in knowns]
-        return np.array(self.fmu.getAdjointDerivative(rows, columns, list(seed.values())))
+        return np.array(self.fmu.getAdjointDerivative(rows, columns, list(seed.values()), len(columns)))
 
     def save(self) -> Any:
         return self.fmu.getFMUState()

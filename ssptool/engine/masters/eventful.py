@@ -8,6 +8,7 @@ import numpy as np
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.adaptive import Adaptive, Base
+from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.iterated import Iterated
@@ -39,7 +40,7 @@ class Eventful:
     which is exact to the second order, or where inputs are to be held that of its start.
     """
 
-    base: Jacobi | GaussSeidel | Iterated | Adaptive
+    base: Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled
 
     @property
     def name(self) -> str:
@@ -152,6 +153,8 @@ class _Stretches:
     def _steps(self) -> "_Equal | _Varying":
         if isinstance(self.base, Adaptive):
             return _Varying(replace(self.base, base=_Following(self.base.base)), self.system, self.t, self._end)
+        if isinstance(self.base, EnergyControlled):
+            return _Varying(self.base, self.system, self.t, self._end)
         stepper = self.base.start(self.system)
         return _Equal(stepper, following(stepper, self.system), self.system)
 
@@ -197,7 +200,7 @@ class _Stretches:
             return failure
         row[0] = self.t
         row[1:] = self.system.kernel.values[self.system.recorded]
-        if isinstance(self.base, Adaptive):
+        if isinstance(self.base, Adaptive | EnergyControlled):
             self.steps = self._steps()
         return None
 
@@ -248,7 +251,7 @@ class _Equal:
 class _Varying:
     """Adaptive steps within one stretch."""
 
-    def __init__(self, master: Adaptive, system: Coupled, start: float, end: float) -> None:
+    def __init__(self, master: Adaptive | EnergyControlled, system: Coupled, start: float, end: float) -> None:
         self.stepper: Stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
 
     def next(self, t: float, end: float, rows: Floats) -> Stretch:

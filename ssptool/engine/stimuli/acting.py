@@ -6,6 +6,7 @@ from ssptool.engine.capabilities import VARIES_STEP, Capabilities
 from ssptool.engine.choices import Interval
 from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.eventful import CLOSE, Eventful
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
@@ -26,7 +27,7 @@ def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabiliti
     """
     if not stimuli:
         return master
-    assert isinstance(master, Jacobi | GaussSeidel | Iterated | Adaptive)
+    assert isinstance(master, Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled)
     between = _between(stimuli, interval)
     for name, can in everyone.items():
         if between is not None and not can.varies_step:

@@ -1,0 +1,221 @@
+"""Macro steps chosen by the energy that coupling creates or destroys at power bonds: nothing is ever taken back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.inputs import Inputs
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.masters.master import Coupled, Memory, Participants, Program, Stepper, Stretch
+
+_WEIGHTS = (1 / 2, 5 / 12, 3 / 8)
+"""∫e dt/(h e(h)) over a step for what inputs of order 0, 1, 2 miss: e = s, s (s + h), s (s + h)(s + 2h)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """A power bond by its slots: two outputs, and the inputs that they lead to at the other side.
+
+    The input of the first is `first_scale` times the output of the second, and the other way round; factors turn
+    products of output and input into watts, of the same sign at both sides.
+    """
+
+    name: str
+    first: int
+    second: int
+    into_first: int
+    into_second: int
+    first_factor: float
+    second_factor: float
+    first_scale: float
+    second_scale: float
+    nominal: float
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyControlled:
+    """Macro steps at which the energy residual of every bond stays about `tolerance` · h · (the power of the bond).
+
+    Over a step both sides of a bond see another power, because each has its own outputs but has to guess those of the
+    other: P1 = y1 ũ1 and P2 = y2 ũ2, with ũ1 in place of y2 and ũ2 in place of y1. What P1 − P2 leaves over a step is
+    energy from nowhere, of the order h^(p + 1) for inputs of accuracy p. It has two parts,
+
+        P1 − P2 = y1 (ũ1 − y2) − y2 (ũ2 − y1),
+
+    of which the sum of magnitudes is kept small: at instants at which they cancel, both sides are wrong all the same.
+    By the residual of a step a PI controller chooses the size of the next one; the step itself stays as it is. So
+    residuals add up to about `tolerance` times the energy that goes through the bond. Where the power is less than
+    its mean so far, it is taken to be that, and nowhere less than `tolerance` times the nominal power.
+
+    `order` is that of the polynomials of the inputs of all bonds, the lowest of them.
+
+    References
+    ----------
+    Sadjina, Kyllingstad, Skjong, Pedersen 2017, "Energy conservation and power bonds in co-simulations: non-iterative
+    adaptive step size control and error estimation"; Gustafsson, Lundh, Söderlind 1988, "A PI stepsize control for the
+    numerical solution of ordinary differential equations".
+    """
+
+    base: Jacobi | GaussSeidel
+    tolerance: float
+    bonds: tuple[Bond, ...]
+    order: int = 0
+    safety: float = 0.8
+    integral: float = 0.3
+    proportional: float = 0.4
+    least_factor: float = 0.2
+    largest_factor: float = 1.5
+    smallest: float = 1e-9
+
+    @property
+    def name(self) -> str:
+        return f"{self.base.name}, steps by energy residuals"
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.base.inputs
+
+    @property
+    def chooses_steps(self) -> bool:
+        return True
+
+    def start(self, system: Coupled) -> Stepper:
+        return _Controlled(self, system)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return (
+            *self.base.outline(groups),
+            f"energy residuals of {', '.join(bond.name for bond in self.bonds)}: the size of the next step",
+        )
+
+
+class _Controlled:
+    """Step after step, each as large as the residuals of the last two allow."""
+
+    def __init__(self, master: EnergyControlled, system: Coupled) -> None:
+        self.master, self.system = master, system
+        program = master.base.start(system)
+        if not isinstance(program, Program):
+            raise TypeError(f"{master.base.name} is not a sequence of instructions")
+        # Residuals need outputs as they were delivered at the end of each step, before they are made consistent.
+        self.program = Program(program.system, program.steps, consistent=False)
+        self.sides = _Sides(master.bonds)
+        self.t, self.h = system.start, system.step
+        self.elapsed = 0.0
+        self.through = np.zeros(len(master.bonds))  # energy that went through each bond, in either direction [J]
+        self.last_error = 1.0
+
+    @property
+    def finished(self) -> bool:
+        return self.t >= self.system.stop
+
+    def memory(self) -> Memory:
+        times = np.array([self.t, self.h, self.elapsed, self.last_error])
+        return {"times": times, "through": self.through}
+
+    def recall(self, memory: Memory) -> None:
+        self.t, self.h, self.elapsed, self.last_error = memory["times"].tolist()
+        self.through = np.array(memory["through"])
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        filled = 0
+        while filled < len(rows) and not self.finished:
+            if failure := self._step(self._end()):
+                return Stretch(filled, failure)
+            self.system.finish_at(self.t, rows[filled])
+            filled += 1
+        return Stretch(filled, finished=self.finished)
+
+    def _end(self) -> float:
+        """Of the next step; the last two share what is left."""
+        left = self.system.stop - self.t
+        if left <= 1.01 * self.h:
+            return self.system.stop
+        return self.t + (left / 2 if left < 2 * self.h else self.h)
+
+    def _step(self, end: float) -> Failure | None:
+        system, h = self.system, end - self.t
+        if h < self.master.smallest * (system.stop - system.start):
+            return self._too_small(h)
+        values = system.kernel.values
+        before = self.sides.outputs(values)
+        if system.drive is not None:
+            system.drive.begin(end, system.everything.group)
+        outcome = self.program.step(self.t, h, end)
+        if isinstance(outcome, Failure):
+            return outcome
+        after = self.sides.outputs(values)
+        inputs = self.sides.inputs(system, 0.0), self.sides.inputs(system, h)
+        if failure := system.evaluate(system.everything.sweep, end):
+            return failure
+        self._control(end, h, (before, after), inputs)
+        return None
+
+    def _control(self, end: float, h: float, outputs: tuple[Floats, Floats], inputs: tuple[Floats, Floats]) -> None:
+        """From what both sides of each bond had (2, k) at the start of a step and at its end."""
+        master, sides = self.master, self.sides
+        powers = [sides.powers(y, u) for y, u in zip(outputs, inputs, strict=True)]
+        missed = [sides.missed(y, u) for y, u in zip(outputs, inputs, strict=True)]
+        shares = h * (missed[0] / 2 + _WEIGHTS[master.order] * missed[1])
+        carried = h * (np.abs(powers[0]).max(axis=0) + np.abs(powers[1]).max(axis=0)) / 2
+        self.through = self.through + carried
+        self.elapsed += h
+        level = np.maximum(np.abs(powers[1]).max(axis=0), self.through / self.elapsed)
+        allowed = master.tolerance * h * np.maximum(level, master.tolerance * sides.nominal)
+        error = max(float((np.abs(shares).sum(axis=0) / allowed).max()), 1e-12)
+        self._log(end, error, carried, shares[0] - shares[1])
+        order = master.order + 1
+        factor = master.safety * error ** (-(master.integral + master.proportional) / order)
+        factor *= self.last_error ** (master.proportional / order)
+        self.h = h * float(np.clip(factor, master.least_factor, master.largest_factor))
+        self.t, self.last_error = end, error
+
+    def _log(self, end: float, error: float, carried: Floats, residual: Floats) -> None:
+        if self.system.coupling_log is not None:
+            names = [bond.name for bond in self.master.bonds]
+            energies, residuals = (dict(zip(names, one.tolist(), strict=True)) for one in (carried, residual))
+            self.system.coupling_log.write((end, "power bonds", 1, error, error <= 1.0), energies, residuals)
+
+    def _too_small(self, h: float) -> Failure:
+        return Failure(
+            Ending.STEP,
+            f"the macro step would have to be smaller than {h:.2g} s: energy residuals of the power bonds are "
+            f"{self.last_error:.2g} times what is allowed",
+            "look for a signal that jumps or grows without limit, loosen the tolerance, or use fixed steps",
+            self.t,
+        )
+
+
+class _Sides:
+    """What both sides of all bonds have and see, in arrays."""
+
+    def __init__(self, bonds: Sequence[Bond]) -> None:
+        self._outputs = np.array([[bond.first, bond.second] for bond in bonds], dtype=np.intp).T
+        self._inputs = np.array([[bond.into_first, bond.into_second] for bond in bonds], dtype=np.intp).T
+        self._factors = np.array([[bond.first_factor, bond.second_factor] for bond in bonds]).T
+        self._scales = np.array([[bond.first_scale, bond.second_scale] for bond in bonds]).T
+        self.nominal = np.array([bond.nominal for bond in bonds])
+
+    def outputs(self, values: Floats) -> Floats:
+        """(2, k)."""
+        return np.asarray(values[self._outputs])
+
+    def inputs(self, system: Coupled, past: float) -> Floats:
+        """(2, k): what they had as inputs in the step that was done, `past` [s] after its start."""
+        slots: NDArray[np.intp] = self._inputs
+        rates = system.kernel.input_rates
+        course = system.kernel.input_value[slots] + past * (rates[0][slots] + past / 2 * rates[1][slots])
+        return np.asarray(course)
+
+    def powers(self, outputs: Floats, inputs: Floats) -> Floats:
+        """(2, k) [W]: into the first component of each bond as it sees it, and as the second one does."""
+        return np.asarray(self._factors * outputs * inputs)
+
+    def missed(self, outputs: Floats, inputs: Floats) -> Floats:
+        """(2, k) [W]: by how much that is more than it would be with the outputs of the other side as inputs."""
+        return np.asarray(self._factors * outputs * (inputs - self._scales * outputs[::-1]))
