@@ -28,7 +28,7 @@ from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.beside import Beside
-from ssptool.engine.power_bonds import PowerBond, check_use, declared_bonds, hidden
+from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
 from ssptool.engine.refusals import refuse
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.settings import InitName, Settings
@@ -249,11 +249,15 @@ class Plan:
 
 
 def make_plan(
-    network: Network, settings: Settings, stimuli: Stimuli = NO_STIMULI, bonds: tuple[PowerBond, ...] = ()
+    network: Network,
+    settings: Settings,
+    stimuli: Stimuli = NO_STIMULI,
+    bonds: tuple[PowerBond, ...] = (),
+    units: Units = NO_UNITS,
 ) -> Plan:
     """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
 
-    `bonds` are power bonds that are taken where the settings declare none.
+    `bonds` are power bonds that are taken where the settings declare none; `units` define those of the system.
 
     Raises
     ------
@@ -280,7 +284,9 @@ def make_plan(
     initialization = schedules.initialization()
     ode = schedules.ode()
     groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
-    master, master_choices = _choose_master(schedules, settings, ode, interval, bonds)
+    master, master_choices = _choose_master(
+        schedules, settings, ode, interval, bonds_of(network, settings, bonds, schedules.exchange, units)
+    )
     return Plan(
         network=network,
         settings=settings,
@@ -321,9 +327,6 @@ def _choose_master(
     fed = {
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
     }
-    declared = declared_bonds(schedules.table.network, settings.power_bonds)
-    check_use(declared, exchange, settings)
-    bonds = declared or tuple(bond for bond in bonds if not hidden(bond, exchange, settings))
     bonded = tuple(dict.fromkeys(signal.component for bond in bonds for signal in (bond.first, bond.second)))
     situation = Situation(fed, schedules.cycles(), everyone, tuple(map(schedules.table.bond, bonds)), bonded)
     base, choices = choose_master(situation, settings)

@@ -8,7 +8,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.engine.plan import Plan, make_plan
-from ssptool.engine.power_bonds import PowerBond, bonds_of_terminals
+from ssptool.engine.power_bonds import PowerBond, Units, bonds_of_terminals
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Given
 from ssptool.engine.stimuli.resolve import resolve
@@ -34,14 +34,14 @@ def planned(
     network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
     units = document_units(structure.root_as(SystemStructureDescription))
     stimuli = resolve(network, settings, inputs, scenario, units)
-    bonds = _bonds(archive, network) if settings.adaptive is not None and not settings.power_bonds else ()
-    return make_plan(network, settings, stimuli, bonds)
+    bonds = _bonds(archive, network, units) if settings.adaptive is not None and not settings.power_bonds else ()
+    return make_plan(network, settings, stimuli, bonds, units)
 
 
-def _bonds(archive: Archive, network: Network) -> tuple[PowerBond, ...]:
+def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:
     """What terminals say of them; one that cannot be read says nothing."""
     terminals: dict[str, Mapping[str, Terminal]] = {}
     for name, component in network.components.items():
         with contextlib.suppress(UnreadableTerminals):
             terminals[name] = read_terminals(archive.local_path(component.source))
-    return bonds_of_terminals(network, terminals)
+    return bonds_of_terminals(network, terminals, units)

@@ -6,6 +6,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
+from types import MappingProxyType
+from typing import TypeAlias
 
 from ssptool.engine.choices import NAMED
 from ssptool.engine.kernel.interface import REAL_TYPES
@@ -15,6 +17,9 @@ from ssptool.fmu.terminals import Terminal
 from ssptool.fmu.units import Exponents, Unit
 from ssptool.network.network import Component, Network
 from ssptool.network.signals import Signal, Wire
+
+Units: TypeAlias = Mapping[str, Unit]
+NO_UNITS: Units = MappingProxyType({})
 
 WATT = Exponents(kg=1, m=2, s=-3)
 
@@ -54,18 +59,22 @@ class PowerBond:
         return f"{self.first},{self.second}"
 
 
-def declared_bonds(network: Network, pairs: Sequence[tuple[str, str]]) -> tuple[PowerBond, ...]:
-    """Bonds by the names of their signals.
+def declared_bonds(
+    network: Network, pairs: Sequence[tuple[str, str]], units: Units = NO_UNITS
+) -> tuple[PowerBond, ...]:
+    """Bonds by the names of their signals. `units` define those of which FMUs state only the name.
 
     Raises
     ------
     NotAPowerBond
         A name is that of no output, the two components do not exchange the signals, or the product is no power.
     """
-    return tuple(_declared(network, first, second) for first, second in pairs)
+    return tuple(_declared(network, first, second, units) for first, second in pairs)
 
 
-def bonds_of_terminals(network: Network, terminals: Mapping[str, Mapping[str, Terminal]]) -> tuple[PowerBond, ...]:
+def bonds_of_terminals(
+    network: Network, terminals: Mapping[str, Mapping[str, Terminal]], units: Units = NO_UNITS
+) -> tuple[PowerBond, ...]:
     """Those that two connected terminals make: each has an output of the one component and an input that the other's
     output leads to, and the products are powers.
 
@@ -87,7 +96,7 @@ def bonds_of_terminals(network: Network, terminals: Mapping[str, Mapping[str, Te
                 for out, back in product(there, between[other, one])
                 if _of_one({out.source.variable, back.destination.variable}, groups[one])
                 and _of_one({out.destination.variable, back.source.variable}, groups[other])
-                for bond in _if_power(network, out, back)
+                for bond in _if_power(network, out, back, units)
             ]
     return tuple(found)
 
@@ -96,13 +105,13 @@ def _of_one(variables: set[str], terminals: Sequence[set[str]]) -> bool:
     return any(variables <= members for members in terminals)
 
 
-def _declared(network: Network, first: str, second: str) -> PowerBond:
+def _declared(network: Network, first: str, second: str, units: Units) -> PowerBond:
     name = f"{first},{second}"
     one, other = (_output(network, name, text) for text in (first, second))
     there, back = _wire(network, name, one, other), _wire(network, name, other, one)
     if one.component == other.component:
         raise NotAPowerBond(name, "both are outputs of one component", "name one output of each of two components")
-    return _bond(network, there, back)
+    return _bond(network, there, back, units)
 
 
 def _output(network: Network, bond: str, text: str) -> Signal:
@@ -124,18 +133,18 @@ def _wire(network: Network, bond: str, source: Signal, partner: Signal) -> Wire:
     )
 
 
-def _if_power(network: Network, there: Wire, back: Wire) -> Iterator[PowerBond]:
+def _if_power(network: Network, there: Wire, back: Wire, units: Units) -> Iterator[PowerBond]:
     try:
-        yield _bond(network, there, back)
+        yield _bond(network, there, back, units)
     except NotAPowerBond:
         return
 
 
-def _bond(network: Network, there: Wire, back: Wire) -> PowerBond:
+def _bond(network: Network, there: Wire, back: Wire, units: Units) -> PowerBond:
     name = f"{there.source},{back.source}"
     one, other = network.components[there.source.component], network.components[back.source.component]
-    first_factor = _watts(name, one, there.source, back.destination)
-    second_factor = _watts(name, other, back.source, there.destination)
+    first_factor = _watts(name, one, there.source, back.destination, units)
+    second_factor = _watts(name, other, back.source, there.destination, units)
     first_scale, second_scale = (_scale(name, wire) for wire in (back, there))
     ratio = (second_factor * second_scale) / (first_factor * first_scale)
     if not math.isclose(abs(ratio), 1.0, rel_tol=1e-6):
@@ -170,9 +179,9 @@ def _scale(bond: str, wire: Wire) -> float:
     return conversion.factor
 
 
-def _watts(bond: str, component: Component, output: Signal, input: Signal) -> float:
+def _watts(bond: str, component: Component, output: Signal, input: Signal, defined: Units) -> float:
     """1 [unit of the output] · [unit of the input] of a component in watts. A radian is a number here."""
-    units = [_unit(bond, component, signal) for signal in (output, input)]
+    units = [_unit(bond, component, signal, defined) for signal in (output, input)]
     exponents = [unit.exponents for unit in units if unit.exponents is not None]
     total = [sum(each) for each in zip(*(one._replace(rad=0) for one in exponents), strict=True)]
     if tuple(total) != tuple(WATT):
@@ -184,29 +193,48 @@ def _watts(bond: str, component: Component, output: Signal, input: Signal) -> fl
     return units[0].factor * units[1].factor
 
 
-def _unit(bond: str, component: Component, signal: Signal) -> Unit:
+def _unit(bond: str, component: Component, signal: Signal, defined: Units) -> Unit:
     variable = component.description.variables[signal.variable]
     if variable.type not in REAL_TYPES or variable.shape:
         kind = "an array" if variable.shape else f"of type {variable.type}"
         raise NotAPowerBond(bond, f"{signal} is {kind}", "name scalars that are real numbers, or elements of arrays")
     name = variable.unit
     unit = None if name is None else component.description.units.get(name)
+    if name is not None and (unit is None or unit.exponents is None):
+        unit = defined.get(name)
     if unit is None or unit.exponents is None or unit.offset:
         stated = "no unit" if name is None else f"the unit {name}, which is not defined as a multiple of SI units"
         raise NotAPowerBond(
-            bond, f"{signal} has {stated}", "the FMU must state units, so that power can be told from other products"
+            bond,
+            f"{signal} has {stated}",
+            "define it in the FMU or among the units of the SSD, so that power can be told from other products",
         )
     return unit
 
 
-def check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings: Settings) -> None:
+def bonds_of(
+    network: Network, settings: Settings, found: Sequence[PowerBond], integrated: Container[str], units: Units
+) -> tuple[PowerBond, ...]:
+    """Those that are declared, else those that were `found`, as far as they can be watched.
+
+    Raises
+    ------
+    NotAPowerBond, UnsupportedCombination
+        What is declared is none, has no use, or cannot be watched.
+    """
+    declared = declared_bonds(network, settings.power_bonds, units)
+    _check_use(declared, integrated, settings)
+    return declared or tuple(bond for bond in found if not _hidden(bond, integrated, settings))
+
+
+def _check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings: Settings) -> None:
     """Raise `UnsupportedCombination` where declared bonds have no use, or cannot be watched."""
     if bonds and settings.adaptive is None:
         raise UnsupportedCombination(
             "power bonds with steps of a fixed size", "they choose the size of steps", "add adaptive steps (--adaptive)"
         )
     for bond in bonds:
-        if name := hidden(bond, integrated, settings):
+        if name := _hidden(bond, integrated, settings):
             raise UnsupportedCombination(
                 f"power bond {bond}",
                 f"{name} is integrated as model exchange, or does several steps within a macro step, so that what it "
@@ -215,7 +243,7 @@ def check_use(bonds: Sequence[PowerBond], integrated: Container[str], settings: 
             )
 
 
-def hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> str:
+def _hidden(bond: PowerBond, integrated: Container[str], settings: Settings) -> str:
     """The component of a bond whose inputs over a macro step are not the master's choice; empty if there is none."""
     for signal in (bond.first, bond.second):
         if signal.component in integrated or settings.substeps.get(signal.component, 1) > 1:

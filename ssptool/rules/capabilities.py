@@ -120,7 +120,8 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
     """The FMUs of components that feed each other can save their state.
 
     Then a master algorithm can repeat a step until both sides agree on the values between them. Without, they see
-    each other's values a step late: `ssptool run` takes the master `jacobi`, and refuses `iterated` and adaptive steps.
+    each other's values a step late: `ssptool run` takes the master `jacobi`, and refuses `iterated`, and adaptive steps
+    where no power bonds are declared.
 
     FMI 1.0 has no such functions.
 

@@ -143,7 +143,7 @@ class _Controlled:
         if h < self.master.smallest * (system.stop - system.start):
             return self._too_small(h)
         values = system.kernel.values
-        before = self.sides.outputs(values)
+        before, added = self.sides.outputs(values), self.sides.added(values)
         if system.drive is not None:
             system.drive.begin(end, system.everything.group)
         outcome = self.program.step(self.t, h, end)
@@ -153,14 +153,16 @@ class _Controlled:
         inputs = self.sides.inputs(system, 0.0), self.sides.inputs(system, h)
         if failure := system.evaluate(system.everything.sweep, end):
             return failure
-        self._control(end, h, (before, after), inputs)
+        self._control(end, h, (before, after), inputs, added)
         return None
 
-    def _control(self, end: float, h: float, outputs: tuple[Floats, Floats], inputs: tuple[Floats, Floats]) -> None:
+    def _control(
+        self, end: float, h: float, outputs: tuple[Floats, Floats], inputs: tuple[Floats, Floats], added: Floats
+    ) -> None:
         """From what both sides of each bond had (2, k) at the start of a step and at its end."""
         master, sides = self.master, self.sides
         powers = [sides.powers(y, u) for y, u in zip(outputs, inputs, strict=True)]
-        missed = [sides.missed(y, u) for y, u in zip(outputs, inputs, strict=True)]
+        missed = [sides.missed(y, u - added) for y, u in zip(outputs, inputs, strict=True)]
         shares = h * (missed[0] / 2 + _WEIGHTS[master.order] * missed[1])
         carried = h * (np.abs(powers[0]).max(axis=0) + np.abs(powers[1]).max(axis=0)) / 2
         self.through = self.through + carried
@@ -204,6 +206,10 @@ class _Sides:
     def outputs(self, values: Floats) -> Floats:
         """(2, k)."""
         return np.asarray(values[self._outputs])
+
+    def added(self, values: Floats) -> Floats:
+        """(2, k): what inputs have beside what the other side gives, as where a scenario adds a bias."""
+        return np.asarray(values[self._inputs] - self._scales * values[self._outputs[::-1]])
 
     def inputs(self, system: Coupled, past: float) -> Floats:
         """(2, k): what they had as inputs in the step that was done, `past` [s] after its start."""

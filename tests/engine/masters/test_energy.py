@@ -282,6 +282,32 @@ def on_disk(tmp_path):
     return write_system(tmp_path / "system", fmus, {"System1": "System1", "System2": "System2"}, WIRES)
 
 
+def test_fmus_of_fmi1_take_adaptive_steps_by_units_of_the_system():
+    """Of units FMI 1.0 knows the name only; the SSD defines them. Twice as exact as as many steps of one size."""
+    system = RESOURCES.parent
+
+    def result(**settings):
+        settings = Settings(stop_time=20.0, **settings)
+        return ssptool.simulate(system, variant="DualMassOscillatorFMI1", settings=settings)
+
+    adaptive = result(adaptive=1e-2, power_bonds=(BOND,))
+    fixed = result(step_size=20.0 / adaptive.statistics.steps)
+    assert error(fixed) >= 1.8 * error(adaptive)
+
+
+@pytest.mark.parametrize("jump", [0.30005])
+def test_steps_end_at_jumps_and_start_anew(on_disk, tmp_path, jump):
+    scenario = tmp_path / "push.yaml"
+    scenario.write_text(
+        f"events:\n  - time: {jump}\n    model: System1\n    variable: F\n    action: bias\n    value: 2.0\n"
+    )
+    settings = Settings(adaptive=1e-2, power_bonds=(BOND,), stop_time=1.0, step_size=1e-3)
+    trace = ssptool.simulate(on_disk, settings=settings, scenario=scenario).unwrap()
+    assert np.count_nonzero(trace.t == jump) == 2 and trace.t[-1] == 1.0
+    before, after = np.flatnonzero(trace.t == jump)
+    assert trace["System1.a1"][after] - trace["System1.a1"][before] == approx(2.0, abs=1e-9)
+
+
 def test_the_command_takes_bonds(on_disk, tmp_path):
     settings = ["--implementation", "cs", "--adaptive", "1e-2", "--stop-time", "2", "--step-size", "0.001"]
     output = ["--output", str(tmp_path / "result.csv")]
