@@ -30,7 +30,7 @@ class PartialDerivatives:
 
     A seed on the knowns gives a combination of columns (directional derivatives), one on the unknowns a combination of
     rows (adjoint derivatives). Columns that share no row of the pattern are asked for together, and rows likewise;
-    the way that takes fewer calls is taken.
+    the way that takes fewer calls is taken. An FMU that has refused once is not asked again.
 
     References
     ----------
@@ -52,6 +52,7 @@ class PartialDerivatives:
         self._component = component
         self._unknowns, self._knowns, self._pattern = unknowns, knowns, pattern
         self._major = major
+        self._refused = False
         columns = colours(pattern) if forward else []
         rows = colours(np.ascontiguousarray(pattern.T)) if adjoint else []
         self.by_rows = not forward or (adjoint and len(rows) < len(columns))
@@ -64,11 +65,14 @@ class PartialDerivatives:
         matrix = np.zeros(self._pattern.shape)
         if not matrix.size:
             return matrix
+        if self._refused:
+            return None
         for group in self._groups:
             seed = np.zeros(len(self._unknowns) if self.by_rows else len(self._knowns))
             seed[group] = 1.0
             answer = np.zeros(len(self._knowns) if self.by_rows else len(self._unknowns))
-            if self._ask(seed, answer) > _WARNING or not np.isfinite(answer).all():
+            self._refused = self._ask(seed, answer) > _WARNING
+            if self._refused or not np.isfinite(answer).all():
                 return None
             for one in group:
                 if self.by_rows:

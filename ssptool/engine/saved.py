@@ -13,7 +13,7 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Memory, part_of, under
 from ssptool.engine.plan import Plan
 
-_FORMAT = 2
+_FORMAT = 3
 _FACTS, _MEMORY = "facts", "master"
 
 

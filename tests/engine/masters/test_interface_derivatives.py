@@ -1,5 +1,6 @@
 """The Jacobian of a macro step from partial derivatives of the FMUs: what it is, and what it is worth."""
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from ssptool.engine.loops.solution import Domain
 from ssptool.engine.masters.acceleration import Interface
 from ssptool.engine.masters.interface_newton import InterfaceNewton
 from ssptool.engine.masters.master import StepDerivatives
+from ssptool.engine.partial_derivatives import ADJOINT, FORWARD, PartialDerivatives
 from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import AccelerationName, Settings
 from ssptool.engine.simulate import run
@@ -158,6 +160,56 @@ def test_the_plan_says_where_the_jacobian_comes_from():
         offering(oscillator(), "System2", directional_derivatives=False), "System1", directional_derivatives=False
     )
     assert choice(silent).value == "finite differences"
+
+
+@pytest.mark.parametrize(("adjoint", "calls"), [(True, 1), (False, 3)])
+def test_the_way_that_takes_fewer_calls_is_taken(adjoint, calls):
+    """One unknown y = 2 a + 3 b + 4 c: one row, or three columns."""
+    asked = []
+
+    def answer(seed, row):
+        asked.append(1)
+        return np.array([2.0, 3.0, 4.0]) * seed[0] if row else np.array([np.array([2.0, 3.0, 4.0]) @ seed])
+
+    found = derivatives(answer, adjoint)()
+    assert found.tolist() == [[2.0, 3.0, 4.0]] and len(asked) == calls
+
+
+def test_an_fmu_that_refuses_is_asked_once():
+    asked = []
+
+    def answer(seed, row):
+        asked.append(1)
+
+    one = derivatives(answer, False)
+    assert one() is None and one() is None and len(asked) == 1
+
+
+def derivatives(answer, adjoint):
+    """Those of an FMU of FMI 3.0 with one unknown and three knowns that answers like this; None: an error."""
+
+    def function(row):
+        def call(instance, unknowns, m, knowns, n, seed, seeds, sensitivity, count):
+            vector = answer(np.ctypeslib.as_array(ctypes.cast(seed, DOUBLES), (seeds,)), row)
+            if vector is not None:
+                np.ctypeslib.as_array(ctypes.cast(sensitivity, DOUBLES), (count,))[:] = vector
+            return 3 if vector is None else 0
+
+        pair = (ctypes.c_void_p, ctypes.c_size_t)
+        return ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *pair * 4)(call)
+
+    kept = {FORWARD[3]: function(False), ADJOINT: function(True)}
+    functions = {name: ctypes.cast(one, ctypes.c_void_p).value for name, one in kept.items()}
+    references = np.array([7], dtype=np.uint32), np.array([1, 2, 3], dtype=np.uint32)
+    pattern = np.ones((1, 3), dtype=bool)
+    made = PartialDerivatives(functions, 0, *references, pattern, 3, forward=True, adjoint=adjoint)
+    KEPT.append(kept)
+    return made
+
+
+DOUBLES = ctypes.POINTER(ctypes.c_double)
+KEPT = []
+"""Functions must outlive those who call them."""
 
 
 # -- the method on a closed form ---------------------------------------------------------------------------------
