@@ -38,7 +38,8 @@ class Statistics:
     rejected
         Macro steps that were taken back because their error was too large.
     events, evaluations
-        Of model exchange: state and time events, and evaluations of the derivatives of all components together.
+        State and time events, of model exchange and of components in event mode, where ticks of clocks count too; and
+        of model exchange evaluations of the derivatives of all components together.
     loops_rescued, rescue_iterations
         How often an algebraic loop needed the full solver during the run, and its iterations.
     seconds, initialization_seconds : [s]

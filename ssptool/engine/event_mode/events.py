@@ -12,8 +12,7 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.agenda import WithoutInterval
 from ssptool.engine.event_mode.running import Member, RunningEvents
 from ssptool.engine.kernel.interface import Call, Floats, Outcome
-from ssptool.engine.masters.eventful import CLOSE
-from ssptool.engine.masters.master import Coupled, Memory
+from ssptool.engine.masters.master import CLOSE, Coupled, Memory
 from ssptool.engine.ode.events import MAX_ITERATIONS, SETTLED
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.binary import FmiError

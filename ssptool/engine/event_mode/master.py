@@ -8,11 +8,12 @@ import numpy as np
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.eventful import CLOSE, following
+from ssptool.engine.masters.eventful import following
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import (
+    CLOSE,
     Coupled,
     Events,
     Master,
@@ -183,7 +184,7 @@ class _Stretches:
 
     def _aim(self) -> tuple[float, float]:
         """Size and end of the next step [s]: a point of the grid, or what comes before that."""
-        system, number = self.system, self._passed()
+        system, number = self.system, self.system.passed(self.t)
         point, h = system.time(number + 1), system.step
         limit = min(self.events.next_time, system.stop)
         if system.drive is not None:
@@ -192,11 +193,6 @@ class _Stretches:
         if point > limit - self._close:
             whole, point = whole and point == limit, limit
         return (h if whole else point - self.t), point
-
-    def _passed(self) -> int:
-        """Number of the last point of the grid that is not after the present time."""
-        number = round((self.t - self.system.start) / self.system.step)
-        return number if self.system.time(number) <= self.t + self._close else number - 1
 
 
 def _no_progress(t: float, end: float) -> Failure:

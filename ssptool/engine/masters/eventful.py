@@ -14,6 +14,7 @@ from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import (
+    CLOSE,
     Coupled,
     Drive,
     Memory,
@@ -26,9 +27,6 @@ from ssptool.engine.masters.master import (
     under,
 )
 from ssptool.engine.stimuli.findings import BadInputs
-
-CLOSE = 1e-9
-"""Of a macro step: a communication point so close to a jump is at it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +215,7 @@ class _Equal:
 
     def next(self, t: float, end: float, rows: Floats) -> Stretch:
         """From t to some next points, none of them after `end` [s]."""
-        system, number = self.system, self._passed(t)
+        system, number = self.system, self.system.passed(t)
         if not system.stepwise and t == system.time(number) and (count := self._whole(number, end)):
             return self.stepper.run(number, rows[:count])
         return self._one(t, number + 1, end, rows[0])
@@ -235,14 +233,9 @@ class _Equal:
         system.finish_at(point, row)
         return Stretch(1, None, (iterations,))
 
-    def _passed(self, t: float) -> int:
-        """Number of the last point of the grid that is not after t [s]."""
-        number = round((t - self.system.start) / self.system.step)
-        return number if self.system.time(number) <= t + CLOSE * self.system.step else number - 1
-
     def _whole(self, number: int, end: float) -> int:
         """How many macro steps there are from this point of the grid until `end` [s], at most."""
-        last = self._passed(end)
+        last = self.system.passed(end)
         # What rounding has put beside a point of the grid is reached by a step of its own.
         beside = 0.0 < abs(self.system.time(last) - end) <= CLOSE * self.system.step
         return last - number - beside

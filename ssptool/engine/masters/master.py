@@ -224,6 +224,9 @@ def nothing_known(group: Instances) -> AskDerivatives:
     return lambda h, order: StepDerivatives(np.zeros((m, m)), np.zeros(m, dtype=bool))
 
 
+CLOSE = 1e-9
+"""Of a macro step: a communication point so close to an event or a jump is at it."""
+
 LONG_AGO = -1e300
 """A time [s] so early that what was then does not bend a polynomial now."""
 
@@ -293,6 +296,11 @@ class Coupled:
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
         return self.start + float(point) * self.step
+
+    def passed(self, t: float) -> int:
+        """Number of the last communication point that is not after t [s], but for rounding."""
+        number = round((t - self.start) / self.step)
+        return number if self.time(number) <= t + CLOSE * self.step else number - 1
 
     def advance(self, instances: Instances, t: float, h: float) -> Outcome:
         """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""

@@ -7,11 +7,11 @@ from ssptool.engine.choices import Interval
 from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
-from ssptool.engine.masters.eventful import CLOSE, Eventful
+from ssptool.engine.masters.eventful import Eventful
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import Master
+from ssptool.engine.masters.master import CLOSE, Master
 from ssptool.engine.stimuli.boundaries import boundaries
 from ssptool.engine.stimuli.stimuli import Stimuli
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
