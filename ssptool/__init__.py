@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from ssptool.api.acting import Scenario as Scenario
     from ssptool.api.acting import Table as Table
     from ssptool.api.acting import input_origins as input_origins
+    from ssptool.api.calibrating import CalibrationFailed as CalibrationFailed
+    from ssptool.api.calibrating import calibrate as calibrate
     from ssptool.api.catalogue import catalogue_page as catalogue_page
     from ssptool.api.catalogue import rule_list as rule_list
     from ssptool.api.catalogue import rule_page as rule_page
@@ -82,6 +84,7 @@ __version__ = "0.1.0"
 # Which module of `ssptool.api` has it: each loads no more than its own functions need.
 _MODULES = {
     "acting": ("BadInputs", "BadScenario", "Event", "Function", "Inputs", "Scenario", "Table", "input_origins"),
+    "calibrating": ("CalibrationFailed", "calibrate"),
     "catalogue": ("catalogue_page", "rule_list", "rule_page"),
     "comparing": ("NothingToCompare", "TRACE_COMPARISON_RENDERERS", "Tolerance", "ToleranceFor", "compare"),
     "drawing": ("NoSuchSystem", "draw"),

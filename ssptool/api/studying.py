@@ -58,7 +58,7 @@ def study(
     NoScheduler, LostScheduler, Interrupted
         It could not begin, or was stopped; what has finished is kept.
     """
-    wanted, findings = _draft(study)
+    wanted, findings = draft(study)
     folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
     run_study(
         check_study(wanted, findings),
@@ -107,7 +107,8 @@ def study_results(output: Path | str) -> StudyResults:
     return read_results(Path(output))
 
 
-def _draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Findings | None]:
+def draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Findings | None]:
+    """As much of a study as can be understood, and what cannot."""
     if isinstance(given, Study):
         return given, None
     if isinstance(given, Mapping):

@@ -110,6 +110,19 @@ def results_command(
     typer.echo(results.text(rows))
 
 
+@study_app.command("calibrate")
+def calibrate_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study with ranges and [calibration]: a .toml file.")],
+) -> None:
+    """Find parameters with which the system follows a measured trace, or meets targets.
+
+    A measured trace gives 95 % confidence intervals as well.
+    """
+    fit = ssptool.calibrate(file)
+    typer.echo(str(fit))
+    raise typer.Exit(0 if fit.converged else 1)
+
+
 def _announce(forecast: "Forecast") -> None:
     done = forecast.runs - forecast.left
     typer.echo(f"{forecast.runs} runs" + (f", {done} of them are there" if done else ""))

@@ -154,7 +154,7 @@ class _Checking:
             if call.function not in functions and call.function != "value":
                 self.findings.add(key, unknown("function", call.function, functions))
             if call.function == "value" and (len(call.texts) != 1 or call.texts[0] not in names):
-                self.findings.add(key, f"value(…) wants the name of a factor in quotes, found {call.texts}")
+                self.findings.add(key, f"value(…) wants one of {', '.join(names)} in quotes, found {call.texts}")
             elif call.function in MEASURES and call.function not in FUNCTIONS and not (call.texts and call.texts[0]):
                 self.findings.add(key, f'{call.function} wants the name of a signal in quotes, as "System1.x1"')
 

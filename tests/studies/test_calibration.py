@@ -1,0 +1,138 @@
+"""Calibration finds what data were made with, and its intervals hold the truth as often as they say."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from pytest import approx
+
+import ssptool
+from ssptool.engine.trace import Trace
+from ssptool.studies.calibration import fit_trace
+from ssptool.studies.study_file import study_from
+from tests.studies.conftest import OSCILLATOR
+
+TRUTH = {"System1.c1": 0.2, "System2.k2": 12.0}
+SETTINGS = {"step_size": 0.02, "stop_time": 6.0}
+STUDY = {
+    "system": str(OSCILLATOR),
+    "settings": SETTINGS,
+    "factors": {"System1.c1": {"low": 0.01, "high": 1.0}, "System2.k2": {"low": 2.0, "high": 40.0, "scale": "log"}},
+    "results": {"peak": 'max("System1.x1")'},
+}
+
+
+@pytest.fixture(scope="module")
+def exact():
+    overrides = {name: repr(value) for name, value in TRUTH.items()}
+    trace = ssptool.simulate(OSCILLATOR, settings=ssptool.Settings(**SETTINGS), overrides=overrides).unwrap()
+    places = [trace.signals.index(name) for name in ("System1.x1", "System1.v1")]
+    return Trace(trace.t[::5], trace.y[::5][:, places], tuple(trace.columns[place] for place in places))
+
+
+def noisy(trace, seed, size=0.01):
+    return dataclasses.replace(trace, y=trace.y + np.random.default_rng(seed).normal(0, size, trace.y.shape))
+
+
+SCALES = {"System1.x1": 0.01, "System1.v1": 0.01}
+
+
+def test_exact_data_give_the_exact_parameters(exact):
+    """To what the iterations of the runs leave, 1e-8, times the condition of the problem."""
+    fit = ssptool.calibrate(STUDY, data=exact)
+    assert fit.converged
+    for name, value in TRUTH.items():
+        assert fit[name].value == approx(value, rel=1e-5)
+
+
+def test_the_truth_is_in_the_intervals_of_noisy_data(exact):
+    fit = ssptool.calibrate(STUDY, data=noisy(exact, 1), scales=SCALES)
+    for name, value in TRUTH.items():
+        assert fit[name].low < value < fit[name].high
+        assert fit[name].high - fit[name].low < 0.5 * value
+    assert fit.residual_rms == approx(1.0, abs=0.15)  # of 122 samples: 1/√(2·120) = 0.065
+    assert fit["System2.k2"].unit == "N/m" and "System2.k2" in str(fit)
+
+
+def test_intervals_hold_the_truth_in_95_of_100_cases(exact):
+    """Of 50 seeds a binomial count with p = 0.95 is in 43 … 50 with a probability of 99.2 %.
+
+    Data and fits are of the same, coarse and quick runs: how exact these are does not matter here.
+    """
+    quick = {
+        **STUDY,
+        "settings": {"step_size": 0.1, "stop_time": 6.0, "master": "gauss-seidel"},
+        "factors": {
+            "System1.c1": {"low": 0.01, "high": 1.0, "nominal": 0.25},
+            "System2.k2": {"low": 2.0, "high": 40.0, "nominal": 13.0},
+        },
+    }
+    study = study_from(quick)
+    truth = ssptool.simulate(
+        OSCILLATOR, settings=study.settings, overrides={name: repr(value) for name, value in TRUTH.items()}
+    ).unwrap()
+    places = [truth.signals.index(column.signal) for column in exact.columns]
+    made = Trace(truth.t, truth.y[:, places], exact.columns)
+    fits = [fit_trace(study, noisy(made, seed), scales=SCALES) for seed in range(50)]
+    for name, value in TRUTH.items():
+        assert sum(fit[name].low < value < fit[name].high for fit in fits) in range(43, 51)
+
+
+def test_targets_are_met():
+    study = {**STUDY, "factors": {"System2.k2": {"low": 2.0, "high": 40.0, "nominal": 30.0}}}
+    truth = ssptool.calibrate(study, targets={"peak": 0.25})
+    found = truth["System2.k2"].value
+    overrides = {"System2.k2": repr(found)}
+    trace = ssptool.simulate(OSCILLATOR, settings=ssptool.Settings(**SETTINGS), overrides=overrides).unwrap()
+    assert trace["System1.x1"].max() == approx(0.25, rel=1e-6)
+    assert np.isnan(truth["System2.k2"].low)
+
+
+def test_a_result_is_minimized():
+    study = {**STUDY, "factors": {"System1.c1": {"low": 0.01, "high": 1.0}}}
+    study["results"] = {"cost": "(value('System1.c1') - 0.3) ** 2"}
+    assert ssptool.calibrate(study, minimize="cost")["System1.c1"].value == approx(0.3, abs=1e-4)
+
+
+def test_a_parameter_on_its_bound_has_no_interval(exact):
+    study = {**STUDY, "factors": {"System2.k2": {"low": 13.0, "high": 40.0}}, "set": {"System1.c1": 0.2}}
+    fit = ssptool.calibrate(study, data=exact)
+    assert fit["System2.k2"].value == approx(13.0, rel=1e-3)
+    assert np.isnan(fit["System2.k2"].low) and "bound" in fit.notes[0]
+
+
+def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
+    table = np.column_stack([exact.t, exact.y])
+    header = "time,System1.x1,System1.v1"
+    np.savetxt(tmp_path / "data.csv", table, delimiter=",", header=header, comments="", fmt="%.17g")
+    path = tmp_path / "fit.toml"
+    path.write_text(
+        f'system = "{OSCILLATOR}"\n[settings]\nstep_size = 0.02\nstop_time = 6.0\n[factors]\n'
+        '"System2.k2" = {low = 2.0, high = 40.0}\n[set]\n"System1.c1" = 0.2\n[calibration]\ndata = "data.csv"\n',
+        encoding="utf-8",
+    )
+    assert ssptool.calibrate(path)["System2.k2"].value == approx(12.0, rel=1e-5)
+    path.write_text(path.read_text().replace("data.csv", "no.csv"), encoding="utf-8")
+    with pytest.raises(ssptool.BadStudy, match=r"fit\.toml:10: calibration\.data: .*does not exist"):
+        ssptool.calibrate(path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"factors": {"System1.c1": [0.1, 0.2]}}, "only a range"),
+        ({"factors": {}}, "nothing to find"),
+        ({"settings": {"step_size": 0.02, "stop_time": 2.0}}, "measured from 0 s to 6 s"),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused(exact, change, words):
+    with pytest.raises((ssptool.BadStudy, ssptool.CalibrationFailed), match=words):
+        ssptool.calibrate({**STUDY, **change}, data=exact)
+
+
+def test_signals_that_the_system_does_not_have_come_with_near_ones(exact):
+    columns = (dataclasses.replace(exact.columns[0], signal="System1.x11"), exact.columns[1])
+    with pytest.raises(ssptool.BadStudy, match=r"did you mean System1\.x1"):
+        ssptool.calibrate(STUDY, data=dataclasses.replace(exact, columns=columns))
+    with pytest.raises(ssptool.BadStudy, match="no result is called"):
+        ssptool.calibrate(STUDY, targets={"peek": 1.0})
