@@ -67,6 +67,7 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 	$(BIN)/python benchmarks/threads.py
 	$(BIN)/python benchmarks/peers.py
 	$(BIN)/python benchmarks/documents.py
+	$(BIN)/python benchmarks/study.py
 	$(BIN)/python benchmarks/start.py
 
 verify: build/models/.ready  ## judge every claim about the example systems, and write docs/verification.md

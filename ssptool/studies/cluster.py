@@ -19,7 +19,7 @@ from ssptool.studies.runner import Bounds, Runner
 
 distributed: Any = _distributed  # most of it is not typed
 
-BATCH_SECONDS = 0.5
+BATCH_SECONDS = 1.0
 """That the runs of a batch take about: so that messages do not count, and little is lost with a worker."""
 
 BATCH_RUNS = 200
