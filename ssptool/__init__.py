@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from ssptool.api.running import simulate as simulate
     from ssptool.api.saving import BrokenEdit as BrokenEdit
     from ssptool.api.stepping import Simulation as Simulation
+    from ssptool.api.study_plotting import plot_study as plot_study
     from ssptool.api.studying import BadStudy as BadStudy
     from ssptool.api.studying import Interrupted as Interrupted
     from ssptool.api.studying import read_study as read_study
@@ -107,6 +108,7 @@ _MODULES = {
     ),
     "saving": ("BrokenEdit",),
     "stepping": ("Simulation",),
+    "study_plotting": ("plot_study",),
     "studying": ("BadStudy", "Interrupted", "read_study", "resume_study", "study", "study_results"),
     "understanding": (
         "EXPLANATION_RENDERERS",

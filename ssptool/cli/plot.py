@@ -12,7 +12,10 @@ import ssptool
 
 def plot_command(
     results: Annotated[
-        list[Path], typer.Argument(metavar="RESULTS...", help="Results of one or more runs: .csv, .parquet or .mat.")
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS...", help="Of one or more runs: .csv, .parquet or .mat; or the folder of a study."
+        ),
     ],
     signals: Annotated[
         list[str] | None,
@@ -24,13 +27,35 @@ def plot_command(
             "--output", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
         ),
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="Of a study: scatter, tornado or envelope; else what fits to it."),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
 ) -> None:
-    """Draw results over time: one panel per unit, the runs on top of each other."""
+    """Draw results over time: one panel per unit, the runs on top of each other.
+
+    Of a study: results over factors, the effects of factors one at a time, or the envelope of all traces.
+    """
+    if any(map(Path.is_dir, results)):
+        _plot_study(results, output, signals or [], kind, title)
+        return
+    if kind is not None:
+        raise typer.BadParameter("only plots of studies are of several kinds", param_hint="--kind")
     names = _names(results)
     path = output or Path(results[0].with_suffix(".png").name)
     runs = dict(zip(names, results, strict=True)) if len(results) > 1 else results[0]
     ssptool.plot(runs, path, patterns=signals or [], title=title if title is not None else " and ".join(names))
+    typer.echo(f"plot: {path}")
+
+
+def _plot_study(
+    results: Sequence[Path], output: Path | None, patterns: Sequence[str], kind: str | None, title: str | None
+) -> None:
+    if len(results) > 1:
+        raise typer.BadParameter("of studies one is drawn at a time")
+    path = output or Path(results[0].resolve().with_suffix(".png").name)
+    ssptool.plot_study(results[0], path, kind=kind, patterns=patterns, title=title)
     typer.echo(f"plot: {path}")
 
 

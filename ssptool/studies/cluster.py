@@ -127,7 +127,7 @@ def open_client(scheduler: str | Any | None, workers: int | None) -> Iterator[An
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=None,
+            dashboard_address=":0",
             silence_logs="CRITICAL",
             local_directory=folder,
         ) as cluster,

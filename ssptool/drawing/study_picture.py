@@ -1,0 +1,93 @@
+"""Charts of many runs as pictures, by matplotlib."""
+
+from pathlib import Path
+from typing import Any
+
+from ssptool.drawing.plot_unavailable import PlotUnavailable
+from ssptool.drawing.study_charts import Axis, Chart, Envelope, Scatter, Tornado
+
+LOW_COLOUR, HIGH_COLOUR = "#1f77b4", "#d95f02"
+
+
+def draw_chart(chart: Chart, path: Path, title: str) -> None:
+    """Write a picture in the format of its name. Raises PlotUnavailable."""
+    match chart:
+        case Scatter():
+            figure = _scatter(chart)
+        case Tornado():
+            figure = _tornado(chart)
+        case Envelope():
+            figure = _envelope(chart)
+    figure.suptitle(title)
+    figure.savefig(path)
+
+
+def _figure(width: float, height: float) -> Any:
+    try:
+        from matplotlib.figure import Figure  # heavy and optional
+    except ImportError as error:
+        raise PlotUnavailable("matplotlib") from error
+    return Figure(figsize=(width, height), dpi=120, layout="constrained")
+
+
+def _scatter(chart: Scatter) -> Any:
+    rows, columns = len(chart.results), len(chart.factors)
+    figure = _figure(max(4.5, 1.0 + 2.8 * columns), 1.0 + 2.4 * rows)
+    axes = figure.subplots(rows, columns, sharex="col", sharey="row", squeeze=False)
+    for row, result in zip(axes, chart.results, strict=True):
+        for axis, factor in zip(row, chart.factors, strict=True):
+            axis.plot(chart.values[factor.name], chart.values[result.name], ".", markersize=4, alpha=0.6)
+            axis.grid(visible=True, alpha=0.3)
+            _name_ticks(axis, factor)
+        row[0].set_ylabel(result.title)
+    for axis, factor in zip(axes[-1], chart.factors, strict=True):
+        axis.set_xlabel(factor.title)
+    return figure
+
+
+def _name_ticks(axis: Any, quantity: Axis) -> None:
+    if quantity.labels:
+        axis.set_xticks(range(len(quantity.labels)), quantity.labels)
+        axis.margins(x=0.2)
+
+
+def _tornado(chart: Tornado) -> Any:
+    heights = [0.8 + 0.45 * len(bars) for _, _, bars in chart.results]
+    figure = _figure(8.0, 0.6 + sum(heights))
+    axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for axis, (result, nominal, bars) in zip(axes, chart.results, strict=True):
+        for place, bar in enumerate(bars):
+            ends = (bar.low, bar.low_text, LOW_COLOUR), (bar.high, bar.high_text, HIGH_COLOUR)
+            other = {bar.low: bar.high, bar.high: bar.low}
+            # The shorter one on top, should both be on one side.
+            for value, text, colour in sorted(ends, key=lambda end: -abs(end[0] - nominal)):
+                axis.barh(place, value - nominal, left=nominal, color=colour, height=0.6)
+                right = value > nominal or (value == nominal and other[value] < nominal)
+                shift, side = (4, "left") if right else (-4, "right")
+                axis.annotate(
+                    text, (value, place), (shift, 0), textcoords="offset points", ha=side, va="center", fontsize="small"
+                )
+        axis.axvline(nominal, color="black", linewidth=0.8)
+        axis.set_yticks(range(len(bars)), [bar.factor for bar in bars])
+        axis.invert_yaxis()
+        axis.margins(x=0.18)
+        axis.set_xlabel(result.title)
+        axis.grid(visible=True, axis="x", alpha=0.3)
+        axis.set_axisbelow(True)
+    return figure
+
+
+def _envelope(chart: Envelope) -> Any:
+    count = len(chart.bands)
+    figure = _figure(9.0, 1.2 + 2.2 * count)
+    axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+    for axis, band in zip(axes, chart.bands, strict=True):
+        axis.fill_between(band.t, band.least, band.greatest, color="C0", alpha=0.18, linewidth=0, label="all runs")
+        axis.fill_between(band.t, band.low, band.high, color="C0", alpha=0.35, linewidth=0, label="5 % to 95 %")
+        axis.plot(band.t, band.median, color="C0", linewidth=1.4, label="median")
+        axis.set_ylabel(band.signal.title)
+        axis.grid(visible=True, alpha=0.3)
+        axis.margins(x=0)
+    axes[0].legend(loc="upper right", fontsize="small", title=f"{chart.runs} runs", title_fontsize="small")
+    axes[-1].set_xlabel("time [s]")
+    return figure

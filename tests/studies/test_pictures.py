@@ -1,0 +1,80 @@
+"""Pictures of studies show what the results say."""
+
+import numpy as np
+import pytest
+
+import ssptool
+from ssptool.drawing.study_charts import Envelope, Scatter, Tornado
+from ssptool.engine.recording.patterns import NothingMatches
+from ssptool.studies.dataset import NotResults
+from ssptool.studies.pictures import chart
+from tests.studies.conftest import OSCILLATOR
+
+BASE = {
+    "system": str(OSCILLATOR),
+    "settings": {"step_size": 0.01, "stop_time": 0.2},
+    "factors": {"System2.k2": {"low": 5.0, "high": 15.0, "nominal": 10.0}, "System1.m1": {"low": 0.5, "high": 2.0}},
+    "results": {"peak": 'max("System1.x1")', "start": 'initial("System2.F")'},
+}
+
+
+@pytest.fixture(scope="module")
+def one_at_a_time(tmp_path_factory):
+    study = {**BASE, "design": {"kind": "one-at-a-time"}}
+    return ssptool.study(study, tmp_path_factory.mktemp("tornado"), workers=1)
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory):
+    study = {**BASE, "traces": {"signals": ["System1.x1", "System2.F"]}}
+    return ssptool.study(study, tmp_path_factory.mktemp("envelope"), workers=1)
+
+
+def test_a_tornado_has_the_effect_of_each_factor_alone_the_widest_first(one_at_a_time):
+    """The force at the start is k2 · 0.5 m without the mass of a flange, whatever m1."""
+    found = chart(one_at_a_time, None, ["start"])
+    assert isinstance(found, Tornado)
+    ((axis, nominal, bars),) = found.results
+    assert axis.name == "start" and nominal == pytest.approx(5.0)
+    assert [bar.factor for bar in bars] == ["System2.k2 [N/m]", "System1.m1 [kg]"]
+    assert (bars[0].low, bars[0].high) == pytest.approx((2.5, 7.5))
+    assert bars[1].low == pytest.approx(bars[1].high)
+
+
+def test_an_envelope_holds_every_run(traced):
+    found = chart(traced, "envelope", ["System1.x1"])
+    assert isinstance(found, Envelope) and found.runs == 4
+    (band,) = found.bands
+    for run in traced.table()["run"].to_pylist():
+        y = traced.trace(run)["System1.x1"]
+        assert (band.least <= y).all() and (y <= band.greatest).all()
+    assert (band.low <= band.median).all() and (band.median <= band.high).all()
+
+
+def test_a_scatter_plot_has_a_panel_for_each_pair(traced):
+    found = chart(traced, None, [])
+    assert isinstance(found, Scatter)
+    assert [axis.title for axis in found.factors] == ["System2.k2 [N/m]", "System1.m1 [kg]"]
+    assert np.array_equal(found.values["peak"], traced.table()["peak"].to_numpy())
+
+
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf", "html"])
+def test_every_kind_is_drawn_in_every_format(one_at_a_time, traced, tmp_path, ending):
+    heads = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF", "html": b"<!doctype html>"}
+    for results, kind in ((one_at_a_time, "tornado"), (traced, "envelope"), (traced, "scatter")):
+        path = tmp_path / f"{kind}.{ending}"
+        ssptool.plot_study(results, path, kind=kind)
+        assert path.read_bytes().startswith(heads[ending])
+
+
+def test_what_cannot_be_drawn_says_why(one_at_a_time, traced, tmp_path):
+    with pytest.raises(NotResults, match="one-at-a-time"):
+        chart(traced, "tornado", [])
+    with pytest.raises(NotResults, match="traces"):
+        chart(one_at_a_time, "envelope", [])
+    with pytest.raises(ValueError, match="scatter, tornado, envelope"):
+        chart(traced, "pie", [])
+    with pytest.raises(NothingMatches, match="peak"):
+        chart(traced, None, ["peek"])
+    with pytest.raises(ValueError, match="written as"):
+        ssptool.plot_study(traced, tmp_path / "x.doc")
