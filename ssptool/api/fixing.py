@@ -79,6 +79,6 @@ def _fix_inside(
             continue  # It is reported, and has no document to mend.
         here = fix_archive(archive, switches=switches, unsafe=unsafe).diagnostics
         for diagnostic in here:
-            yield replace(diagnostic, position=replace(diagnostic.position, file=inner.name + diagnostic.position.file))
+            yield replace(diagnostic, position=diagnostic.position._replace(file=inner.name + diagnostic.position.file))
         yield from _fix_inside(archive, inner, None, switches, unsafe, depth + 1)
     packages.put_back(around)

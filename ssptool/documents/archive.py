@@ -4,10 +4,9 @@ The entries of a package inside, or of an FMU, have names like `resources/sub.ss
 """
 
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
@@ -22,8 +21,7 @@ DEFAULT_STRUCTURE = "SystemStructure.ssd"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can state, for entries that come from a folder
 
 
-@dataclass(frozen=True, slots=True)
-class EntryEdit:
+class EntryEdit(NamedTuple):
     """One entry that differs from what is on disk: whether it was there before, and whether it is there now."""
 
     name: str

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.uri import unsafe
@@ -35,8 +35,7 @@ class Limits:
     depth: int = 8
 
 
-@dataclass(frozen=True, slots=True)
-class EntryFacts:
+class EntryFacts(NamedTuple):
     """What the directory of a zip says of an entry, beyond what reading it takes.
 
     `raw` are the bytes of its name, `utf8` whether they are said to be UTF-8 (flag bit 11), `needs` the version of
@@ -50,8 +49,7 @@ class EntryFacts:
     comment: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class ZipFacts:
+class ZipFacts(NamedTuple):
     """What the directory of a zip says; `disks` are the numbers of all disks that it mentions, of one file only 0."""
 
     entries: tuple[EntryFacts, ...]

@@ -6,6 +6,7 @@ entry of the package itself has, `!` and all, is that entry's.
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.entries import Entries, Limits, ZipEntries
@@ -28,8 +29,7 @@ class Allowance:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where an entry is: with `entries` as `name`; `prefix` is the name of the package around it, with a `!`."""
 
     entries: Entries

@@ -10,11 +10,10 @@ import copy
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from lxml import etree
 
@@ -52,8 +51,7 @@ class Part(StrEnum):
     INLINE_METADATA = "what else an inline mapping or dictionary of an SSD contains"
 
 
-@dataclass(frozen=True, slots=True)
-class SchemaFinding:
+class SchemaFinding(NamedTuple):
     """One thing that the schema does not allow.
 
     Attributes

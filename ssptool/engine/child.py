@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,8 +36,7 @@ class Located:
         return self.paths[name]
 
 
-@dataclass(frozen=True, slots=True)
-class Initialized:
+class Initialized(NamedTuple):
     """Initialization has ended; rows follow if it went well."""
 
     kernel: str
@@ -54,13 +53,11 @@ class Committed:
     texts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(NamedTuple):
     execution: Execution
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
+class Raised(NamedTuple):
     error: BaseException
 
 
@@ -122,8 +119,7 @@ class SharedRows:
         self._unread += 1
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """All that a child has to know. `scratch` is a folder that the parent removes."""
 
     job: Job

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.engine.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
@@ -35,8 +36,7 @@ class Choice:
 ASKED = "asked for"
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(NamedTuple):
     """start + k·step, k = 0 … steps. [s]"""
 
     start: float

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ssptool.engine.assembly import Assembly, Sources, assemble
 from ssptool.engine.columns import TEXT
@@ -92,8 +92,7 @@ class Counts:
         return self.iterations / self.iterated_steps if self.iterated_steps else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(NamedTuple):
     """How it went; `calls` of FMUs if they were measured."""
 
     kernel: str

@@ -1,7 +1,7 @@
 """As what each component is run: SSP's `implementation`, what the FMU offers, and what the user asked for."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.engine.choices import ASKED, NAMED, Choice
 from ssptool.engine.settings import ImplementationName, Settings
@@ -14,8 +14,7 @@ _ASKED_FOR = {ImplementationName.ME: EXCHANGE, ImplementationName.CS: SIMULATION
 _WORDS = {EXCHANGE: "model exchange", SIMULATION: "co-simulation"}
 
 
-@dataclass(frozen=True, slots=True)
-class Implementations:
+class Implementations(NamedTuple):
     """By component; `exchange` are those of model exchange, to be integrated as one ODE."""
 
     of: Mapping[str, InterfaceType]

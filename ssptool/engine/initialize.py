@@ -1,8 +1,8 @@
 """From loaded FMUs to a system that is consistent at the start time."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,7 @@ MAX_ITERATIONS = 100
 """Of what discrete signals are passed on in, before the first event."""
 
 
-@dataclass(frozen=True, slots=True)
-class InitializationReport:
+class InitializationReport(NamedTuple):
     """How initialization went.
 
     Attributes
@@ -48,8 +47,7 @@ class InitializationReport:
         return self.failure is None
 
 
-@dataclass(frozen=True, slots=True)
-class Initialized:
+class Initialized(NamedTuple):
     """A system at the start time; `loops` by their number in the plan, ready for the kernel's sweeps."""
 
     loops: dict[int, RunningLoop]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise, product
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ssptool.engine.binary_as_text import BINARY, CARRIED, NOTHING, kernel_types
 from ssptool.engine.capabilities import Capabilities, capabilities
@@ -108,15 +109,13 @@ class PlannedInstance:
         return tuple(self.description.variables[signal.variable].element for signal in self.outputs)
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedWire:
+class PlannedWire(NamedTuple):
     source: int
     destination: int
     conversion: Conversion
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedGroup:
+class PlannedGroup(NamedTuple):
     """What feeds each other, or a single one; `sweep` evaluates it at a communication point.
 
     `members` step one after the other: single instances, by index, or all that are integrated as one ODE.
@@ -134,8 +133,7 @@ class PlannedGroup:
         return tuple(chain.from_iterable(self.members))
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedOde:
+class PlannedOde(NamedTuple):
     """The components of model exchange, which are integrated together.
 
     Attributes

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ssptool.network.blocks import Block
 from ssptool.network.dependencies import DependencyGraph
@@ -12,8 +11,7 @@ from ssptool.network.signals import Signal
 Graph: TypeAlias = DependencyGraph
 
 
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(NamedTuple):
     """Set these inputs of one component, then get these outputs; either may be empty."""
 
     component: str
@@ -21,8 +19,7 @@ class Visit:
     outputs: tuple[Signal, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(NamedTuple):
     """An algebraic loop: from guesses of `torn`, `body` computes all its signals, those that are torn last.
 
     `pattern` holds the pairs (i, j) for which torn signal i depends on torn signal j at the same instant.

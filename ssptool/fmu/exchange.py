@@ -7,8 +7,7 @@ import ctypes
 import math
 from collections.abc import Mapping
 from ctypes import byref, c_bool, c_double, c_int, c_size_t, c_void_p
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from fmpy.fmi2 import fmi2EventInfo
 
@@ -25,8 +24,7 @@ GET_INDICATORS = {2: "fmi2GetEventIndicators", 3: "fmi3GetEventIndicators"}
 _WARNING = 1
 
 
-@dataclass(frozen=True, slots=True)
-class DiscreteUpdate:
+class DiscreteUpdate(NamedTuple):
     """What an FMU says after one event iteration; `next_time` [s] is inf where no time event is ahead."""
 
     again: bool

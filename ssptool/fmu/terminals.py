@@ -4,10 +4,10 @@ They stand in `terminalsAndIcons/terminalsAndIcons.xml`, which not every FMU has
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from io import BytesIO
 from pathlib import Path
+from typing import NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from lxml import etree
@@ -35,8 +35,7 @@ class UnreadableTerminals(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A variable in its role; `name` is unique in the terminal (empty: the standard allows that for sequences)."""
 
     name: str
@@ -44,8 +43,7 @@ class Member:
     kind: str = "signal"
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(NamedTuple):
     """A terminal with its members in order. One inside another has a name with a dot, `outer.inner`."""
 
     name: str

@@ -1,6 +1,5 @@
 """Physical units as FMI and SSP both define them: base = factor · value + offset."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -25,8 +24,7 @@ class DisplayUnit(NamedTuple):
     offset: float
 
 
-@dataclass(frozen=True, slots=True)
-class Unit:
+class Unit(NamedTuple):
     """One unit. `exponents` is None where FMI leaves the base unit out: then only the name is known, and of FMI 1.0 in
     which other units values may be `shown`.
     """

@@ -2,10 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
@@ -24,8 +23,7 @@ _PLAIN_PART = r"[A-Za-z_][A-Za-z0-9_]*(\[\d+(,\d+)*\])?"
 _PLAIN_NAME = re.compile(rf"{_PLAIN_PART}(\.{_PLAIN_PART})*|der\({_PLAIN_PART}(\.{_PLAIN_PART})*(,\d+)?\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong with a model description; `line` is 0 if no line is to blame."""
 
     line: int

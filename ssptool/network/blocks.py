@@ -1,9 +1,8 @@
 """Blocks: the signals of a dependency graph in an order in which they can be evaluated."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ssptool.network.dependencies import DependencyGraph
 from ssptool.network.digraph import cyclic_components
@@ -14,8 +13,7 @@ Following: TypeAlias = Mapping[Signal, Iterable[Signal]]
 """The edges of a graph: each signal, and those that it leads to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One entry of the evaluation order: a single signal, or an algebraic loop.
 
     The signals of a loop are in the order in which they follow from guesses of the `torn` ones; these come

@@ -1,8 +1,8 @@
 """Which connections are legal, and which way they go (SSP 2.0 §5.3.2.1; catalogue: table 2.5.1)."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
+from typing import NamedTuple
 
 from ssptool.documents.ssd import ConnectorKind as Kind
 
@@ -14,8 +14,7 @@ class Owner(StrEnum):
     ELEMENT = "E"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One legal pair of connectors, from source to destination, and the version of SSP that introduced it."""
 
     source_owner: Owner
@@ -25,8 +24,7 @@ class Row:
     since: str = "1.0"
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """One end of a connection: an element ("": the enclosing system), its connector, and the kind of that."""
 
     element: str

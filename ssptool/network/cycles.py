@@ -5,7 +5,7 @@ not imply the second: an output that does not depend on an input lets the loop b
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.dependencies import DependencyGraph, Need, Stage, dependency_graph
@@ -14,8 +14,7 @@ from ssptool.network.network import Network
 from ssptool.network.signals import Signal
 
 
-@dataclass(frozen=True, slots=True)
-class Dependence:
+class Dependence(NamedTuple):
     """An edge of the dependency graph."""
 
     source: Signal
@@ -37,8 +36,7 @@ class Dependence:
                 return f"{self.destination} may depend on {self.source} (its FMU declares no dependencies)"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Independence:
+class Independence(NamedTuple):
     """A declared fact: this output does not depend on this input of the same component at one instant."""
 
     output: Signal
@@ -48,8 +46,7 @@ class Independence:
         return f"{self.output} does not depend on {self.input}"
 
 
-@dataclass(frozen=True, slots=True)
-class AlgebraicLoop:
+class AlgebraicLoop(NamedTuple):
     """A block that is a loop, and the edges that close it, in evaluation order."""
 
     block: Block
@@ -65,8 +62,7 @@ class AlgebraicLoop:
         return tuple(sorted({signal.component for signal in self.block.signals}))
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentCycle:
+class ComponentCycle(NamedTuple):
     """Components that feed each other, the algebraic loops among them, and, if there is none, why not."""
 
     components: tuple[str, ...]

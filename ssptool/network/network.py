@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import FmuDescription, Value
@@ -56,8 +57,7 @@ class StepKind(StrEnum):
     OVERRIDE = "override"
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenanceStep:
+class ProvenanceStep(NamedTuple):
     """One step: what was done, where it is written, what the name, the value and its unit were afterwards."""
 
     kind: StepKind
@@ -68,8 +68,7 @@ class ProvenanceStep:
     unit: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(NamedTuple):
     """The value of one parameter or start value, with the chain of steps that gave it.
 
     `overridden` are the assignments to the same variable that lost, the strongest first.
@@ -82,16 +81,14 @@ class Assignment:
     overridden: tuple["Overridden", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Overridden:
+class Overridden(NamedTuple):
     """An assignment that lost, and in words the rule of precedence by which it did."""
 
     assignment: Assignment
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(NamedTuple):
     """SSD's DefaultExperiment; None where it is silent. [s]"""
 
     start: float | None
@@ -113,8 +110,7 @@ class Unsupported:
         return f"{self.position}: not supported: {self.feature}"
 
 
-@dataclass(frozen=True, slots=True)
-class Unmatched:
+class Unmatched(NamedTuple):
     """A parameter whose name (after prefix and mapping) is that of no variable; `near` are names like it."""
 
     position: Position

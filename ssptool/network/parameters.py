@@ -2,10 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path as FilePath
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.archive import UnresolvableUri
@@ -37,8 +36,7 @@ PARAMETER_SET = "application/x-ssp-parameter-set"
 PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """A binding of the element at `path`; `base` is the entry to which sources "inside the component" are relative."""
 
     path: Path

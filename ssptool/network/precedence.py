@@ -1,7 +1,7 @@
 """Which of several values for one variable wins, and the reason in words (SSP 2.0 §5.2.3; catalogue §1.6, step 5)."""
 
-from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Position
 from ssptool.network.network import Assignment, Overridden
@@ -20,8 +20,7 @@ class Authority(IntEnum):
     """A connection from a connector that was given a value (rule EXE-006, AMB-12)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Giver:
+class Giver(NamedTuple):
     """Who gives a value: by which authority, on how many levels below the root, at which binding or file."""
 
     authority: Authority
@@ -58,8 +57,7 @@ def _later(winner: Giver, loser: Giver, why: str) -> str:
     return "within one binding the last value wins" if winner.position == loser.position else why
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A value that someone gives to a variable."""
 
     giver: Giver

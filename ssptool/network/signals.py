@@ -84,8 +84,7 @@ class LegKind(StrEnum):
     """Between the unit of an FMU's variable and another unit that the SSD states for its connector."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leg:
+class Leg(NamedTuple):
     """One step of a wire, from connector to connector.
 
     `units` are the names of the units between which the value is converted, or None where no unit is changed;
@@ -105,8 +104,7 @@ class Leg:
         return self.unit_conversion.then(self.transformation)
 
 
-@dataclass(frozen=True, slots=True)
-class Wire:
+class Wire(NamedTuple):
     """One directed flow: the value of `source`, converted, becomes that of `destination`.
 
     `conversion` is that of all `legs`, composed.

@@ -1,7 +1,7 @@
 """The tree of systems and components behind an SSD, with the FMUs, SSDs and dictionaries that they name."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.documents import ssb, ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
@@ -34,8 +34,7 @@ def grow(archive: Archive, structure: Document) -> Tree:
     return tree
 
 
-@dataclass(frozen=True, slots=True)
-class Around:
+class Around(NamedTuple):
     """What is around a place: systems, none of which can be inside again; and dictionaries, the nearest of a name."""
 
     systems: frozenset[ssd.System]

@@ -5,7 +5,7 @@ variables may contain dots (SSP 2.0 §5.2.3).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
@@ -18,8 +18,7 @@ from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import around, every
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What a name stands for: a variable of an FMU, or a connector of another element."""
 
     element: ssd.SystemElement
@@ -36,8 +35,7 @@ class Target:
         return f"{self.element.name}.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """One parameter of one binding, under the name that it has after prefix and mapping."""
 
     owner: ssd.SystemElement

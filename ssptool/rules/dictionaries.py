@@ -1,7 +1,7 @@
 """Signal dictionaries (SSP 2.0 §5.3.3, §5.5, §8)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.documents import ssb, ssd
 from ssptool.network.types import Verdict, relation, verdict
@@ -128,8 +128,7 @@ def some_writer(structure: Structure) -> Iterator[Finding]:
             yield Finding(accesses[0].link.connection, message)
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(NamedTuple):
     """One connection of a reference, which gives the entry a value or takes it from there."""
 
     reference: ssd.SystemElement

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Position
 
@@ -12,8 +12,7 @@ _ATTRIBUTES = re.compile(r"([\w:.\-]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
 _ATTRIBUTE = re.compile(r"/@([\w\-]+)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Excerpt:
+class Excerpt(NamedTuple):
     """One line of a document; the characters `start` to `end` of it, counted from 0, are to blame.
 
     `line` is its number; not that of the finding, where the attribute to blame stands on a later line than the name of

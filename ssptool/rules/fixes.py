@@ -5,8 +5,8 @@ mean. All others are guesses, which somebody should look at.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -16,8 +16,7 @@ from ssptool.documents.layout import text_of
 _LIKENESS = 0.75  # one slip in a name of four letters
 
 
-@dataclass(frozen=True, slots=True)
-class SetAttribute:
+class SetAttribute(NamedTuple):
     """An attribute with another value; None: without it."""
 
     element: Element
@@ -25,8 +24,7 @@ class SetAttribute:
     value: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Delete:
+class Delete(NamedTuple):
     """An element goes, and a container that becomes empty with it."""
 
     element: Element
@@ -35,8 +33,7 @@ class Delete:
 Edit = SetAttribute | Delete
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(NamedTuple):
     edits: tuple[Edit, ...]
     safe: bool = True
 

@@ -1,7 +1,7 @@
 """Components against their FMUs (SSP 2.0 §4.5, §5.2.1, §5.4)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
@@ -20,8 +20,7 @@ from ssptool.rules.trees import first
 SECTION = "SSP 2.0 §5.2.1"
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """A connector and the variable that it names."""
 
     connector: ssd.Connector

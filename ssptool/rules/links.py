@@ -1,7 +1,7 @@
 """Connections as rules see them: with both connectors, the direction of the flow, and what is known of its value."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
@@ -16,8 +16,7 @@ from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import first
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(NamedTuple):
     """What is known of the value of a connector: what it states itself, else what the FMU's variable says.
 
     `type` has FMI 3.0's spelling; `items` are those of an enumeration. None: not known.
@@ -36,8 +35,7 @@ class Carried:
 NOTHING = Carried()
 
 
-@dataclass(frozen=True, slots=True)
-class LinkEnd:
+class LinkEnd(NamedTuple):
     """A connector in its place; `owner` is the enclosing system itself where `end.element` is empty.
 
     `ticks`: it is a clock of an element that ticks by itself, which counts as an output.
@@ -53,8 +51,7 @@ class LinkEnd:
         return f"{self.end.element}.{self.end.connector}" if self.end.element else f"{self.end.connector} of the system"
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """A connection between two connectors that exist. `flow` is (source, destination); None if it is not legal."""
 
     connection: ssd.Connection
@@ -64,8 +61,7 @@ class Link:
     transformation: ssc.Transformation | None
 
 
-@dataclass(frozen=True, slots=True)
-class Stated:
+class Stated(NamedTuple):
     """What a connection says: element ("": the enclosing system) and connector of both ends."""
 
     connection: ssd.Connection

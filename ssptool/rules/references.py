@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from ssptool.documents import ssc, ssd
@@ -28,8 +28,7 @@ class Reach(StrEnum):
     UNKNOWN = "into a component that cannot be opened"
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A URI seen from a file: `entry` is the path inside the archive if it leads there, `fragment` what follows `#`."""
 
     uri: str

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.nesting import INSIDE
@@ -11,16 +12,14 @@ from ssptool.rules.excerpt import Excerpt
 from ssptool.rules.report_html import report_html
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """Rules that could not be applied to a document, and why."""
 
     file: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """Where in a file something stands: line and columns, counted from 1; the last column is the one behind it."""
 
     line: int

@@ -141,7 +141,7 @@ def _prefixed(found: Found, name: str, file: str) -> Found:
 
     def outside(position: Position) -> Position:
         whole = position.file in (file, name)
-        return replace(position, file=name if whole else f"{name}{INSIDE}{position.file}")
+        return position._replace(file=name if whole else f"{name}{INSIDE}{position.file}")
 
     return Found(
         {replace(one, position=outside(one.position)) for one in found.diagnostics},

@@ -1,7 +1,7 @@
 """Transformations of connections and mapping entries (SSP 2.0 §4.5.2)."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.documents import ssc, ssv
 from ssptool.documents.converters import boolean, integer
@@ -16,8 +16,7 @@ from ssptool.rules.trees import container, every
 SECTION = "SSP 2.0 §4.5.2"
 
 
-@dataclass(frozen=True, slots=True)
-class Transformed:
+class Transformed(NamedTuple):
     """A transformation between what is known of its two sides, each with a name for messages."""
 
     transformation: ssc.Transformation

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,8 +108,7 @@ class InstanceTable:
     output_elements: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """At one instant, without a step: exchange the wires into `inputs`, set these, then get `outputs`.
 
     Each with one FMI call per type, in which variables have the order of their slots: consecutive ones are fastest.
@@ -170,8 +169,7 @@ class IterationCalls:
     growth: float
 
 
-@dataclass(frozen=True, slots=True)
-class SolveLoop:
+class SolveLoop(NamedTuple):
     """Solve the loop with this index, at this place of a sweep."""
 
     loop: int
@@ -191,8 +189,7 @@ class Op(IntEnum):
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree
 
 
-@dataclass(frozen=True, slots=True)
-class Instruction:
+class Instruction(NamedTuple):
     op: Op
     argument: int = 0
     order: int = 0  # EXTRAPOLATE, INTERPOLATE: highest polynomial order, 1 or 2

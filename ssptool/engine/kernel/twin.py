@@ -60,8 +60,7 @@ class _Point(NamedTuple):
     values: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class _ResolvedCall:
+class _ResolvedCall(NamedTuple):
     """A `Call` with everything looked up; `inputs` and `outputs` are those of type Float64."""
 
     instance: int
@@ -74,8 +73,7 @@ class _ResolvedCall:
     typed_outputs: tuple[Typed, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
+class _Member(NamedTuple):
     """The variables of an instance, those of type Float64 apart from the others."""
 
     inputs: list[int]
@@ -100,8 +98,7 @@ class _Loop:
     chord: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class _Iteration:
+class _Iteration(NamedTuple):
     calls: IterationCalls
     x: Floats
     tolerance: Floats

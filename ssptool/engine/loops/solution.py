@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,7 @@ class Convergence:
         return bool((np.abs(difference) <= self.allowed(x, nominal)).all())
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
+class Domain(NamedTuple):
     """Where the unknowns live: their usual size and the values that they may take; all (m,)."""
 
     nominal: Floats

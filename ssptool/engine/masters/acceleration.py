@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,7 @@ from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.master import Memory, StepDerivatives
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
+class Interface(NamedTuple):
     """The unknowns of a group, in nominal values (all about 1).
 
     Attributes

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,8 +60,7 @@ class Eventful:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Following:
+class _Following(NamedTuple):
     """A master in each of whose steps driven inputs run as they are given."""
 
     base: Base
@@ -80,8 +80,7 @@ class _Following:
         return self.base.outline(groups)
 
 
-@dataclass(frozen=True, slots=True)
-class _Follower:
+class _Follower(NamedTuple):
     stepper: OneStepper
     drive: Drive
     everything: int

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,7 @@ def part_of(memory: Memory, name: str) -> Memory:
     return {key.removeprefix(f"{name}/"): value for key, value in memory.items() if key.startswith(f"{name}/")}
 
 
-@dataclass(frozen=True, slots=True)
-class Instances:
+class Instances(NamedTuple):
     """Instances that are stepped together, as registered with the kernel.
 
     Attributes
@@ -65,8 +64,7 @@ class Instances:
     parts: tuple["Part", ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them."""
 
     group: int
@@ -367,8 +365,7 @@ class Coupled:
         row[1:] = self.kernel.values[self.recorded]
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(NamedTuple):
     """Some macro steps done.
 
     Attributes
@@ -397,8 +394,7 @@ class Stretch:
     points: NDArray[np.bool_] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Participants:
+class Participants(NamedTuple):
     """A group by the names of its instances, in the order in which they step, for an outline of a macro step.
 
     `following` are those whose inputs follow the coupling, `held` those whose inputs can only be held (or

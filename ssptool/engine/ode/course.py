@@ -1,12 +1,11 @@
 """How what leads into an ODE from outside runs over a macro step."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.engine.kernel.interface import Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Course:
+class Course(NamedTuple):
     """Polynomials (m,) in the time since `start` [s]: value, first and second derivative there."""
 
     start: float

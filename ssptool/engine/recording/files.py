@@ -1,11 +1,10 @@
 """The formats of result files, by the ending of their names."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Column, Trace
@@ -31,8 +30,7 @@ class MissingExtra(Exception):
         self.extra = extra
 
 
-@dataclass(frozen=True, slots=True)
-class _Format:
+class _Format(NamedTuple):
     """Where the code is; loaded when it is needed, since some formats have large libraries behind them."""
 
     module: str

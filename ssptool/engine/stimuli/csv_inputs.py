@@ -5,9 +5,8 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ssptool.engine.recording.csv import sidecar
 from ssptool.engine.stimuli.findings import DataFinding
@@ -16,8 +15,7 @@ _BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
 """`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
 
 
-@dataclass(frozen=True, slots=True)
-class CsvColumn:
+class CsvColumn(NamedTuple):
     """One column as it is written: texts, with their times [s] and lines.
 
     `unit` is what the file beside the CSV file (which a run writes) says; `bracketed` are name and unit, if the header

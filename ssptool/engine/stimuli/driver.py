@@ -3,9 +3,8 @@
 import math
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +22,13 @@ from ssptool.fmu.binary import FmuInstance
 from ssptool.fmu.description import Variability
 
 
-@dataclass(frozen=True, slots=True)
-class _Feed:
+class _Feed(NamedTuple):
     slot: int
     type: str
     course: Course
 
 
-@dataclass(frozen=True, slots=True)
-class _Ends:
+class _Ends(NamedTuple):
     """Inputs of components that driven inputs lead to, by slot.
 
     Places in `all`: `following` run as their courses do over a macro step, `middle` are held at the value of its

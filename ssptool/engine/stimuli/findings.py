@@ -1,7 +1,7 @@
 """What is wrong with data that a user gives for a run: all of it at once."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ssptool.engine.ending import Ending, Failure
 
@@ -9,8 +9,7 @@ SHOWN = 50
 """Findings that a message lists before it counts the others."""
 
 
-@dataclass(frozen=True, slots=True)
-class DataFinding:
+class DataFinding(NamedTuple):
     """One thing that is wrong, and where: `line` is 0 where the data are not those of a file."""
 
     source: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from ssptool.engine.stimuli.modification import Modification, active
 from ssptool.network.signals import Conversion
 
 
-@dataclass(frozen=True, slots=True)
-class GatedWire:
+class GatedWire(NamedTuple):
     """A wire by slots, with what a scenario does at its ends."""
 
     source: int
@@ -25,8 +24,7 @@ class GatedWire:
     at_destination: tuple[Modification, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """Steps of a sweep; `gated`: wires are to be copied first."""
 
     sweep: int

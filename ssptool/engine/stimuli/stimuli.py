@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ssptool.engine.stimuli.course import Constant, Course, Function
 from ssptool.engine.stimuli.findings import BadInputs, DataFinding
@@ -14,8 +15,7 @@ from ssptool.network.network import Assignment, Network
 from ssptool.network.signals import Conversion, Signal, Wire
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(NamedTuple):
     """A connection that a scenario acts on: modifications of what its source gives and its destination gets."""
 
     source: Signal
@@ -25,8 +25,7 @@ class Gate:
     at_destination: tuple[Modification, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """A tunable parameter that a scenario changes; `base` is what it has otherwise."""
 
     signal: Signal

@@ -5,7 +5,6 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from shutil import get_terminal_size
 
 from rich.console import Console
@@ -62,7 +61,7 @@ def _diagnostic(diagnostic: Diagnostic, excerpt: Excerpt | None, width: int | No
     style = STYLES[diagnostic.severity]
     place = diagnostic.position
     if excerpt is not None and excerpt.line:
-        place = replace(place, line=excerpt.line)
+        place = place._replace(line=excerpt.line)
     head = Text.assemble((diagnostic.severity.value, style), (f" {diagnostic.code}", "bold"), f" {place}")
     parts = [_wrapped(head, width), _wrapped(Text(_INDENT + diagnostic.message), width)]
     if excerpt is not None:

@@ -148,7 +148,7 @@ def test_events_of_one_instant_reach_all_components_along_the_wires(models):
 def test_a_discrete_cycle_that_contradicts_itself_is_reported(models):
     """Each comparator follows the other's output, the second one negated: no values satisfy both."""
     net = network({"A": "Comparator.fmu", "B": "Comparator.fmu"}, [("A.y", "B.u"), ("B.y", "A.u")], folder=models)
-    negated = replace(net.wires[1], conversion=Conversion(-1.0, 1.0))
+    negated = net.wires[1]._replace(conversion=Conversion(-1.0, 1.0))
     net = replace(net, wires=(net.wires[0], negated))
     result = run(make_plan(net, Settings(stop_time=1.0, implementation="me")), Folder(models))
     assert not result.ok
