@@ -14,7 +14,7 @@ from ssptool.engine.ending import Failure
 from ssptool.engine.loop_run import LoopReport
 from ssptool.engine.plan import Plan
 
-LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "networkx", "lxml", "pyarrow")
+LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")
 
 
 @dataclass(frozen=True, slots=True)

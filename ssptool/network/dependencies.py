@@ -3,13 +3,16 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ssptool.fmu.description import Variability
 from ssptool.network.arrays import wholes
 from ssptool.network.digraph import Digraph
 from ssptool.network.network import Component, Network
 from ssptool.network.signals import Signal
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 
 class Stage(StrEnum):
@@ -42,6 +45,15 @@ class DependencyGraph(Digraph[Signal, Need]):
         part = super()._empty()
         part.types = self.types
         return part
+
+    def to_networkx(self) -> "DiGraph[Signal]":
+        """The same as a graph of networkx, for all that it can compute; the edges have the attribute `need`."""
+        from networkx import DiGraph
+
+        graph: DiGraph[Signal] = DiGraph()
+        graph.add_nodes_from(self)
+        graph.add_edges_from((signal, needing, {"need": need}) for signal, needing, need in self.edges())
+        return graph
 
 
 RUNNING_DESTINATIONS = frozenset({"input", "output", "inout", "local"})

@@ -6,7 +6,7 @@ from ssptool.documents.uncollected import uncollected
 from ssptool.network.arrays import with_whole_arrays
 from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import ComponentCycle, Dependence, cycles_in
-from ssptool.network.dependencies import Need, Stage, dependency_graph
+from ssptool.network.dependencies import DependencyGraph, Need, Stage, dependency_graph
 from ssptool.network.network import Network
 
 
@@ -14,8 +14,8 @@ from ssptool.network.network import Network
 class SystemGraph:
     """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
 
-    `feedthrough` holds every dependence of an output on an input at one instant. Arrays are single signals, also in the
-    `network`, where only wires of their elements alone name these.
+        cycles, whole = cycles_in(network, graph, order), with_whole_arrays(network)
+        return SystemGraph(whole, stage, cycles, feedthrough, order, graph)
     """
 
     network: Network
@@ -23,6 +23,7 @@ class SystemGraph:
     cycles: tuple[ComponentCycle, ...]
     feedthrough: tuple[Dependence, ...]
     order: tuple[Block, ...]
+    dependencies: DependencyGraph
 
 
 def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:
@@ -35,4 +36,5 @@ def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph
             if need is not Need.WIRE
         )
         order = evaluation_order(graph)
-        return SystemGraph(with_whole_arrays(network), stage, cycles_in(network, graph, order), feedthrough, order)
+        cycles, whole = cycles_in(network, graph, order), with_whole_arrays(network)
+        return SystemGraph(whole, stage, cycles, feedthrough, order, graph)

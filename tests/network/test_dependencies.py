@@ -1,8 +1,10 @@
 """The dependency graph: what needs what, at which stage."""
 
+import networkx as nx
 import pytest
 
 from ssptool.network.dependencies import Need, Stage, dependency_graph
+from ssptool.network.system_graph import analyze
 from tests.network.small import component, dual_mass, network, signal
 
 STAGES = list(Stage)
@@ -71,3 +73,17 @@ def test_parameters_take_part_in_initialization_only():
 def test_inputs_of_the_root_system_are_sources():
     system = network([component("A", ["u"], {"y": ["u"]})], ["u -> A.u", "A.y -> y"])
     assert edges(dependency_graph(system, Stage.COMMUNICATION)) == {("u", "A.u"), ("A.u", "A.y"), ("A.y", "y")}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_networkx_gets_all_signals_and_why_one_needs_another(stage):
+    graph = dependency_graph(dual_mass(), stage)
+    same = graph.to_networkx()
+    assert list(same) == list(graph)
+    assert set(same.edges(data="need")) == set(graph.edges())
+
+
+def test_networkx_finds_the_algebraic_loop_of_a_system():
+    found = analyze(dual_mass())
+    (loop,) = nx.simple_cycles(found.dependencies.to_networkx())
+    assert set(loop) == {signal(name) for name in ("System1.F", "System1.a1", "System2.F", "System2.a1")}
