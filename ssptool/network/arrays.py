@@ -85,6 +85,6 @@ def _covers(wires: list[Wire], source: Signal, destination: Signal, shapes: Mapp
 
 
 def _leg(leg: Leg, known: Mapping[Signal, Signal]) -> Leg:
-    return replace(
-        leg, source=known.get(leg.source, leg.source), destination=known.get(leg.destination, leg.destination)
+    return leg._replace(
+        source=known.get(leg.source, leg.source), destination=known.get(leg.destination, leg.destination)
     )

@@ -14,8 +14,8 @@ from ssptool.network.network import Network
 class SystemGraph:
     """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
 
-        cycles, whole = cycles_in(network, graph, order), with_whole_arrays(network)
-        return SystemGraph(whole, stage, cycles, feedthrough, order, graph)
+    `feedthrough` holds every dependence of an output on an input at one instant. Arrays are single signals, also in the
+    `network`, where only wires of their elements alone name these. `dependencies` is what all this was found in.
     """
 
     network: Network
