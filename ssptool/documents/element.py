@@ -376,10 +376,6 @@ def _end_of(parent: etree._Element, tags: frozenset[str]) -> int:
     return end
 
 
-def _quoted(text: str) -> str:
-    return f'"{text}"' if "'" in text else f"'{text}'"
-
-
 def step(node: etree._Element, parent: etree._Element) -> str:
     """One step of an address: the identity of an element if it states one, else its number among its like."""
     name: str = getattr(node, "local_name", "")  # That of the class is at hand already.
@@ -389,8 +385,11 @@ def step(node: etree._Element, parent: etree._Element) -> str:
             return "comment()"
         name = _local(tag)
     get = node.get
-    stated = [f"[@{key}={_quoted(value)}]" for key in getattr(node, "identity", ()) if (value := get(key)) is not None]
-    if stated:
-        return name + "".join(stated)
+    stated = name
+    for key in getattr(node, "identity", ()):
+        if (value := get(key)) is not None:
+            stated += f"[@{key}='{value}']" if "'" not in value else f'[@{key}="{value}"]'
+    if stated != name:
+        return stated
     like = list(parent.iterchildren(node.tag))
     return name if len(like) == 1 else f"{name}[{like.index(node) + 1}]"

@@ -88,8 +88,8 @@ class FolderEntries:
 
     def names(self) -> tuple[str, ...]:
         if self.lone is None:
-            return tuple(sorted(self._below(self._base)))
-        below = (name for folder in STANDARD_FOLDERS for name in self._below(self._base / folder))
+            return tuple(sorted(self._below("")))
+        below = (name for folder in STANDARD_FOLDERS for name in self._below(folder))
         return (self.lone, *sorted(below))
 
     def has(self, name: str) -> bool:
@@ -106,12 +106,12 @@ class FolderEntries:
     def close(self) -> None:
         """Nothing was opened."""
 
-    def _below(self, folder: Path) -> Iterator[str]:
-        for parent, folders, files in os.walk(folder):
+    def _below(self, folder: str) -> Iterator[str]:
+        top = os.fspath(self._base / folder)
+        for parent, folders, files in os.walk(top):
             folders.sort()
-            below = "".join(f"{part}/" for part in Path(parent).relative_to(self._base).parts)
-            for file in files:
-                yield f"{below}{file}"
+            path = f"{folder}{parent[len(top) :]}".replace(os.sep, "/").strip("/")
+            yield from (f"{path}/{file}" for file in files) if path else files
 
 
 class ZipEntries:

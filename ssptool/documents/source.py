@@ -5,9 +5,7 @@ more. Therefore the bytes of a document are kept, with the place of every tag in
 once more: where a node of the edited tree still equals its pristine counterpart, its bytes are copied.
 """
 
-import re
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import cast
@@ -57,17 +55,12 @@ class Source:
         return {node: number for number, node in enumerate(self.nodes)}
 
     @cached_property
-    def _starts(self) -> "array[int]":
-        return find_starts(self.bytes)
-
-    @cached_property
-    def _line_ends(self) -> "array[int]":
-        return array("q", (found.start() for found in re.finditer(rb"\n", self.bytes)))
+    def _lines(self) -> "dict[etree._Element, int]":
+        return dict(zip(self.nodes, _lines_at(self.bytes, find_starts(self.bytes)), strict=False))
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""
-        number = self.number.get(node)
-        return 0 if number is None else bisect_right(self._line_ends, self._starts[number]) + 1
+        return self._lines.get(node, 0)
 
     def to_bytes(self) -> bytes:
         return b"".join(_Writing(self).document())
@@ -190,6 +183,15 @@ class _Writing:
 
     def _text(self, text: str | None) -> bytes:
         return escaped(text or "").replace("\n", self._line_end).encode()
+
+
+def _lines_at(source: bytes, offsets: "array[int]") -> Iterator[int]:
+    """The lines, from 1, of offsets that ascend."""
+    line, before = 1, 0
+    for offset in offsets:
+        line += source.count(b"\n", before, offset)
+        before = offset
+        yield line
 
 
 def _top(root: etree._Element) -> Iterator[etree._Element]:

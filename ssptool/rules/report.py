@@ -9,7 +9,6 @@ from typing import NamedTuple
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.nesting import INSIDE
 from ssptool.rules.excerpt import Excerpt
-from ssptool.rules.report_html import report_html
 
 
 class Skipped(NamedTuple):
@@ -64,6 +63,8 @@ class Report:
         return not self.errors
 
     def _repr_html_(self) -> str:
+        from ssptool.rules.report_html import report_html  # only notebooks draw a report at once
+
         return report_html(self)
 
     def of(self, severity: Severity) -> tuple[Diagnostic, ...]:

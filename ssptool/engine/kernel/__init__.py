@@ -1,7 +1,6 @@
 """The two kernels: `_kernel` in C++, and its plain-Python twin where no compiler was at hand."""
 
 from ssptool.engine.kernel.interface import Kernel, Slots
-from ssptool.engine.kernel.twin import TwinKernel
 
 try:
     from ssptool.engine.kernel._kernel import NativeKernel
@@ -21,10 +20,11 @@ def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> K
     ImportError
         `native` is True and the native kernel was not built.
     """
-    if native is False:
-        return TwinKernel(slots, integers)
-    if NATIVE:
-        return NativeKernel(slots, integers)
-    if native:
+    if native and not NATIVE:
         raise ImportError("the native kernel was not built: install ssptool with a C++20 compiler")
+    if NATIVE and native is not False:
+        return NativeKernel(slots, integers)
+    # Loaded here, because every run would pay for what few need.
+    from ssptool.engine.kernel.twin import TwinKernel
+
     return TwinKernel(slots, integers)
