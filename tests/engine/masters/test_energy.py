@@ -165,7 +165,7 @@ def test_a_bond_counts_the_same_in_either_direction():
 
 
 def with_conversion(net, source, conversion):
-    wires = tuple(replace(w, conversion=conversion) if str(w.source) == source else w for w in net.wires)
+    wires = tuple(w._replace(conversion=conversion) if str(w.source) == source else w for w in net.wires)
     return replace(net, wires=wires)
 
 
@@ -248,7 +248,7 @@ def test_the_iterated_master_leaves_no_residual_to_choose_steps_by():
     net = oscillator()
     listener = component("Listener", "System2.fmu")
     wires = tuple(
-        replace(wire, destination=Signal("Listener", wire.destination.variable))
+        wire._replace(destination=Signal("Listener", wire.destination.variable))
         for wire in net.wires
         if wire.destination.component == "System2"
     )
