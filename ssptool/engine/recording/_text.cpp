@@ -66,14 +66,10 @@ struct Rows {
 
 char* write_cell(char* at, std::uint64_t cell, char kind, const Rows& rows) {
   switch (kind) {
-    case 'i':
-      return std::to_chars(at, at + longest, static_cast<std::int64_t>(cell)).ptr;
-    case 'u':
-      return std::to_chars(at, at + longest, cell).ptr;
-    case 't':
-      return put(at, rows.texts[cell]);
-    default:
-      return write_number(at, std::bit_cast<double>(cell));
+    case 'i': return std::to_chars(at, at + longest, static_cast<std::int64_t>(cell)).ptr;
+    case 'u': return std::to_chars(at, at + longest, cell).ptr;
+    case 't': return put(at, rows.texts[cell]);
+    default: return write_number(at, std::bit_cast<double>(cell));
   }
 }
 
@@ -140,15 +136,19 @@ PyObject* csv(PyObject*, PyObject* arguments) {
   if (row == 0 || buffer.len % row != 0) {
     PyErr_Format(PyExc_ValueError, "%zd bytes are not whole rows of %zd cells", buffer.len, width);
   } else {
-    Rows rows{static_cast<const std::uint64_t*>(buffer.buf), static_cast<std::size_t>(buffer.len / row),
-              static_cast<std::size_t>(width), kinds, {}};
+    Rows rows{static_cast<const std::uint64_t*>(buffer.buf),
+              static_cast<std::size_t>(buffer.len / row),
+              static_cast<std::size_t>(width),
+              kinds,
+              {}};
     if (take_texts(texts, rows)) result = as_text(rows);
   }
   PyBuffer_Release(&buffer);
   return result;
 }
 
-PyMethodDef methods[] = {{"csv", csv, METH_VARARGS, "Lines of comma-separated values."}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"csv", csv, METH_VARARGS, "Lines of comma-separated values."},
+                         {nullptr, nullptr, 0, nullptr}};
 
 PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, "_text", "Values as text.", 0, methods, nullptr, nullptr, nullptr, nullptr};
