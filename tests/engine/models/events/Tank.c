@@ -1,5 +1,5 @@
-/* A tank that is emptied when it is full: x' = u, and at x = 1 the clock `full` ticks and x becomes 0. Inside a step u is
- * linear, as far as the importer tells.
+/* A tank that is emptied when it is full: x' = u, and at x = 1 the clock `full` ticks and x becomes 0. Inside a step u
+ * is linear, as far as the importer tells.
  */
 #include "events.h"
 
@@ -9,8 +9,8 @@ enum { TIME, u, x, emptied, full, COUNT };
 
 const char *const model_token = "Tank";
 const Row model_rows[] = {
-    [TIME] = {REAL, OUTPUT}, [u] = {REAL, INPUT},           [x] = {REAL, OUTPUT},
-    [emptied] = {INTEGER, OUTPUT, true}, [full] = {CLOCK, OUTPUT, true},
+    [TIME] = {REAL, OUTPUT},        [u] = {REAL, INPUT}, [x] = {REAL, OUTPUT}, [emptied] = {INTEGER, OUTPUT, true},
+    [full] = {CLOCK, OUTPUT, true},
 };
 const size_t model_row_count = COUNT;
 

@@ -32,7 +32,7 @@ typedef struct {
     bool active[MAX_ROWS]; /* of clocks */
     unsigned char bytes[MAX_ROWS][MAX_BYTES];
     size_t size[MAX_ROWS];
-    double own[MAX_ROWS]; /* what the model remembers besides */
+    double own[MAX_ROWS];   /* what the model remembers besides */
     double slope[MAX_ROWS]; /* of continuous inputs, over the step that is under way */
 } State;
 
