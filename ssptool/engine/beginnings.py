@@ -13,7 +13,8 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import read_cell, write_cell
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Call, SolveLoop
-from ssptool.engine.plan import LOOP_CONVERGENCE, PlannedInstance
+from ssptool.engine.plan import PlannedInstance
+from ssptool.engine.planned_calls import LOOP_CONVERGENCE
 from ssptool.fmu.binary import FmiError
 from ssptool.fmu.description import Value
 

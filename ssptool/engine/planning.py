@@ -7,7 +7,8 @@ from pathlib import Path
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
-from ssptool.engine.plan import Plan, make_plan
+from ssptool.engine.make_plan import make_plan
+from ssptool.engine.plan import Plan
 from ssptool.engine.power_bonds import PowerBond, Units, bonds_of_terminals
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.inputs import Given

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssptool.documents.diagnostics import Position
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.fmu.description import read_description

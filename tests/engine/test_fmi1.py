@@ -11,7 +11,7 @@ import ssptool
 from ssptool.engine.call_sequence import call_sequence
 from ssptool.engine.ending import Ending
 from ssptool.engine.execution import Job, execute
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run

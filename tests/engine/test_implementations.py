@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from ssptool.engine.call_sequence import call_sequence
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu, UnsupportedCombination
 from ssptool.fmu.description import InterfaceType

@@ -7,7 +7,7 @@ from pytest import approx
 
 from ssptool.engine.ending import Ending
 from ssptool.engine.loops.solution import Status
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.unsupported import Unsupported

@@ -11,7 +11,7 @@ from ssptool.engine import isolation
 from ssptool.engine.ending import Ending
 from ssptool.engine.kernel.interface import prefix
 from ssptool.engine.limits import Limits
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import Recording, run

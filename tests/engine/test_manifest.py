@@ -6,8 +6,8 @@ import json
 import pytest
 
 import ssptool
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.manifest import Input
-from ssptool.engine.plan import make_plan
 from ssptool.engine.recording.files import FORMATS, read_manifest
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run

@@ -4,8 +4,8 @@ import pytest
 from pytest import approx
 
 from ssptool.engine import pacing
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.pacing import Pace
-from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE

@@ -6,12 +6,12 @@ import pytest
 from pytest import approx
 
 from ssptool.engine.call_sequence import call_sequence
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.measures import Relative
-from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu, UnsupportedCombination
 from ssptool.network.dependencies import Stage

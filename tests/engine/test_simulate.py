@@ -9,7 +9,7 @@ from pytest import approx
 
 from ssptool.engine.ending import Ending, RunError
 from ssptool.engine.kernel import NATIVE
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run

@@ -10,7 +10,7 @@ import pytest
 from pytest import approx
 
 from ssptool.engine.ending import RunError
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.selection import select
 from ssptool.engine.saved import NotASavedSimulation, SavedForAnother
 from ssptool.engine.settings import Settings

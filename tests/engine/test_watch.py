@@ -5,7 +5,7 @@ import pytest
 
 from ssptool.engine.execution import Job, execute
 from ssptool.engine.kernel.interface import ACCESS, FUNCTIONS, InstanceTable, functions_for
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.settings import Settings
 from ssptool.engine.watch import NATIVE, Watch

@@ -5,7 +5,7 @@ import pytest
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.engine.kernel import NATIVE
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulation import Simulation
 from ssptool.network.flatten import build_network

@@ -12,7 +12,7 @@ import ssptool
 from ssptool.api.opening import InvalidSystem
 from ssptool.documents.archive import Archive
 from ssptool.engine.kernel import NATIVE
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu

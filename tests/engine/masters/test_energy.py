@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 import ssptool
 from ssptool.cli.main import app
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.masters.energy import _WEIGHTS
-from ssptool.engine.plan import make_plan
 from ssptool.engine.power_bonds import NotAPowerBond, bonds_of_terminals, declared_bonds
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run

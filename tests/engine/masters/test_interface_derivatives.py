@@ -14,11 +14,11 @@ from ssptool.engine.exponential import exponential
 from ssptool.engine.interface_derivatives import _response
 from ssptool.engine.loops.jacobian import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.masters.acceleration import Interface
 from ssptool.engine.masters.interface_newton import InterfaceNewton
 from ssptool.engine.masters.master import StepDerivatives
 from ssptool.engine.partial_derivatives import ADJOINT, FORWARD, PartialDerivatives
-from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import AccelerationName, Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate

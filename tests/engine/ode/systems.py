@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, network

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ssptool.engine.ending import Ending
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.ode.component import OdeComponent
-from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.unsupported import UnsupportedByFmu

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.simulation import Simulation

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssptool.engine.ending import Ending
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.network.signals import Conversion

@@ -7,7 +7,7 @@ import pytest
 
 from ssptool.engine.ending import Ending
 from ssptool.engine.limits import Limits
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE

@@ -9,9 +9,9 @@ import pytest
 from ssptool.engine.assembly import assemble
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.initialize import initialize
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.structure import structure
-from ssptool.engine.plan import make_plan
 from ssptool.engine.settings import Settings
 from tests.engine.dual_mass import MIXED, Folder, network, oscillator
 

@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 
 from ssptool.engine.ending import RunError
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulation import NotSettable, Simulation
 from ssptool.fmu.binary import FmiError, FmuInstance

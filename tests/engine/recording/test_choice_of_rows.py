@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.plan import make_plan
+from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid

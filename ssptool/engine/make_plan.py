@@ -1,0 +1,138 @@
+"""From a network and settings to a plan."""
+
+from collections.abc import Sequence
+from types import MappingProxyType
+
+from ssptool.engine.choices import (
+    COUPLED_TOLERANCE,
+    Choice,
+    Interval,
+    choose_integrator,
+    choose_interval,
+    integrator_of,
+    refuse_substeps,
+)
+from ssptool.engine.event_mode.master import with_event_mode
+from ssptool.engine.event_mode.planned import plan_event_modes
+from ssptool.engine.implementations import choose_implementations
+from ssptool.engine.iteration_log import check_log_name
+from ssptool.engine.master_choice import Situation, choose_master
+from ssptool.engine.masters.master import Master
+from ssptool.engine.ode.beside import Beside
+from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
+from ssptool.engine.planned_calls import Schedules
+from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
+from ssptool.engine.refusals import refuse
+from ssptool.engine.settings import InitName, Settings
+from ssptool.engine.slot_table import SlotTable
+from ssptool.engine.stimuli.acting import acted_on, refuse_at_events, refuse_inside
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended
+from ssptool.network.dependencies import Stage
+from ssptool.network.network import Network
+
+
+def make_plan(
+    network: Network,
+    settings: Settings,
+    stimuli: Stimuli = NO_STIMULI,
+    bonds: tuple[PowerBond, ...] = (),
+    units: Units = NO_UNITS,
+) -> Plan:
+    """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
+
+    `bonds` are power bonds that are taken where the settings declare none; `units` define those of the system.
+
+    Raises
+    ------
+    Unsupported, UnsupportedByFmu, UnsupportedCombination
+        The system or the settings need what cannot be simulated.
+    ValueError
+        A time or a number does not fit.
+    BadInputs
+        A driven input has no value at the start time.
+    """
+    refuse(network)
+    for log in (settings.log_loops, settings.log_coupling):
+        if log is not None:
+            check_log_name(log)
+    interval, time_choices = choose_interval(network, settings)
+    stimuli.check_start(interval.start)
+    network = extended(network, stimuli, interval.start)
+    implementations = choose_implementations(network, settings)
+    events = plan_event_modes(network, implementations.of, adaptive=settings.adaptive is not None)
+    refuse_at_events(stimuli, events)
+    table = SlotTable(network, implementations.of, stimuli, events)
+    instances = tuple(table.instance(name) for name in network.components)
+    schedules = Schedules(table, instances, implementations.exchange)
+    initialization = schedules.initialization()
+    ode = schedules.ode()
+    groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
+    master, master_choices = _choose_master(
+        schedules, settings, ode, interval, bonds_of(network, settings, bonds, schedules.exchange, units)
+    )
+    return Plan(
+        network=network,
+        settings=settings,
+        interval=interval,
+        master=master,
+        init=settings.init,
+        signals=table.signals,
+        nominal=table.nominal,
+        types=table.types,
+        columns=tuple(table.column(table.ports[slot]) for slot in table.recorded),
+        recorded=table.recorded,
+        instances=instances,
+        wires=table.wires(),
+        groups=groups,
+        ode=ode,
+        initialization=initialization,
+        loops=tuple(schedules.loops),
+        constants=MappingProxyType(table.constants() | table.driven(interval.start)),
+        guesses=MappingProxyType(table.guesses()),
+        choices=(*time_choices, implementations.choice, *master_choices, _init_choice(settings, schedules.loops)),
+        notes=(*table.notes(), *implementations.notes, *events.notes),
+        stimuli=stimuli,
+        event_modes=events,
+    )
+
+
+def _choose_master(
+    schedules: Schedules,
+    settings: Settings,
+    ode: PlannedOde | None,
+    interval: Interval,
+    bonds: tuple[PowerBond, ...],
+) -> tuple[Master, tuple[Choice, ...]]:
+    everyone = {one.name: one.capabilities for one in schedules.instances}
+    exchange = {name: everyone[name] for name in schedules.exchange}
+    if ode is not None and ode.alone:
+        return choose_integrator(exchange, settings)
+    fed = {
+        one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
+    }
+    bonded = tuple(dict.fromkeys(signal.component for bond in bonds for signal in (bond.first, bond.second)))
+    situation = Situation(fed, schedules.cycles(), everyone, tuple(map(schedules.table.bond, bonds)), bonded)
+    base, choices = choose_master(situation, settings)
+    acted = acted_on(base, schedules.table.stimuli, everyone, interval)
+    base = with_event_mode(base, schedules.table.events) if schedules.table.events else acted
+    if ode is None:
+        return base, choices
+    refuse_substeps(exchange, settings)
+    refuse_inside(schedules.table.stimuli, exchange)
+    integrator, more = integrator_of(exchange, settings, COUPLED_TOLERANCE)
+    if settings.threads > 1:
+        more = (
+            *more,
+            Choice("threads", "1", "components of model exchange must rest while all of them are integrated"),
+        )
+    return Beside(base, integrator), (*choices, *more)
+
+
+def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:
+    at_start = [loop for loop in loops if loop.stage is Stage.INITIALIZATION]
+    if settings.init is not InitName.AUTO:
+        return Choice("init", settings.init, "asked for")
+    if not at_start:
+        return Choice("init", "one pass", "no algebraic loop at the start")
+    chain = "newton, then accelerated and damped iteration, then homotopy"
+    return Choice("init", chain, f"{len(at_start)} algebraic loop(s) at the start")
