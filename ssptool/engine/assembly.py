@@ -23,10 +23,11 @@ from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.pool import Fresh, Pool
 from ssptool.engine.stimuli.driver import Driver, gated
 from ssptool.engine.watch import Watch
-from ssptool.fmu.binary import Binary, FmiError, FmuInstance
+from ssptool.fmu.binary import Binary
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.event_mode import EventMode
 from ssptool.fmu.exchange import functions_of_exchange
+from ssptool.fmu.instance import FmiError, FmuInstance
 
 _STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 _LAST_MESSAGES = 5

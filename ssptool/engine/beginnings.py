@@ -15,8 +15,8 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.plan import PlannedInstance
 from ssptool.engine.planned_calls import LOOP_CONVERGENCE
-from ssptool.fmu.binary import FmiError
 from ssptool.fmu.description import Value
+from ssptool.fmu.instance import FmiError
 
 _NOTHING: Mapping[str, Value] = {"Boolean": False, "String": "", "Float64": 0.0}
 

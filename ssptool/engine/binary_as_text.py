@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ssptool.engine.kernel.interface import ACCESS, InstanceTable
-from ssptool.fmu.binary import FmiError, FmuInstance
 from ssptool.fmu.description import Value
+from ssptool.fmu.instance import FmiError, FmuInstance
 
 BINARY, STRING = "Binary", "String"
 AS_TEXTS = (STRING, BINARY)

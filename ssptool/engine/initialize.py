@@ -15,7 +15,7 @@ from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
 from ssptool.engine.loops.solution import Solution
 from ssptool.engine.settings import InitName
-from ssptool.fmu.binary import FmiError
+from ssptool.fmu.instance import FmiError
 
 MAX_ITERATIONS = 100
 """Of what discrete signals are passed on in, before the first event."""

@@ -5,8 +5,8 @@ import math
 from collections.abc import Iterator
 
 from ssptool.engine.plan import PlannedInstance
-from ssptool.fmu.binary import FmiError, FmuInstance
 from ssptool.fmu.description import Causality, Variable
+from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.types import is_float
 
 _TOLERANCE = 1e-6

@@ -5,8 +5,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from ssptool.fmu.binary import Binary, FmiError, FmuInstance, load
+from ssptool.fmu.binary import Binary, load
 from ssptool.fmu.description import FmuDescription, InterfaceType
+from ssptool.fmu.instance import FmiError, FmuInstance
 
 
 class Pool:

@@ -21,8 +21,8 @@ from ssptool.engine.masters.master import LONG_AGO, Coupled, Remembering, Steppe
 from ssptool.engine.plan import Plan
 from ssptool.engine.saved import SavedLoop, SavedSimulation
 from ssptool.engine.trace import Trace
-from ssptool.fmu.binary import FmiError, FmuInstance
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
+from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.arrays import elements
 from ssptool.network.signals import Signal
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 
-from ssptool.fmu.binary import FmuInstance
 from ssptool.fmu.clocks import Clock
 from ssptool.fmu.exchange import DiscreteUpdate
+from ssptool.fmu.instance import FmuInstance
 
 
 class Qualifier(IntEnum):

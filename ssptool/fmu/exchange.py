@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from fmpy.fmi2 import fmi2EventInfo
 
-from ssptool.fmu.binary import FmiError, FmuInstance
 from ssptool.fmu.description import FmuDescription
+from ssptool.fmu.instance import FmiError, FmuInstance
 
 DISCARD = 2
 """The status of a point at which an FMU cannot be evaluated, after which it can go on."""

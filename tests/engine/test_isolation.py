@@ -16,7 +16,7 @@ from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import Recording, run
 from ssptool.engine.watch import NATIVE
-from ssptool.fmu.binary import FmiError
+from ssptool.fmu.instance import FmiError
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, network, oscillator
 from tests.fmus import build as fmus
 

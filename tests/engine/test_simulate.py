@@ -13,7 +13,7 @@ from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.fmu.binary import FmuInstance
+from ssptool.fmu.instance import FmuInstance
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
 
 KERNELS = [False, pytest.param(True, marks=pytest.mark.skipif(not NATIVE, reason="no native kernel"))]

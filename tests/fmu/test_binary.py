@@ -11,14 +11,9 @@ import numpy as np
 import pytest
 
 from ssptool.engine.kernel.interface import FUNCTIONS
-from ssptool.fmu.binary import (
-    FmiError,
-    MissingBinary,
-    UnloadableBinary,
-    UnsupportedFmu,
-    load,
-)
+from ssptool.fmu.binary import MissingBinary, UnloadableBinary, UnsupportedFmu, load
 from ssptool.fmu.description import UnreadableFmu, read_description
+from ssptool.fmu.instance import FmiError
 from tests.fmu.typed_fmu import PLATFORM, build_library, build_shared, write_fmu
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.fmu.binary import FmiError, UnsupportedFmu, load
+from ssptool.fmu.binary import UnsupportedFmu, load
 from ssptool.fmu.description import Causality, Variability, read_description, unsupported_of_fmi1
+from ssptool.fmu.instance import FmiError
 from ssptool.fmu.validity import description_problems
 from tests.engine.carriers import build
 

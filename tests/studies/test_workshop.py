@@ -127,7 +127,7 @@ def test_a_run_that_fails_does_not_change_the_next_one(misbehaving):
 
 
 def test_an_fmu_that_refuses_a_reset_is_instantiated_again(oscillating, monkeypatch):
-    from ssptool.fmu.binary import FmiError, FmuInstance
+    from ssptool.fmu.instance import FmiError, FmuInstance
 
     def refuse(self):
         raise FmiError(self.name, "fmi2Reset", 3, ())

@@ -15,8 +15,8 @@ from ssptool.engine.kernel.interface import Call, Floats, Outcome
 from ssptool.engine.masters.master import CLOSE, Coupled, Memory
 from ssptool.engine.ode.events import MAX_ITERATIONS, SETTLED
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DiscreteUpdate
+from ssptool.fmu.instance import FmiError
 from ssptool.network.signals import Signal
 
 

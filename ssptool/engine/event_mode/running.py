@@ -13,9 +13,9 @@ from ssptool.engine.event_mode.planned import Clocked, EventMember
 from ssptool.engine.event_mode.steps import ReportedStep
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.plan import Plan
-from ssptool.fmu.binary import FmuInstance
 from ssptool.fmu.description import Value
 from ssptool.fmu.event_mode import EventMode
+from ssptool.fmu.instance import FmuInstance
 from ssptool.network.signals import Signal, Wire
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ssptool.engine.ending import Failure
 from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
-from ssptool.fmu.binary import FmiError
+from ssptool.fmu.instance import FmiError
 
 Memory = Mapping[str, NDArray[Any]]
 """What somebody has to remember, as arrays by name."""

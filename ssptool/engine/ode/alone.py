@@ -13,7 +13,7 @@ from ssptool.engine.ode.cvode import Effort
 from ssptool.engine.ode.integration import Integration, OdeStatistics
 from ssptool.engine.ode.position import Position
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.binary import FmiError
+from ssptool.fmu.instance import FmiError
 
 
 @dataclass(slots=True)

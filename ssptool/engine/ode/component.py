@@ -19,7 +19,7 @@ from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.states import KeptStates
 from ssptool.engine.plan import Plan, PlannedOde
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.binary import FmiError
+from ssptool.fmu.instance import FmiError
 
 ROUNDING = 1e-9
 """Of a macro step: times that are the same."""

@@ -9,8 +9,8 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DiscreteUpdate
+from ssptool.fmu.instance import FmiError
 
 MAX_ITERATIONS = 100
 """Of one event. Discrete equations that need more chase each other."""

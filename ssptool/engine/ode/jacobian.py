@@ -14,8 +14,8 @@ from ssptool.engine.loops.jacobian import colours
 from ssptool.engine.ode.structure import Part, Pattern, Structure, structure
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
-from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import ContinuousModel
+from ssptool.fmu.instance import FmiError
 from ssptool.network.dependencies import Stage
 
 EXACT_STEP = 1.5e-8

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.binary import FmuInstance
+from ssptool.fmu.instance import FmuInstance
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from ssptool.engine.ode.course import Course
 from ssptool.engine.plan import PlannedInstance, PlannedOde
 from ssptool.engine.stimuli.findings import BadInputs
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
+from ssptool.fmu.instance import FmiError
 
 BELOW_ZERO = -1e-300
 """What an event indicator that is exactly zero is taken for."""

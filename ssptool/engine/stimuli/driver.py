@@ -18,8 +18,8 @@ from ssptool.engine.stimuli.course import Course
 from ssptool.engine.stimuli.gated import GatedKernel, GatedWire
 from ssptool.engine.stimuli.modification import active
 from ssptool.engine.stimuli.stimuli import feed
-from ssptool.fmu.binary import FmuInstance
 from ssptool.fmu.description import Variability
+from ssptool.fmu.instance import FmuInstance
 
 
 class _Feed(NamedTuple):

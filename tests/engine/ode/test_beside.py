@@ -9,8 +9,8 @@ from ssptool.engine.ode.component import OdeComponent
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.unsupported import UnsupportedByFmu
-from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import ContinuousModel
+from ssptool.fmu.instance import FmiError
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ssptool.engine.ending import Ending
-from ssptool.fmu.binary import FmiError
 from ssptool.fmu.exchange import ContinuousModel
+from ssptool.fmu.instance import FmiError
 from tests.engine.ode.systems import both_sides, integrate
 
 

@@ -8,7 +8,7 @@ from ssptool.engine.ending import RunError
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulation import NotSettable, Simulation
-from ssptool.fmu.binary import FmiError, FmuInstance
+from ssptool.fmu.instance import FmiError, FmuInstance
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.ode.systems import beside
 
