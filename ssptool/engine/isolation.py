@@ -274,7 +274,7 @@ class _Parent:
             raise _Overdue(Ending.TIMEOUT, what, "allow more with --step-timeout, or report it to the FMU's supplier")
 
     def _check_memory(self, allowed: int) -> None:
-        used = _resident(self.child.pid)
+        used = _own_memory(self.child.pid)
         if used > allowed:
             what = f"{used >> 20} MiB of memory are in use, allowed are {allowed >> 20} MiB"
             raise _Overdue(Ending.MEMORY, what, "allow more with --memory-limit, or report it to the FMU's supplier")
@@ -316,10 +316,13 @@ def _leading_numbers(times: np.ndarray) -> int:
     return int(np.argmax(missing)) if missing.any() else len(times)
 
 
-def _resident(pid: int) -> int:
-    """Resident memory of a process [byte]; 0 if it has just ended."""
+_OWN = ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:")
+
+
+def _own_memory(pid: int) -> int:
+    """Memory of a process [byte] that it does not share with the one it was forked from; 0 if it has just ended."""
     try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-    except (OSError, IndexError):
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
+    except OSError:
         return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(_OWN))

@@ -15,7 +15,7 @@ class Limits:
     step_seconds : [s]
         Wall time of one macro step, or of loading and initialization.
     memory : [byte]
-        Resident memory of the child process (Linux only).
+        Of the child process, without what it shares with its parent (Linux only).
     """
 
     seconds: float | None = None

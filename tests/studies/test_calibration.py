@@ -31,7 +31,8 @@ def exact():
 
 
 def noisy(trace, seed, size=0.01):
-    return dataclasses.replace(trace, y=trace.y + np.random.default_rng(seed).normal(0, size, trace.y.shape))
+    values = trace.y + np.random.default_rng(seed).normal(0, size, trace.y.shape)
+    return Trace.of(trace.t, list(zip(trace.columns, values.T, strict=True)))
 
 
 SCALES = {"System1.x1": 0.01, "System1.v1": 0.01}
