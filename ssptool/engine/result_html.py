@@ -21,7 +21,7 @@ def trace_html(trace: "Trace") -> str:
     """How large it is, and a picture of its continuous signals."""
     span = f"{trace.t[0]:g} … {trace.t[-1]:g} s, " if len(trace) else ""
     told = f"<p>{span}{len(trace)} rows, {len(trace.columns)} signals</p>"
-    continuous = [column for column in trace.columns if column.type in ("Float64", "Float32")]
+    continuous = [column for column in trace.columns if column.real]
     if not len(trace) or not 0 < len(continuous) <= MOST_CURVES:
         return told + f"<p>{escape(', '.join(trace.signals))}</p>"
     curves = [thinned(Curve(one.signal, one.unit, trace.t, trace[one.signal])) for one in continuous]

@@ -55,6 +55,11 @@ class SignalComparison:
     half_width: float = float("nan")
     remark: str = ""
 
+    @property
+    def compared(self) -> bool:
+        """Whether there were values to compare."""
+        return self.verdict in (Verdict.AGREES, Verdict.DIFFERS)
+
 
 @dataclass(frozen=True, slots=True)
 class TraceComparison:
@@ -235,7 +240,7 @@ def _points(curve: Curve, reference: Curve) -> tuple[Floats, Floats]:
 
 def _rank(one: SignalComparison) -> tuple[bool, float, float]:
     """Those that cannot be compared first, then by how far they are outside, then by how near to the border."""
-    if one.verdict not in (Verdict.AGREES, Verdict.DIFFERS):
+    if not one.compared:
         return (False, 0.0, 0.0)
     scale = one.half_width if one.half_width > 0.0 else 1.0
     return (True, -one.excess / scale, -one.deviation / scale)

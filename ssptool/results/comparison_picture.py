@@ -43,7 +43,7 @@ def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> li
     """Those that were compared, without texts; of signals with the same values, like a wire's ends, the first."""
     by_values: dict[bytes, SignalComparison] = {}
     for one in comparison.signals:
-        if one.verdict in (Verdict.AGREES, Verdict.DIFFERS) and trace[one.signal].dtype != object:
+        if one.compared and trace[one.signal].dtype != object:
             by_values.setdefault(trace[one.signal].tobytes() + reference[one.signal].tobytes(), one)
     return list(by_values.values())
 

@@ -22,7 +22,7 @@ def comparison_text(comparison: TraceComparison) -> str:
 
 
 def _row(one: SignalComparison) -> tuple[str, ...]:
-    if one.verdict not in (Verdict.AGREES, Verdict.DIFFERS):
+    if not one.compared:
         return one.signal, one.unit or "", "", "", "", f"{one.verdict.value}: {one.remark}".removesuffix(": ")
     since = f", outside since {one.first_outside:g} s" if one.first_outside is not None else ""
     told = f": {one.remark}" if one.remark else ""

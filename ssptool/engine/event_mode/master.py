@@ -184,15 +184,10 @@ class _Stretches:
 
     def _aim(self) -> tuple[float, float]:
         """Size and end of the next step [s]: a point of the grid, or what comes before that."""
-        system, number = self.system, self.system.passed(self.t)
-        point, h = system.time(number + 1), system.step
-        limit = min(self.events.next_time, system.stop)
-        if system.drive is not None:
-            limit = min(limit, system.drive.end)
-        whole = self.t == system.time(number)
-        if point > limit - self._close:
-            whole, point = whole and point == limit, limit
-        return (h if whole else point - self.t), point
+        limit = min(self.events.next_time, self.system.stop)
+        if self.system.drive is not None:
+            limit = min(limit, self.system.drive.end)
+        return self.system.next_step(self.t, limit)
 
 
 def _no_progress(t: float, end: float) -> Failure:

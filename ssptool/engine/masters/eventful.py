@@ -217,19 +217,14 @@ class _Equal:
         system, number = self.system, self.system.passed(t)
         if not system.stepwise and t == system.time(number) and (count := self._whole(number, end)):
             return self.stepper.run(number, rows[:count])
-        return self._one(t, number + 1, end, rows[0])
+        return self._one(t, end, rows[0])
 
-    def _one(self, t: float, number: int, end: float, row: Floats) -> Stretch:
-        system = self.system
-        point, h = system.time(number), system.step
-        whole = t == system.time(number - 1)
-        if point > end - CLOSE * h:
-            whole = whole and point == end
-            point = end
-        iterations = self.follower.step(t, h if whole else point - t, point)
+    def _one(self, t: float, end: float, row: Floats) -> Stretch:
+        h, point = self.system.next_step(t, end)
+        iterations = self.follower.step(t, h, point)
         if isinstance(iterations, Failure):
             return Stretch(0, iterations)
-        system.finish_at(point, row)
+        self.system.finish_at(point, row)
         return Stretch(1, None, (iterations,))
 
     def _whole(self, number: int, end: float) -> int:

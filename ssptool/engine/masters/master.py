@@ -300,6 +300,17 @@ class Coupled:
         number = round((t - self.start) / self.step)
         return number if self.time(number) <= t + CLOSE * self.step else number - 1
 
+    def next_step(self, t: float, limit: float) -> tuple[float, float]:
+        """Size and end [s] of the step from t to the next communication point, or to `limit` if that comes before it.
+
+        A whole step has the very size of all others, not the difference of two rounded times.
+        """
+        number, h = self.passed(t), self.step
+        point, whole = self.time(number + 1), t == self.time(number)
+        if point > limit - CLOSE * h:
+            whole, point = whole and point == limit, limit
+        return (h if whole else point - t), point
+
     def advance(self, instances: Instances, t: float, h: float) -> Outcome:
         """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""
         if self.drive is not None:
