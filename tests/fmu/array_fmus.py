@@ -2,7 +2,7 @@
 
 import re
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import fmpy
@@ -54,7 +54,24 @@ def state_space(
     follows: bool = False,
 ) -> str:
     """The model description of state_space.c, with fixed sizes or structural parameters of these start values."""
-    extents = {1: n, 2: m, 3: p}
+    flags = 'canGetAndSetFMUState="true" canSerializeFMUState="true" canHandleVariableCommunicationStepSize="true" '
+    flags += f'providesDirectionalDerivatives="{"true" if directional else "false"}"'
+    exchange = flags.replace('canHandleVariableCommunicationStepSize="true" ', "")
+    if follows:
+        flags += ' providesIntermediateUpdate="true"'
+    kind = "sized" if sized else "fixed"
+    return (
+        f'<fmiModelDescription fmiVersion="3.0" modelName="StateSpace" instantiationToken="{{{kind} {n} {m} {p}}}">'
+        f'<ModelExchange modelIdentifier="state_space" {exchange}/>'
+        f'<CoSimulation modelIdentifier="state_space" {flags}/>'
+        f"<ModelVariables>{_state_space_variables({1: n, 2: m, 3: p}, sized, x0, follows)}</ModelVariables>"
+        f"<ModelStructure>{_state_space_structure(n > 0, feedthrough)}</ModelStructure></fmiModelDescription>"
+    )
+
+
+def _state_space_variables(extents: Mapping[int, int], sized: bool, x0: str, follows: bool) -> str:
+    """`extents` are n, m and p by their value references."""
+    n = extents[1]
     structure = {"A": (1, 1), "B": (1, 2), "C": (3, 1), "D": (3, 2), "x0": (1,)}
     starts = {"A": " ".join("-1" if i == j else "0" for i in range(n) for j in range(n)), "B": "1", "C": "1", "D": "0"}
     starts["x0"] = x0
@@ -85,28 +102,19 @@ def state_space(
     rows.append(row("y", (3,), 'causality="output" variability="continuous" initial="calculated"'))
     rows.append(row("x", (1,), 'causality="local" variability="continuous" initial="calculated"'))
     rows.append(row("der(x)", (1,), 'causality="local" variability="continuous" initial="calculated" derivative="22"'))
-    states = n > 0
+    return "".join(rows)
+
+
+def _state_space_structure(states: bool, feedthrough: bool) -> str:
     needs = " ".join(map(str, [20] * feedthrough + [22] * states))
     initial = " ".join(map(str, [20] * feedthrough + [14] * states))
-    outputs = f'<Output valueReference="21" dependencies="{needs}"/>'
-    outputs += '<ContinuousStateDerivative valueReference="23" dependencies="20 22"/>' * states
-    outputs += f'<InitialUnknown valueReference="21" dependencies="{initial}"/>'
+    rows = f'<Output valueReference="21" dependencies="{needs}"/>'
+    rows += '<ContinuousStateDerivative valueReference="23" dependencies="20 22"/>' * states
+    rows += f'<InitialUnknown valueReference="21" dependencies="{initial}"/>'
     if states:
-        outputs += '<InitialUnknown valueReference="22" dependencies="14"/>'
-        outputs += '<InitialUnknown valueReference="23" dependencies="14 20"/>'
-    flags = 'canGetAndSetFMUState="true" canSerializeFMUState="true" canHandleVariableCommunicationStepSize="true" '
-    flags += f'providesDirectionalDerivatives="{"true" if directional else "false"}"'
-    exchange = flags.replace('canHandleVariableCommunicationStepSize="true" ', "")
-    if follows:
-        flags += ' providesIntermediateUpdate="true"'
-    kind = "sized" if sized else "fixed"
-    return (
-        f'<fmiModelDescription fmiVersion="3.0" modelName="StateSpace" instantiationToken="{{{kind} {n} {m} {p}}}">'
-        f'<ModelExchange modelIdentifier="state_space" {exchange}/>'
-        f'<CoSimulation modelIdentifier="state_space" {flags}/>'
-        f"<ModelVariables>{''.join(rows)}</ModelVariables><ModelStructure>{outputs}</ModelStructure>"
-        "</fmiModelDescription>"
-    )
+        rows += '<InitialUnknown valueReference="22" dependencies="14"/>'
+        rows += '<InitialUnknown valueReference="23" dependencies="14 20"/>'
+    return rows
 
 
 def reversed_arrays() -> str:
