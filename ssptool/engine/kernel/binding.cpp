@@ -132,12 +132,12 @@ class NativeKernel {
         if (type != ssptool::Type::float64) types.push_back(type);
     ssptool::Environment* environment = core_.environment(address(table.attr("environment")));
     if (version == 1)
-      member.instance = ssptool::make_fmi1(functions, component, inputs.distinct(), types);
+      member.instance = ssptool::make_fmi1(core_.memory(), functions, component, inputs.distinct(), types);
     else if (version == 2)
-      member.instance = ssptool::make_fmi2(functions, component, inputs.distinct(), types);
+      member.instance = ssptool::make_fmi2(core_.memory(), functions, component, inputs.distinct(), types);
     else
-      member.instance =
-          ssptool::make_fmi3(functions, component, inputs.distinct(), inputs.slots.size(), types, environment);
+      member.instance = ssptool::make_fmi3(core_.memory(), functions, component, inputs.distinct(), inputs.slots.size(),
+                                           types, environment);
     return static_cast<Number>(core_.add(std::move(member)));
   }
 

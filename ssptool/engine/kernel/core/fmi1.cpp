@@ -1,6 +1,4 @@
 // FMI 1.0 co-simulation, which has neither saved states nor directional derivatives.
-#include <utility>
-
 #include "instance.hpp"
 #include "rates.hpp"
 
@@ -10,31 +8,31 @@ namespace {
 
 class Fmi1Instance final : public Instance {
  public:
-  Fmi1Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
+  Fmi1Instance(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
                std::span<const Type> types)
       : Instance(RealAccess(component, functions.find<fmi::v2::SetReal>("fmiSetReal"),
                             functions.find<fmi::v2::GetReal>("fmiGetReal"))),
-        component_(component),
         do_step_(functions.find<fmi::v1::DoStep>("fmiDoStep")),
-        access_(functions, types),
-        inputs_(std::move(inputs)),
-        rates_(functions.find<fmi::v2::SetRealInputDerivatives>("fmiSetRealInputDerivatives"), inputs_) {}
+        inputs_(inputs.begin(), inputs.end(), &memory),
+        rates_(functions.find<fmi::v2::SetRealInputDerivatives>("fmiSetRealInputDerivatives"), inputs_),
+        access_(functions, types) {}
 
   [[nodiscard]] const char* set_function() const noexcept override { return "fmiSetReal"; }
   [[nodiscard]] const char* get_function() const noexcept override { return "fmiGetReal"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return false; }
 
-  Failure set(Typed& typed) noexcept override { return access_.set(component_, typed); }
-  Failure get(Typed& typed) noexcept override { return access_.get(component_, typed); }
+  Failure set(Typed& typed) noexcept override { return access_.set(reals.component(), typed); }
+  Failure get(Typed& typed) noexcept override { return access_.get(reals.component(), typed); }
   [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 1).set; }
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 1).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty()) {
-      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
-      if (const Failure failure = checked("fmiSetRealInputDerivatives", rates_.set(component_, motion))) return failure;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.values()))) return failure;
+      if (const Failure failure = checked("fmiSetRealInputDerivatives", rates_.set(reals.component(), motion)))
+        return failure;
     }
-    return checked("fmiDoStep", do_step_(component_, t, h, true));
+    return checked("fmiDoStep", do_step_(reals.component(), t, h, true));
   }
 
   Failure directional(References, References, std::span<const double>, std::span<double>) noexcept override {
@@ -45,18 +43,17 @@ class Fmi1Instance final : public Instance {
   void release() noexcept override {}
 
  private:
-  fmi::Component component_;
   fmi::v1::DoStep* do_step_;
-  Access<1> access_;
-  std::vector<fmi::Reference> inputs_;
+  std::pmr::vector<fmi::Reference> inputs_;
   InputRates rates_;
+  Access<1> access_;
 };
 
 }  // namespace
 
-std::unique_ptr<Instance> make_fmi1(const FunctionTable& functions, fmi::Component component,
-                                    std::vector<fmi::Reference> inputs, std::span<const Type> types) {
-  return std::make_unique<Fmi1Instance>(functions, component, std::move(inputs), types);
+InstancePointer make_fmi1(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
+                          std::span<const Type> types) {
+  return make_in<Fmi1Instance>(memory, memory, functions, component, inputs, types);
 }
 
 }  // namespace ssptool

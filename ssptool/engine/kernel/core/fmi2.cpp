@@ -1,6 +1,5 @@
 // FMI 2.0 co-simulation.
 #include <algorithm>
-#include <utility>
 
 #include "instance.hpp"
 #include "rates.hpp"
@@ -11,41 +10,40 @@ namespace {
 
 class Fmi2Instance final : public Instance {
  public:
-  Fmi2Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
+  Fmi2Instance(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
                std::span<const Type> types)
       : Instance(RealAccess(component, functions.find<fmi::v2::SetReal>("fmi2SetReal"),
                             functions.find<fmi::v2::GetReal>("fmi2GetReal"))),
-        component_(component),
         do_step_(functions.find<fmi::v2::DoStep>("fmi2DoStep")),
-        directional_(functions.find<fmi::v2::GetDirectionalDerivative>("fmi2GetDirectionalDerivative")),
+        inputs_(inputs.begin(), inputs.end(), &memory),
         state_(component, functions.find<fmi::v2::GetState>("fmi2GetFMUstate"),
                functions.find<fmi::v2::SetState>("fmi2SetFMUstate"),
                functions.find<fmi::v2::FreeState>("fmi2FreeFMUstate")),
-        access_(functions, types),
-        inputs_(std::move(inputs)),
-        rates_(functions.find<fmi::v2::SetRealInputDerivatives>("fmi2SetRealInputDerivatives"), inputs_) {}
+        rates_(functions.find<fmi::v2::SetRealInputDerivatives>("fmi2SetRealInputDerivatives"), inputs_),
+        directional_(functions.find<fmi::v2::GetDirectionalDerivative>("fmi2GetDirectionalDerivative")),
+        access_(functions, types) {}
 
   [[nodiscard]] const char* set_function() const noexcept override { return "fmi2SetReal"; }
   [[nodiscard]] const char* get_function() const noexcept override { return "fmi2GetReal"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
 
-  Failure set(Typed& typed) noexcept override { return access_.set(component_, typed); }
-  Failure get(Typed& typed) noexcept override { return access_.get(component_, typed); }
+  Failure set(Typed& typed) noexcept override { return access_.set(reals.component(), typed); }
+  Failure get(Typed& typed) noexcept override { return access_.get(reals.component(), typed); }
   [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 2).set; }
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 2).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty()) {
-      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
-      if (const Failure failure = checked("fmi2SetRealInputDerivatives", rates_.set(component_, motion)))
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.values()))) return failure;
+      if (const Failure failure = checked("fmi2SetRealInputDerivatives", rates_.set(reals.component(), motion)))
         return failure;
     }
-    return checked("fmi2DoStep", do_step_(component_, t, h, state_ ? 0 : 1));
+    return checked("fmi2DoStep", do_step_(reals.component(), t, h, state_ ? 0 : 1));
   }
 
   Failure directional(References unknowns, References knowns, std::span<const double> seed,
                       std::span<double> sensitivity) noexcept override {
-    const int status = directional_(component_, unknowns.data(), unknowns.size(), knowns.data(), knowns.size(),
+    const int status = directional_(reals.component(), unknowns.data(), unknowns.size(), knowns.data(), knowns.size(),
                                     seed.data(), sensitivity.data());
     return checked("fmi2GetDirectionalDerivative", status);
   }
@@ -64,21 +62,20 @@ class Fmi2Instance final : public Instance {
   void release() noexcept override { state_.release(); }
 
  private:
-  fmi::Component component_;
   fmi::v2::DoStep* do_step_;
-  fmi::v2::GetDirectionalDerivative* directional_;
+  std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
-  Access<2> access_;
-  std::vector<fmi::Reference> inputs_;
   InputRates rates_;
   int told_order_saved_ = 0;
+  fmi::v2::GetDirectionalDerivative* directional_;
+  Access<2> access_;
 };
 
 }  // namespace
 
-std::unique_ptr<Instance> make_fmi2(const FunctionTable& functions, fmi::Component component,
-                                    std::vector<fmi::Reference> inputs, std::span<const Type> types) {
-  return std::make_unique<Fmi2Instance>(functions, component, std::move(inputs), types);
+InstancePointer make_fmi2(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
+                          std::span<const Type> types) {
+  return make_in<Fmi2Instance>(memory, memory, functions, component, inputs, types);
 }
 
 }  // namespace ssptool

@@ -1,6 +1,4 @@
 // FMI 3.0 co-simulation without event mode and early return.
-#include <utility>
-
 #include "instance.hpp"
 
 namespace ssptool {
@@ -16,20 +14,19 @@ namespace {
 
 class Fmi3Instance final : public Instance, private IntermediateTarget {
  public:
-  Fmi3Instance(const FunctionTable& functions, fmi::Component component, std::vector<fmi::Reference> inputs,
+  Fmi3Instance(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
                std::size_t values, std::span<const Type> types, Environment* environment)
       : Instance(RealAccess(component, functions.find<fmi::v3::SetFloat64>("fmi3SetFloat64"),
                             functions.find<fmi::v3::GetFloat64>("fmi3GetFloat64"))),
-        component_(component),
         do_step_(functions.find<fmi::v3::DoStep>("fmi3DoStep")),
-        directional_(functions.find<fmi::v3::GetDirectionalDerivative>("fmi3GetDirectionalDerivative")),
+        inputs_(inputs.begin(), inputs.end(), &memory),
         state_(component, functions.find<fmi::v3::GetState>("fmi3GetFMUState"),
                functions.find<fmi::v3::SetState>("fmi3SetFMUState"),
                functions.find<fmi::v3::FreeState>("fmi3FreeFMUState")),
+        has_environment_(environment != nullptr),
+        directional_(functions.find<fmi::v3::GetDirectionalDerivative>("fmi3GetDirectionalDerivative")),
         access_(functions, types),
-        inputs_(std::move(inputs)),
-        intermediate_(values),
-        has_environment_(environment != nullptr) {
+        intermediate_(values) {
     if (environment != nullptr) environment->target = this;
   }
 
@@ -37,14 +34,14 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   [[nodiscard]] const char* get_function() const noexcept override { return "fmi3GetFloat64"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
 
-  Failure set(Typed& typed) noexcept override { return access_.set(component_, typed, typed.slots.size()); }
-  Failure get(Typed& typed) noexcept override { return access_.get(component_, typed, typed.slots.size()); }
+  Failure set(Typed& typed) noexcept override { return access_.set(reals.component(), typed, typed.slots.size()); }
+  Failure get(Typed& typed) noexcept override { return access_.get(reals.component(), typed, typed.slots.size()); }
   [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 3).set; }
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 3).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty())
-      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.value))) return failure;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.values()))) return failure;
     const bool varies = motion.order() > 0;
     if (varies && !has_environment_) return {"fmi3DoStep:intermediateUpdate", fmi::error};
     start_ = t;
@@ -57,7 +54,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
   Failure directional(References unknowns, References knowns, std::span<const double> seed,
                       std::span<double> sensitivity) noexcept override {
-    const int status = directional_(component_, unknowns.data(), unknowns.size(), knowns.data(), knowns.size(),
+    const int status = directional_(reals.component(), unknowns.data(), unknowns.size(), knowns.data(), knowns.size(),
                                     seed.data(), seed.size(), sensitivity.data(), sensitivity.size());
     return checked("fmi3GetDirectionalDerivative", status);
   }
@@ -72,7 +69,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     bool terminate = false;
     bool early = false;
     double reached = t;
-    const int status = do_step_(component_, t, h, !state_, &event, &terminate, &early, &reached);
+    const int status = do_step_(reals.component(), t, h, !state_, &event, &terminate, &early, &reached);
     if (status > fmi::warning) return {"fmi3DoStep", status};
     if (early) return {"fmi3DoStep:earlyReturn", status};
     if (event) return {"fmi3DoStep:eventHandlingNeeded", status};
@@ -87,25 +84,23 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     if (!intermediate_failure_) intermediate_failure_ = failure;
   }
 
-  fmi::Component component_;
   fmi::v3::DoStep* do_step_;
-  fmi::v3::GetDirectionalDerivative* directional_;
+  std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
-  Access<3, std::size_t> access_;
-  std::vector<fmi::Reference> inputs_;
-  std::vector<double> intermediate_;
   bool has_environment_;
   double start_ = 0.0;
   const Motion* motion_ = nullptr;  // while a step with varying inputs is under way
   Failure intermediate_failure_;
+  fmi::v3::GetDirectionalDerivative* directional_;
+  Access<3, std::size_t> access_;
+  std::vector<double> intermediate_;
 };
 
 }  // namespace
 
-std::unique_ptr<Instance> make_fmi3(const FunctionTable& functions, fmi::Component component,
-                                    std::vector<fmi::Reference> inputs, std::size_t values, std::span<const Type> types,
-                                    Environment* environment) {
-  return std::make_unique<Fmi3Instance>(functions, component, std::move(inputs), values, types, environment);
+InstancePointer make_fmi3(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
+                          std::size_t values, std::span<const Type> types, Environment* environment) {
+  return make_in<Fmi3Instance>(memory, memory, functions, component, inputs, values, types, environment);
 }
 
 }  // namespace ssptool

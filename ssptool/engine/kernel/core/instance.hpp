@@ -1,10 +1,10 @@
 // One running FMU behind the same operations for every version of FMI.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -30,12 +30,15 @@ inline Failure checked(const char* function, int status) noexcept {
 
 // How the inputs of an instance run over a step: value, first and second derivative at its start.
 struct Motion {
-  std::span<const double> value, first, second;
+  const double *value = nullptr, *first = nullptr, *second = nullptr;  // `count` of each
+  std::size_t count = 0;
+
+  [[nodiscard]] std::span<const double> values() const noexcept { return {value, count}; }
 
   // The highest derivative that is not zero.
   [[nodiscard]] int order() const noexcept {
     int order = 0;
-    for (std::size_t i = 0; i < first.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       if (second[i] != 0.0) return 2;
       if (first[i] != 0.0) order = 1;
     }
@@ -53,29 +56,45 @@ struct Motion {
 class RealAccess {
  public:
   RealAccess(fmi::Component component, fmi::v2::SetReal* set, fmi::v2::GetReal* get) noexcept
-      : component_(component), set2_(set), get2_(get) {}
+      : component_(component),
+        set_(reinterpret_cast<Function*>(set)),
+        get_(reinterpret_cast<Function*>(get)),
+        sized_(false) {}
   RealAccess(fmi::Component component, fmi::v3::SetFloat64* set, fmi::v3::GetFloat64* get) noexcept
-      : component_(component), set3_(set), get3_(get) {}
+      : component_(component),
+        set_(reinterpret_cast<Function*>(set)),
+        get_(reinterpret_cast<Function*>(get)),
+        sized_(true) {}
 
   // As many references as values, but for arrays, which FMI 1.0 and 2.0 do not have.
   [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
-    return set2_ != nullptr ? set2_(component_, references.data(), references.size(), values.data())
-                            : set3_(component_, references.data(), references.size(), values.data(), values.size());
+    const fmi::Reference* const first = references.data();
+    const std::size_t n = references.size();
+    return sized_ ? reinterpret_cast<fmi::v3::SetFloat64*>(set_)(component_, first, n, values.data(), values.size())
+                  : reinterpret_cast<fmi::v2::SetReal*>(set_)(component_, first, n, values.data());
   }
   [[nodiscard]] int get(References references, std::span<double> values) const noexcept {
-    return get2_ != nullptr ? get2_(component_, references.data(), references.size(), values.data())
-                            : get3_(component_, references.data(), references.size(), values.data(), values.size());
+    const fmi::Reference* const first = references.data();
+    const std::size_t n = references.size();
+    return sized_ ? reinterpret_cast<fmi::v3::GetFloat64*>(get_)(component_, first, n, values.data(), values.size())
+                  : reinterpret_cast<fmi::v2::GetReal*>(get_)(component_, first, n, values.data());
   }
+  [[nodiscard]] fmi::Component component() const noexcept { return component_; }
 
  private:
+  using Function = void();  // of any type; it is called as what it is
+
   fmi::Component component_;
-  fmi::v2::SetReal* set2_ = nullptr;
-  fmi::v2::GetReal* get2_ = nullptr;
-  fmi::v3::SetFloat64* set3_ = nullptr;
-  fmi::v3::GetFloat64* get3_ = nullptr;
+  Function *set_, *get_;
+  bool sized_;  // whether it is told the number of values, as from FMI 3.0 on
 };
 
-class Instance {
+inline constexpr std::size_t cache_line = 64;
+
+// A step goes through all instances of a system, whose memory together may be larger than the caches and lie on more
+// pages than the processor has addresses of at hand. So what it needs of one is at its beginning, what it seldom needs
+// behind pointers, and all are in one piece of memory.
+class alignas(cache_line) Instance {
  public:
   explicit Instance(const RealAccess& access) noexcept : reals(access) {}
   Instance(const Instance&) = delete;
@@ -104,6 +123,20 @@ class Instance {
   virtual void release() noexcept = 0;
 };
 
+// Memory that is given back as a whole, after the instances in it.
+using Memory = std::pmr::monotonic_buffer_resource;
+
+struct Destroy {
+  void operator()(Instance* instance) const noexcept { instance->~Instance(); }
+};
+using InstancePointer = std::unique_ptr<Instance, Destroy>;
+
+template <class Kind, class... Arguments>
+InstancePointer make_in(Memory& memory, Arguments&&... arguments) {
+  return InstancePointer(::new (memory.allocate(sizeof(Kind), alignof(Kind)))
+                             Kind(std::forward<Arguments>(arguments)...));
+}
+
 // Addresses in a loaded binary by the names of the functions.
 class FunctionTable {
  public:
@@ -130,6 +163,7 @@ class Access {
   using Get = int(fmi::Component, const fmi::Reference*, std::size_t, void*, Arguments...);
 
   Access(const FunctionTable& functions, std::span<const Type> types) {
+    if (!types.empty()) entries_.resize(index(Type::string) + 1);
     for (const Type type : types) {
       const AccessNames names = access_names(type, fmi_major);
       entries_[index(type)] = {names, functions.find<Set>(names.set), functions.find<Get>(names.get)};
@@ -156,7 +190,7 @@ class Access {
   };
   static constexpr std::size_t index(Type type) noexcept { return static_cast<std::size_t>(type); }
 
-  std::array<Entry, index(Type::string) + 1> entries_{};
+  std::vector<Entry> entries_;  // none if there are no types
 };
 
 // The one saved state of an instance: FMI hands out an address and takes it back for reuse. It is not freed by a
@@ -178,11 +212,11 @@ class SavedState {
   }
 
  private:
+  fmi::State state_ = nullptr;
   fmi::Component component_;
   Take* take_;
   Put* put_;
   Take* free_;
-  fmi::State state_ = nullptr;
 };
 
 // What an FMI 3.0 FMU hands back when it asks for inputs inside a step.
@@ -204,11 +238,11 @@ extern "C" void ssptool_intermediate_update(void* environment, double time, bool
                                             double* early_return_time);
 
 // `inputs` are those of type Float64, with `values` in all; `types` those of all other variables.
-std::unique_ptr<Instance> make_fmi1(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
-                                    std::span<const Type> types);
-std::unique_ptr<Instance> make_fmi2(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
-                                    std::span<const Type> types);
-std::unique_ptr<Instance> make_fmi3(const FunctionTable&, fmi::Component, std::vector<fmi::Reference> inputs,
-                                    std::size_t values, std::span<const Type> types, Environment*);
+InstancePointer make_fmi1(Memory&, const FunctionTable&, fmi::Component, References inputs,
+                          std::span<const Type> types);
+InstancePointer make_fmi2(Memory&, const FunctionTable&, fmi::Component, References inputs,
+                          std::span<const Type> types);
+InstancePointer make_fmi3(Memory&, const FunctionTable&, fmi::Component, References inputs, std::size_t values,
+                          std::span<const Type> types, Environment*);
 
 }  // namespace ssptool

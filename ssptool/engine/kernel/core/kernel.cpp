@@ -81,6 +81,17 @@ std::vector<Typed> by_type(const Variables& variables) {
   return found;
 }
 
+// Has memory brought to the cache that is needed soon.
+inline void prefetch(const void* address) noexcept {
+#if defined(__GNUC__)
+  const char* const first = static_cast<const char*>(address);
+  __builtin_prefetch(first);
+  __builtin_prefetch(first + cache_line);
+#else
+  (void)address;
+#endif
+}
+
 bool is_integer(Type type) { return type != Type::float64 && type != Type::float32; }
 
 }  // namespace
@@ -146,17 +157,25 @@ Index Kernel::add(Member member) {
   const bool typed = !typed_inputs.empty() || !typed_outputs.empty();
   members_.push_back(std::move(member));
   double* const first = input_rates_.data();
-  Stepper stepper{Window(input_value_.data(), inputs.slots),
-                  Window(first, inputs.slots),
-                  Window(first + values_.size(), inputs.slots),
-                  {},
-                  transfer(index, outputs),
-                  std::move(typed_inputs),
-                  std::move(typed_outputs),
-                  typed};
-  stepper.motion = {stepper.value.room(), stepper.first.room(), stepper.second.room()};
-  steppers_.push_back(std::move(stepper));
+  step_parts_.push_back({Window(input_value_.data(), inputs.slots), Window(first, inputs.slots),
+                         Window(first + values_.size(), inputs.slots), transfer(index, outputs),
+                         std::move(typed_inputs), std::move(typed_outputs)});
+  steppers_.push_back(stepper(step_parts_.back(), typed));
   return index;
+}
+
+Kernel::Stepper Kernel::stepper(StepParts& parts, bool typed) {
+  Transfer& outputs = parts.outputs;
+  const std::size_t place = output_references_.size();
+  output_references_.insert(output_references_.end(), outputs.references.begin(), outputs.references.end());
+  return {
+      .instance = outputs.instance,
+      .motion = {parts.value.room().data(), parts.first.room().data(), parts.second.room().data(), parts.value.size()},
+      .outputs = outputs.values.room().data(),
+      .count = static_cast<unsigned>(outputs.slots.size()),
+      .first = static_cast<unsigned>(place),
+      .special = typed || parts.value.scattered() || outputs.values.scattered() ||
+                 outputs.references.size() != outputs.slots.size()};
 }
 
 Kernel::Transfer Kernel::transfer(Index instance, const Variables& floats) {
@@ -420,27 +439,50 @@ inline bool Kernel::get(Transfer& outputs) noexcept {
 Outcome Kernel::advance(Index group, double t, double h) { return result(step_all(checked_group(group), t, h)); }
 
 inline bool Kernel::step(Index index, double t, double h) noexcept {
-  Stepper& stepper = steppers_[index];
-  if (!prepare(index, stepper)) return false;
-  const Failure failure = stepper.step(t, h);
+  const Stepper& stepper = steppers_[index];
+  if (stepper.special && !prepare(index)) [[unlikely]]
+    return false;
+  const Failure failure = stepper.instance->step(t, h, stepper.motion);
   if (failure) [[unlikely]]
     return failed(index, failure);
-  return collect(index, stepper);
+  return collect(index);
 }
 
 // Around a step: what is not part of its motion is set before it, all outputs are got after it.
-inline bool Kernel::prepare(Index index, Stepper& stepper) noexcept {
-  return !stepper.typed || set_typed(index, stepper.typed_inputs, input_value_);
+bool Kernel::prepare(Index index) noexcept {
+  StepParts& parts = step_parts_[index];
+  parts.gather();
+  return set_typed(index, parts.typed_inputs, input_value_);
 }
 
-inline bool Kernel::collect(Index index, Stepper& stepper) noexcept {
-  return get(stepper.outputs) && (!stepper.typed || get_typed(index, stepper.typed_outputs));
+inline bool Kernel::collect(Index index) noexcept {
+  const Stepper& stepper = steppers_[index];
+  if (stepper.special) [[unlikely]]
+    return get(step_parts_[index].outputs) && get_typed(index, step_parts_[index].typed_outputs);
+  if (stepper.count == 0) return true;
+  const std::span<double> values(stepper.outputs, stepper.count);
+  const int status = stepper.instance->reals.get({output_references_.data() + stepper.first, stepper.count}, values);
+  if (status > fmi::warning) [[unlikely]]
+    return not_got(step_parts_[index].outputs, status);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i])) [[unlikely]]
+      return nonfinite(step_parts_[index].outputs, i);
+  return true;
 }
 
 bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
-  for (const Index instance : group.instances)
-    if (!step(instance, t, h)) return false;
+  for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
+    fetch(group, rank);
+    if (!step(group.instances[rank], t, h)) return false;
+  }
   return true;
+}
+
+// Instances and what is in FMUs is scattered in memory, so that the processor cannot guess what comes next.
+inline void Kernel::fetch(const Group& group, std::size_t rank) const noexcept {
+  const std::size_t last = group.instances.size() - 1;
+  prefetch(steppers_[group.instances[std::min(rank + 2, last)]].instance);
+  prefetch(steppers_[group.instances[std::min(rank + 1, last)]].instance->reals.component());
 }
 
 inline bool Kernel::step_all(Group& group, double t, double h) noexcept {
@@ -460,13 +502,15 @@ bool Kernel::step_together(Group& group, double t, double h) noexcept {
 // Only the steps are: what is copied and checked before and after them is shared by all.
 bool Kernel::step_in_parallel(Group& group, double t, double h) noexcept {
   for (const Index index : group.instances)
-    if (!prepare(index, steppers_[index])) return false;
-  workers_->share(group.instances.size(),
-                  [&](std::size_t rank) { group.failures[rank] = steppers_[group.instances[rank]].step(t, h); });
+    if (steppers_[index].special && !prepare(index)) return false;
+  workers_->share(group.instances.size(), [&](std::size_t rank) {
+    const Stepper& stepper = steppers_[group.instances[rank]];
+    group.failures[rank] = stepper.instance->step(t, h, stepper.motion);
+  });
   for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
     const Index index = group.instances[rank];
     if (group.failures[rank]) return failed(index, group.failures[rank]);
-    if (!collect(index, steppers_[index])) return false;
+    if (!collect(index)) return false;
   }
   return true;
 }

@@ -95,7 +95,7 @@ struct Variables {
 Variables of_type(const Variables&, Type);
 
 struct Member {
-  std::unique_ptr<Instance> instance;
+  InstancePointer instance;
   Variables inputs, outputs;
 };
 
@@ -115,6 +115,9 @@ class Kernel {
   Environment* make_environment();
   // The environment at this address; throws if it is none of this kernel.
   Environment* environment(void* address) const;
+
+  // For its instances.
+  [[nodiscard]] Memory& memory() noexcept { return memory_; }
 
   Index add(Member);
   void connect(const std::vector<Wire>&);
@@ -190,18 +193,28 @@ class Kernel {
     Window input_tangents, output_tangents;
   };
 
-  // What a step needs of an instance.
-  struct Stepper {
+  // What a step needs of an ordinary instance, in one cache line and in the order of the instances. Ordinary are
+  // scalars of type Float64 in consecutive slots; where that is not all there is, `special` is set and there is more to
+  // do.
+  struct alignas(cache_line) Stepper {
+    Instance* instance;
+    Motion motion;    // of the inputs of type Float64
+    double* outputs;  // those of type Float64
+    unsigned count;   // of them
+    unsigned first;   // the place of their references in output_references_
+    bool special;
+  };
+
+  // The whole of the same.
+  struct StepParts {
     Window value, first, second;  // of the inputs of type Float64
-    Motion motion;                // their numbers
     Transfer outputs;
     std::vector<Typed> typed_inputs, typed_outputs;
-    bool typed;  // whether there are any
 
-    Failure step(double t, double h) noexcept {
+    // Inputs in scattered slots go where the motion has them.
+    void gather() noexcept {
       if (value.scattered())
         for (Window* window : {&value, &first, &second}) window->read();
-      return outputs.instance->step(t, h, motion);
     }
   };
 
@@ -256,6 +269,7 @@ class Kernel {
   ResolvedCall resolve(const Call&);
   void check_wire(const Wire&) const;
   Transfer transfer(Index instance, const Variables& floats);
+  Stepper stepper(StepParts&, bool typed);
   Wires wires_into(const std::vector<Slot>&) const;
   void add_wire(Wires&, const Wire&) const;
   std::vector<Task> tasks(std::span<const Instruction> program);
@@ -271,8 +285,9 @@ class Kernel {
   bool get_typed(Index instance, std::vector<Typed>&) noexcept;
   bool perform(ResolvedCall&) noexcept;
   bool step(Index instance, double t, double h) noexcept;
-  bool prepare(Index instance, Stepper&) noexcept;
-  bool collect(Index instance, Stepper&) noexcept;
+  bool prepare(Index instance) noexcept;
+  bool collect(Index instance) noexcept;
+  void fetch(const Group&, std::size_t rank) const noexcept;
   void hold(const Group&) noexcept;
   void stay(const Group&, const std::vector<double>& cells) noexcept;
   bool step_all(Group&, double t, double h) noexcept;
@@ -307,8 +322,11 @@ class Kernel {
   [[nodiscard]] Point& accepted(unsigned k) noexcept { return history_[(latest_ + k) % ring]; }
 
   std::vector<double> values_, input_value_, input_rates_, tangent_;
+  Memory memory_;  // ends after members_
   std::vector<Member> members_;
   std::vector<Stepper> steppers_;
+  std::vector<StepParts> step_parts_;
+  std::vector<fmi::Reference> output_references_;
   std::vector<bool> owned_, holds_integer_;
   Texts texts_;
   std::vector<Wire> wires_;

@@ -11,7 +11,7 @@ namespace ssptool {
 
 class InputRates {
  public:
-  InputRates(fmi::v2::SetRealInputDerivatives* set, const std::vector<fmi::Reference>& inputs)
+  InputRates(fmi::v2::SetRealInputDerivatives* set, References inputs)
       : set_(set),
         count_(inputs.size()),
         references_(2 * inputs.size()),
@@ -33,10 +33,10 @@ class InputRates {
     const int told = std::max(order, told_order);
     if (told == 0) return 0;
     told_order = order;
-    const double* rates = motion.first.data();
+    const double* rates = motion.first;
     if (told == 2) {
-      std::copy(motion.first.begin(), motion.first.end(), rates_.begin());
-      std::copy(motion.second.begin(), motion.second.end(), rates_.begin() + static_cast<std::ptrdiff_t>(count_));
+      std::copy_n(motion.first, count_, rates_.begin());
+      std::copy_n(motion.second, count_, rates_.begin() + static_cast<std::ptrdiff_t>(count_));
       rates = rates_.data();
     }
     return set_(component, references_.data(), static_cast<std::size_t>(told) * count_, orders_.data(), rates);
