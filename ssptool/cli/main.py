@@ -3,8 +3,10 @@
 import atexit
 import gc
 import os
+import signal
 import sys
 import traceback
+from types import FrameType
 from typing import Annotated
 
 import typer
@@ -50,11 +52,15 @@ def common(
 def main() -> None:
     """Run the command. Whatever goes wrong reaches the user as a sentence, and the caller as an exit status."""
     _spare_the_collector()
+    signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
     except KeyboardInterrupt:
         complain("interrupted")
         sys.exit(130)
+    except Terminated:
+        complain("terminated")
+        sys.exit(143)
     except BrokenPipeError:
         # The reader of our output (`ssptool … | head`) has seen enough.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -63,6 +69,17 @@ def main() -> None:
         if os.environ.get("SSPTOOL_DEBUG"):
             traceback.print_exc()
         sys.exit(_explain(error))
+
+
+class Terminated(BaseException):
+    """Somebody asked this process to end (SIGTERM), such as a scheduler of jobs: as if interrupted from the keyboard,
+    it keeps what there is and clears away what it has made.
+    """
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once is enough
+    raise Terminated
 
 
 def _spare_the_collector() -> None:

@@ -242,6 +242,8 @@ def run(
         An FMU cannot be loaded or instantiated.
     UnknownFormat, MissingExtra, OSError
         The output file cannot be written.
+    ResultsNotWritten
+        Not any more: it has the rows until then.
     NothingMatches
         A pattern fits no signal.
     ValueError

@@ -30,6 +30,7 @@ from ssptool.fmu.messages import (
     fmi3_logger,
 )
 from ssptool.fmu.prototypes import Library
+from ssptool.fmu.unloadable import why_unloadable
 
 
 class MissingBinary(Exception):
@@ -240,9 +241,9 @@ class Binary:
     def _load(self, slave: Any, name: str) -> Any:
         # FMPy changes the working directory while it loads, and stays there if that fails. It raises plain
         # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
+        identifier = _offered(self.path, self.description, self.interface).model_identifier
         with contextlib.chdir("."):
             try:
-                identifier = _offered(self.path, self.description, self.interface).model_identifier
                 return self._library.instance(
                     slave,
                     prefix=f"{identifier}_" if self.description.fmi_major == 1 else "",
@@ -252,7 +253,8 @@ class Binary:
                     unzipDirectory=str(self.folder),
                 )
             except Exception as error:
-                raise UnloadableBinary(self.path, str(error)) from error
+                library = self.folder / _library(self.description.fmi_major, identifier)
+                raise UnloadableBinary(self.path, why_unloadable(library, error)) from error
 
 
 def instantiation(major: int, interface: InterfaceType) -> str:
@@ -273,8 +275,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         The file cannot be unpacked.
     """
     offered = _offered(path, description, interface)
-    platform = fmpy.platform if description.fmi_major < 3 else fmpy.platform_tuple
-    wanted = f"binaries/{platform}/{offered.model_identifier}{fmpy.sharedLibraryExtension}"
+    wanted = _library(description.fmi_major, offered.model_identifier)
     names = _entries(path)
     if wanted not in names:
         raise MissingBinary(path, wanted, _platforms(names))
@@ -287,6 +288,12 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         unpacked.cleanup()
         raise UnreadableFmu(path, str(error)) from error
     return Binary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
+
+
+def _library(major: int, identifier: str) -> str:
+    """Where the library for this platform is in an FMU."""
+    platform = fmpy.platform if major < 3 else fmpy.platform_tuple
+    return f"binaries/{platform}/{identifier}{fmpy.sharedLibraryExtension}"
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:

@@ -187,14 +187,19 @@ def test_no_process_outlives_a_command_that_was_killed(start, tmp_path):
     raise AssertionError("the process of the FMUs is still there")
 
 
-def test_an_interrupted_run_leaves_what_it_had(start, tmp_path):
-    path = tmp_path / "run.csv"
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_leaves_what_it_had(start, tmp_path, monkeypatch, number, status):
+    path, scratch = tmp_path / "run.csv", tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
     process = start(path)
     for _ in range(500):
         if path.exists() and len(path.read_text().splitlines()) > 50:
             break
         time.sleep(0.02)
-    os.killpg(process.pid, signal.SIGINT)  # as the terminal does
-    assert process.wait(timeout=30) == 130
+    # As the terminal does to all, a scheduler of jobs to the one that it has started.
+    os.killpg(process.pid, number) if number == signal.SIGINT else process.terminate()
+    assert process.wait(timeout=30) == status
     assert 50 <= len(read_trace(path)) < 1001
     assert read_manifest(path)["status"] == "interrupted"
+    assert not list(scratch.iterdir())

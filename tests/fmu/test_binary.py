@@ -1,6 +1,8 @@
 """Binaries: refused before anything is loaded, loaded, instantiated, and read and written in all types."""
 
 import math
+import platform
+import sys
 import tempfile
 import zipfile
 from dataclasses import replace
@@ -314,6 +316,32 @@ def test_a_library_without_the_functions_of_fmi_is_reported(tmp_path, version):
     fmu = write_fmu(tmp_path / "other.fmu", version, compiled)
     with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match=f"fmi{version}"):
         binary.instantiate("A")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into ELF files")
+def test_a_library_for_another_machine_is_named_as_that(tmp_path, library, version):
+    """Byte 18 of an ELF file is the machine: 183 is aarch64, 62 is x86_64."""
+    other, name = (62, "x86_64") if platform.machine() == "aarch64" else (183, "aarch64")
+    content = bytearray(library.read_bytes())
+    content[18] = other
+    fmu = write_fmu(tmp_path / "foreign.fmu", version, bytes(content))
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary) as caught:
+        binary.instantiate("A")
+    assert caught.value.reason.startswith(f"it was built for {name}, and this is {platform.machine()};")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="in the words of Linux's loader")
+def test_a_library_that_needs_another_one_names_it(tmp_path, version):
+    for name in ("needed", "needing"):
+        (tmp_path / f"{name}.c").write_text("int here;")
+    needed = tmp_path / "libnotinstalled.so"
+    build_shared(needed, tmp_path / "needed.c")
+    options = ["-Wl,--no-as-needed", f"-L{tmp_path}", "-lnotinstalled"]
+    compiled = build_shared(tmp_path / "needing.so", tmp_path / "needing.c", *options)
+    fmu = write_fmu(tmp_path / "needing.fmu", version, compiled.read_bytes())
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary) as caught:
+        binary.instantiate("A")
+    assert caught.value.reason.startswith("it needs the library libnotinstalled.so, which is not found")
 
 
 def test_an_archive_that_leads_out_of_its_folder_is_refused(fmu):

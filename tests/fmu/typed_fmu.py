@@ -32,7 +32,8 @@ def build_library(folder: Path) -> Path:
     return build_shared(folder / "typed.so", SOURCE, stubs)
 
 
-def build_shared(library: Path, *sources: Path) -> Path:
+def build_shared(library: Path, *sources: Path | str) -> Path:
+    """From sources, and what else the compiler is to be told."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     assert compiler, "a C compiler is needed to build the FMU that these tests use"
     flags = ["-std=c11", "-O1", "-g", "-Wall", "-shared", "-fPIC"]

@@ -26,9 +26,9 @@ class Newton:
     Unknowns and residuals are scaled by nominal values; points are kept between min and max; a point at which
     g cannot be evaluated counts as one that does not reduce the residual.
 
-    Converged also when the Newton step itself is within the tolerance: with a large gain the residual of the
-    best floating-point number may be far above it, although that number is as close to the solution as can
-    be.
+    Converged also when the Newton step itself is within the tolerance and reduces the residual no further: with a
+    large gain the residual of the best floating-point number may be far above it, although that number is as close to
+    the solution as can be.
 
     References
     ----------
@@ -53,6 +53,7 @@ class Newton:
         history = [scaled_norm(residual, domain.nominal)]
         watch(self.name, 1, x, residual)
         status = self._judge(x, residual, domain)
+        tiny = False
         while status is None and len(history) < self.max_iterations:
             step = self._step(g, x, residual, domain)
             if step is None:
@@ -67,9 +68,9 @@ class Newton:
             x, residual = moved
             history.append(scaled_norm(residual, domain.nominal))
             watch(self.name, len(history), x, residual)
-            status = Status.CONVERGED if tiny else self._judge(x, residual, domain)
+            status = self._judge(x, residual, domain)
         norm = scaled_norm(residual, domain.nominal)
-        final = status or Status.MAX_ITERATIONS
+        final = status or (Status.CONVERGED if tiny else Status.MAX_ITERATIONS)
         return Solution(x, final, len(history), norm, residual, tuple(history), self.name)
 
     def _judge(self, x: Floats, residual: Floats, domain: Domain) -> Status | None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ssptool.engine.columns import TEXT, holds_integer, machine_type
 from ssptool.engine.recording.text import Lines
-from ssptool.engine.recording.writer import UnreadableTrace
+from ssptool.engine.recording.writer import UnreadableTrace, put
 from ssptool.engine.trace import Column, Floats, Trace
 
 _UNFINISHED = "running"
@@ -36,12 +36,12 @@ class CsvWriter:
         header = io.StringIO()
         csv.writer(header, lineterminator="\n").writerow(["time", *(column.signal for column in columns)])
         self._file = path.open("wb", buffering=0)
-        self._put(header.getvalue().encode())
+        put(self._file, header.getvalue().encode())
         facts = {"status": _UNFINISHED, "columns": [asdict(column) for column in columns]}
         sidecar(path).write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
 
     def write(self, rows: Floats) -> None:
-        self._put(self._lines.of(rows))
+        put(self._file, self._lines.of(rows))
 
     def notes(self) -> tuple[str, ...]:
         return ()
@@ -49,11 +49,6 @@ class CsvWriter:
     def close(self, manifest: str) -> None:
         self._file.close()
         sidecar(self._path).write_text(manifest, encoding="utf-8")
-
-    def _put(self, text: bytes) -> None:
-        rest = memoryview(text)
-        while rest:
-            rest = rest[self._file.write(rest) :]
 
 
 def read_csv(path: Path) -> Trace:

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ssptool.engine.recording.guarded import GuardedWriter
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Column, Trace
 
@@ -84,12 +85,14 @@ def open_writer(path: Path, columns: Sequence[Column], texts: Sequence[str] = ("
 
     Raises
     ------
-    UnknownFormat, MissingExtra, OSError
+    UnknownFormat, MissingExtra
         As `check_output`.
+    ResultsNotWritten
+        The operating system does not let it; from the methods of the writer as well.
     """
     format = _format(path)
-    writer: Writer = format.load(path, format.writer)(path, columns, texts)
-    return writer
+    begin = format.load(path, format.writer)
+    return GuardedWriter(path, lambda: begin(path, columns, texts))
 
 
 def read_trace(path: Path | str) -> Trace:

@@ -10,6 +10,7 @@ both. The other types come back as what they were.
 
 import io
 import json
+import os
 import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ from ssptool.engine.columns import (
     machine_type,
     values_of,
 )
-from ssptool.engine.recording.writer import UnreadableTrace
+from ssptool.engine.recording.writer import UnreadableTrace, put
 from ssptool.engine.trace import Column, Floats, Trace
 
 _TRAJECTORIES = "data_2"
@@ -49,25 +50,19 @@ class MatWriter:
         self._types = ("Float64", *(column.type for column in self._columns))
         self._rounded: set[int] = set()
         self._name = path.name
-        self._file = path.open("wb")
-        self._file.write(_matrices(self._columns))
+        self._file = path.open("wb", buffering=0)
+        put(self._file, _matrices(self._columns))
         self._header = self._file.tell()
         self._rows = 0
-        self._file.write(_matrix(_TRAJECTORIES, np.zeros((1 + len(kept), 0))))
-        self._file.flush()
+        put(self._file, _matrix(_TRAJECTORIES, np.zeros((1 + len(kept), 0))))
 
     def write(self, rows: Floats) -> None:
         cells = rows[:, self._chosen]
         doubles = as_doubles(cells, self._types)
         self._look_for_rounding(cells, doubles)
-        self._file.write(np.ascontiguousarray(doubles, dtype="<f8").tobytes())
-        self._file.flush()
+        self._append(np.ascontiguousarray(doubles, dtype="<f8").tobytes())
         self._rows += len(rows)
-        end = self._file.tell()
-        self._file.seek(self._header + _COLUMN_COUNT)
-        self._file.write(struct.pack("<i", self._rows))
-        self._file.flush()
-        self._file.seek(end)
+        os.pwrite(self._file.fileno(), struct.pack("<i", self._rows), self._header + _COLUMN_COUNT)
 
     def notes(self) -> tuple[str, ...]:
         return tuple(self._told())
@@ -92,8 +87,17 @@ class MatWriter:
                 self._rounded.add(place)
 
     def close(self, manifest: str) -> None:
-        self._file.write(_matrix(_MANIFEST, np.array([_latin(manifest)])))
+        self._append(_matrix(_MANIFEST, np.array([_latin(manifest)])))
         self._file.close()
+
+    def _append(self, content: bytes) -> None:
+        """All of it or nothing: what stands behind the last matrix would be taken for one more."""
+        end = self._file.tell()
+        try:
+            put(self._file, content)
+        except OSError:
+            self._file.truncate(end)
+            raise
 
 
 def _matrices(columns: Sequence[Column]) -> bytes:

@@ -25,9 +25,12 @@ GROUP_ROWS = 2048
 """At least, in such a group: each column of it costs some microseconds, and a place in all footers after it."""
 
 GROUP_SECONDS = 0.1
-"""After so long [s] a group is written however small it is; or after a hundredth of the time since the start, or so
+"""After so long [s] a group is written however small it is; or after a small part of the time since the start, or so
 long that writing it takes a small part of that time.
 """
+
+LATE_PART = 0.01
+"""Of the time since the start: what a killed run may lose, if that is more."""
 
 WRITING_PART = 0.05
 """Of the time: what groups may take that are smaller than they should be."""
@@ -67,7 +70,7 @@ class ParquetWriter:
         self._count = 0
         self._groups = 0
         self._writing = 0.0
-        self._footer_size = 0
+        self._last = b""
         self._began = self._wrote = monotonic()
         self._put([], self._footer)
 
@@ -81,7 +84,7 @@ class ParquetWriter:
                 self._write_group()
             rows = rows[len(taken) :]
         now = monotonic()
-        patience = max(GROUP_SECONDS, 0.01 * (now - self._began), self._writing / WRITING_PART)
+        patience = max(GROUP_SECONDS, LATE_PART * (now - self._began), self._writing / WRITING_PART)
         if now - self._wrote >= patience:
             self._write_group()
 
@@ -101,7 +104,7 @@ class ParquetWriter:
             width = len(self._types)
             # A group is not smaller than the footer, which is written with it: so all footers are no more than all
             # groups.
-            rows = max(GROUP_ROWS, GROUP_VALUES // width, self._footer_size // (8 * width))
+            rows = max(GROUP_ROWS, GROUP_VALUES // width, len(self._last) // (8 * width))
             if rows > self._columns.shape[1]:
                 self._columns = np.empty((width, rows))
         return self._columns[:, self._count :]
@@ -132,19 +135,27 @@ class ParquetWriter:
         return pa.Table.from_arrays(arrays, schema=self._schema)
 
     def _put(self, group: Sequence[bytes], footer: Any) -> None:
-        """A group over the last footer, and the new footer behind it."""
+        """A group over the last footer, and the new footer behind it; or if there is no room, the last footer again."""
         buffer = io.BytesIO()
         footer.write_metadata_file(buffer)
-        size = sum(map(len, group))
-        parts = [*group, buffer.getvalue()[len(_MAGIC) :]]
+        encoded = buffer.getvalue()[len(_MAGIC) :]
+        try:
+            self._overwrite([*group, encoded])
+        except OSError:
+            self._overwrite([self._last])
+            self._file.truncate(self._end + len(self._last))
+            raise
+        self._last = encoded
+        self._end += sum(map(len, group))
+
+    def _overwrite(self, parts: list[bytes]) -> None:
+        """What is in the file behind its last group, in one system call if the system takes all at once."""
         if len(parts) > _MOST_PARTS:
             parts = [b"".join(parts)]
         whole = sum(map(len, parts))
-        self._footer_size = whole - size
         written = os.pwritev(self._file.fileno(), parts, self._end)
         while written < whole:  # such as before a full disk says so
             written += os.pwrite(self._file.fileno(), b"".join(parts)[written:], self._end + written)
-        self._end += size
 
     def _empty(self, metadata: Mapping[bytes, bytes]) -> Any:
         """A footer of no row groups."""

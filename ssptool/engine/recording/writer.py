@@ -1,5 +1,6 @@
 """What every format does."""
 
+from io import FileIO
 from typing import Protocol
 
 from ssptool.engine.trace import Floats
@@ -10,6 +11,8 @@ class Writer(Protocol):
 
     def write(self, rows: Floats) -> None:
         """Append rows of cells (k, 1 + p), the time first. They are in the file soon; `close` writes what is not.
+
+        After an OSError, such as for a full disk, the file can be read and has all that was in it before.
 
         The numbers of texts are places in the list with which the file was begun, which has them by now.
         """
@@ -32,3 +35,10 @@ class UnreadableTrace(Exception):
         self.path = path
         self.line = line
         self.reason = reason
+
+
+def put(file: FileIO, content: bytes) -> None:
+    """Write all of it: the system may take less at once, such as before it says that the disk is full."""
+    rest = memoryview(content)
+    while rest:
+        rest = rest[file.write(rest) :]

@@ -118,6 +118,18 @@ def test_a_point_that_a_component_rejects_shrinks_the_step():
     assert Newton().solve(g, np.array([30.0])).unwrap() == approx([np.exp(-1)], rel=1e-11)
 
 
+@pytest.mark.parametrize("exponent", [-10.0, -20.0, -30.0, -35.0])
+def test_newton_goes_on_below_its_tolerance_while_the_residual_falls(exponent):
+    """log x = c far below the nominal value of 1: near the solution all steps are tiny, but not all residuals."""
+
+    def g(x):
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return x - (np.log(x) - exponent)
+
+    solution = Newton().solve(g, np.array([1.0]))
+    assert solution.unwrap() == approx([np.exp(exponent)], rel=1e-9)
+
+
 def test_newton_stays_between_min_and_max():
     """x² = 4 from x = 0.1 with x ≥ 0: only the positive root is reached, and no point below 0 is tried."""
     tried = []

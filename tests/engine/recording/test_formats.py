@@ -1,6 +1,7 @@
 """Rows on their way to files and back: every format, whole, cut off, and beside what."""
 
 import json
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
 
@@ -20,6 +21,7 @@ from ssptool.engine.recording.files import (
     read_manifest,
     read_trace,
 )
+from ssptool.engine.recording.guarded import ResultsNotWritten
 from ssptool.engine.recording.text import NATIVE, Lines
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Trace
@@ -48,6 +50,48 @@ def test_numbers_come_back_with_the_same_bits(rows, ending, tmp_path_factory):
     writer.close(MANIFEST)
     trace = read_trace(path)
     assert np.array_equal(np.column_stack([trace.t, trace.cells]), rows, equal_nan=True)
+
+
+@contextmanager
+def no_file_beyond(size):
+    """To a writer as a full disk is: a write ends at that size [byte], and the next one fails."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [3_000, 5_003, 20_001])
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_that_can_grow_no_more_keeps_the_rows_that_are_in_it(tmp_path, monkeypatch, ending, size):
+    at_once(monkeypatch)
+    path = tmp_path / f"trace{ending}"
+    chunks = [some_rows(5 * chunk) for chunk in range(400)]
+    taken = 0
+    with no_file_beyond(size):
+        writer = open_writer(path, COLUMNS)
+        with pytest.raises(ResultsNotWritten, match=f"trace{ending}: .* at t = ") as caught:
+            for chunk in chunks:
+                writer.write(chunk)
+                taken += len(chunk)
+        writer.write(some_rows())  # what comes now is gone, and
+        writer.close(MANIFEST)  # nothing is said twice
+    assert caught.value.time == pytest.approx(0.1 * taken)
+    trace = read_trace(path)
+    # Of CSV whole lines, of MAT whole chunks; Parquet loses the group that it could not begin.
+    assert (0 if ending == ".parquet" else taken) < len(trace) + 1 <= taken + 5
+    assert np.array_equal(np.column_stack([trace.t, trace.cells]), np.concatenate(chunks)[: len(trace)])
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_file_that_cannot_be_begun_is_named(tmp_path, ending):
+    path = tmp_path / "none" / f"trace{ending}"
+    with pytest.raises(ResultsNotWritten, match=rf"trace{ending}: results cannot be written: No such file") as caught:
+        open_writer(path, COLUMNS)
+    assert caught.value.time is None
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -242,9 +286,10 @@ def test_all_footers_of_a_parquet_file_are_no_more_than_its_groups(tmp_path, mon
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_VALUES", 1)
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_ROWS", 1)
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 60.0)
-    writer, written = open_writer(tmp_path / "trace.parquet", [Column(f"A.x[{k}]") for k in range(20)]), []
+    parquet_writer = pytest.importorskip("ssptool.engine.recording.parquet").ParquetWriter
+    writer, written = parquet_writer(tmp_path / "trace.parquet", [Column(f"A.x[{k}]") for k in range(20)]), []
     put = writer._put
-    monkeypatch.setattr(writer, "_put", lambda group, footer: (put(group, footer), written.append(writer._footer_size)))
+    monkeypatch.setattr(writer, "_put", lambda group, footer: (put(group, footer), written.append(len(writer._last))))
     writer.write(np.zeros((20_000, 21)))
     assert sum(written) <= 20_000 * 21 * 8 + written[-1]
     writer.close("{}")
