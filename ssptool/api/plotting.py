@@ -8,7 +8,7 @@ import numpy as np
 from ssptool.drawing.curves import Curve
 from ssptool.drawing.plot import check_plot_name as check_plot_name
 from ssptool.drawing.plot import plot_signals
-from ssptool.engine.columns import TEXT
+from ssptool.engine.columns import NUMBERED
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import Trace
@@ -61,6 +61,6 @@ def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curv
 
 def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:
     for column in trace.columns:
-        if column.type != TEXT and (fits_any(patterns, column.signal) if patterns else column.real):
+        if column.type not in NUMBERED and (fits_any(patterns, column.signal) if patterns else column.real):
             values = trace[column.signal].astype(np.float64, copy=False)
             yield Curve(column.signal, column.unit, trace.t, values, column.held, run)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from ssptool.engine.binary_as_text import BINARY, BinaryAsText, kernel_types
 from ssptool.engine.cells import read_cell
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
@@ -254,7 +253,6 @@ class _Added:
     instance: FmuInstance
     table: InstanceTable
     member: Member | None
-    texts: BinaryAsText | None
 
 
 def _add(
@@ -293,8 +291,8 @@ def _add(
         output_slots=planned.output_slots,
         output_references=planned.output_references,
         environment=environment,
-        input_types=kernel_types(planned.input_types),
-        output_types=kernel_types(planned.output_types),
+        input_types=planned.input_types,
+        output_types=planned.output_types,
         input_elements=planned.input_elements,
         output_elements=planned.output_elements,
     )
@@ -303,31 +301,20 @@ def _add(
         table = watch.stand_in(index, table)
     if coupled:
         table = idle_steps(table)
-    binaries = _binaries(planned)
-    texts = BinaryAsText(instance, binaries) if binaries else None
-    table = texts.within(table) if texts else table
     member = None
     if events is not None:
         step = ReportedStep(table.functions["fmi3DoStep"])
         table = replace(table, functions={**table.functions, "fmi3DoStep": step.address})
         member = Member(index, events, instance, EventMode(instance), step)
     kernel.add(table)
-    return _Added(instance, table, member, texts)
-
-
-def _binaries(planned: PlannedInstance) -> frozenset[int]:
-    """References of binary variables that the kernel exchanges."""
-    types = (*planned.input_types, *planned.output_types)
-    references = (*planned.input_references, *planned.output_references)
-    return frozenset(number for number, kind in zip(references, types, strict=True) if kind == BINARY)
+    return _Added(instance, table, member)
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
     """Those that a kernel and an integrator want. What model exchange does not have is never called; should it be, it
     refuses.
     """
-    types = kernel_types((*planned.input_types, *planned.output_types))
-    wanted = functions_for(planned.description.fmi_major, types)
+    wanted = functions_for(planned.description.fmi_major, (*planned.input_types, *planned.output_types))
     present = instance.functions
     if planned.interface is InterfaceType.CO_SIMULATION:
         optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()

@@ -1,8 +1,14 @@
 """Values of all types in the cells of a kernel."""
 
+from collections.abc import Mapping
+
+from ssptool.engine.columns import BYTES, NUMBERED, TEXT, as_content, from_content
 from ssptool.engine.columns import holds_integer as holds_integer
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.fmu.description import Value
+
+NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}
+"""What a signal has of which nothing is known; of a type that is not here, 0."""
 
 
 def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
@@ -10,11 +16,9 @@ def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
     if not holds_integer(kind):
         return float(kernel.values[slot])
     number = int(kernel.integers[slot])
+    if kind in NUMBERED:
+        return from_content(kernel.content(number), kind)
     match kind:
-        case "String":
-            return kernel.text(number)
-        case "Binary":
-            return bytes.fromhex(kernel.text(number))
         case "Boolean":
             return number != 0
         case "UInt64":
@@ -31,14 +35,8 @@ def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
     TypeError, ValueError, OverflowError
         It is none of this type.
     """
-    if kind == "String":
-        if not isinstance(value, str):
-            raise TypeError(f"{value!r} is not a value of type String")
-        kernel.integers[slot] = kernel.number(value)
-    elif kind == "Binary":
-        if not isinstance(value, bytes):
-            raise TypeError(f"{value!r} is not a value of type Binary")
-        kernel.integers[slot] = kernel.number(value.hex())
+    if kind in NUMBERED:
+        kernel.integers[slot] = kernel.number(as_content(value, kind))
     elif holds_integer(kind):
         number = int(value)
         # The same bits stand for the upper half of UInt64.

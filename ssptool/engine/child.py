@@ -45,12 +45,12 @@ class Initialized(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """So many rows of the next slot of the ring are final, and in them these texts are new. The parent answers when it
-    has read them.
+    """So many rows of the next slot of the ring are final, and in them these contents are new. The parent answers when
+    it has read them.
     """
 
     count: int
-    texts: tuple[str, ...] = ()
+    contents: tuple[bytes, ...] = ()
 
 
 class Finished(NamedTuple):
@@ -113,8 +113,8 @@ class SharedRows:
         rows: Floats = self._ring[self._turn % len(self._ring)][:count]
         return rows
 
-    def commit(self, count: int, texts: Sequence[str] = ()) -> None:
-        self._connection.send_bytes(dumps(Committed(count, tuple(texts))))
+    def commit(self, count: int, contents: Sequence[bytes] = ()) -> None:
+        self._connection.send_bytes(dumps(Committed(count, tuple(contents))))
         self._turn += 1
         self._unread += 1
 

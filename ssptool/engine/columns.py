@@ -1,7 +1,7 @@
 """Columns of cells as arrays of their types, and back.
 
 A cell has eight bytes: a double for Float64 and Float32; for all other types an integer (of UInt64 the same bits, of a
-Boolean 0 or 1, of a String the number of the text among all of the run).
+Boolean 0 or 1, of a String or a Binary the number of its bytes among the contents of the run).
 """
 
 import sys
@@ -17,7 +17,9 @@ Floats = NDArray[np.float64]
 REAL_TYPES = frozenset({"Float64", "Float32"})
 """Types whose cells hold doubles."""
 
-TEXT = "String"
+TEXT, BYTES = "String", "Binary"
+NUMBERED = frozenset({TEXT, BYTES})
+"""Types whose cells are numbers of contents, which are bytes: of texts those of UTF-8."""
 
 _MACHINE: dict[str, np.dtype[Any]] = {
     "Float64": np.dtype(np.float64),
@@ -29,7 +31,7 @@ _MACHINE: dict[str, np.dtype[Any]] = {
 }
 
 NUMERIC_TYPES = frozenset(_MACHINE)
-"""All but String."""
+"""All but String and Binary."""
 
 
 def holds_integer(kind: str) -> bool:
@@ -38,31 +40,58 @@ def holds_integer(kind: str) -> bool:
 
 
 def machine_type(kind: str) -> np.dtype[Any]:
-    """Of arrays of values of this type; those of texts hold objects."""
-    return np.dtype(object) if kind == TEXT else _MACHINE[kind]
+    """Of arrays of values of this type; those of texts and bytes hold objects."""
+    return np.dtype(object) if kind in NUMBERED else _MACHINE[kind]
 
 
-class Texts:
-    """Texts and their numbers, counted from 0, which is the empty one."""
+class Contents:
+    """Contents and their numbers, counted from 0, which is the empty one."""
 
     def __init__(self) -> None:
-        self.all: list[str] = [""]
-        self._numbers = {"": 0}
+        self.all: list[bytes] = [b""]
+        self._numbers = {b"": 0}
 
-    def number(self, text: str) -> int:
-        found = self._numbers.setdefault(text, len(self.all))
+    def number(self, content: bytes) -> int:
+        found = self._numbers.setdefault(content, len(self.all))
         if found == len(self.all):
-            self.all.append(text)
+            self.all.append(content)
         return found
 
 
-def values_of(cells: Floats, kind: str, texts: Sequence[str] = ("",)) -> NDArray[Any]:
-    """Cells (n,) as values (n,) of a type: the same memory, except for Float32 and String."""
-    if kind == TEXT:
-        every = np.empty(len(texts), dtype=object)
-        every[:] = texts
-        chosen: NDArray[Any] = every[cells.view(np.int64)]
-        return chosen
+def from_content(content: bytes, kind: str) -> str | bytes:
+    """The value of type String or Binary with these bytes. What is no UTF-8 in a text is marked as that."""
+    return content.decode("utf-8", "replace") if kind == TEXT else content
+
+
+def as_content(value: Any, kind: str) -> bytes:
+    """The bytes of a value of type String or Binary.
+
+    Raises
+    ------
+    TypeError, UnicodeEncodeError
+        It is none.
+    """
+    wanted = str if kind == TEXT else bytes
+    if not isinstance(value, wanted):
+        raise TypeError(f"{value!r} is not a value of type {kind}")
+    return value.encode() if isinstance(value, str) else value
+
+
+def met(numbers: NDArray[np.int64], kind: str, contents: Sequence[bytes]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The values of type String or Binary (k,) that these numbers (n,) of contents stand for, each of them once, and
+    the place (n,) of each number among them.
+    """
+    used, places = np.unique(numbers, return_inverse=True)
+    values = np.empty(len(used), dtype=object)
+    values[:] = [from_content(contents[number], kind) for number in used.tolist()]
+    return values, places
+
+
+def values_of(cells: Floats, kind: str, contents: Sequence[bytes] = (b"",)) -> NDArray[Any]:
+    """Cells (n,) as values (n,) of a type: the same memory, except for Float32, String and Binary."""
+    if kind in NUMBERED:
+        every, places = met(cells.view(np.int64), kind, contents)
+        return every[places]
     machine = machine_type(kind)
     values: NDArray[Any]
     if kind == "Float32":
@@ -79,17 +108,17 @@ def values_of(cells: Floats, kind: str, texts: Sequence[str] = ("",)) -> NDArray
     return values
 
 
-def cells_of(values: ArrayLike, kind: str, number: Callable[[str], int]) -> Floats:
-    """Values (n,) of a type as cells (n,); `number` gives texts their numbers.
+def cells_of(values: ArrayLike, kind: str, number: Callable[[bytes], int]) -> Floats:
+    """Values (n,) of a type as cells (n,); `number` gives contents their numbers.
 
     Raises
     ------
     OverflowError, TypeError, ValueError
         A value is none of this type.
     """
-    if kind == TEXT:
-        texts: Iterable[Any] = np.asarray(values, dtype=object)
-        integers: NDArray[Any] = np.array([number(text) for text in texts], dtype=np.int64)
+    if kind in NUMBERED:
+        every: Iterable[Any] = np.asarray(values, dtype=object)
+        integers: NDArray[Any] = np.array([number(as_content(value, kind)) for value in every], dtype=np.int64)
     elif holds_integer(kind):
         integers = _integers(values, np.uint64 if kind == "UInt64" else np.int64)
     else:
@@ -122,7 +151,7 @@ def integers_of(doubles: Floats, machine: np.dtype[Any]) -> NDArray[Any]:
 def as_doubles(cells: Floats, kinds: Sequence[str]) -> Floats:
     """Rows of cells (k, p) as rows of doubles: the same memory if all are.
 
-    Integers beyond 2⁵³ become the nearest double, and texts their numbers.
+    Integers beyond 2⁵³ become the nearest double, and texts and bytes their numbers.
     """
     places = [place for place, kind in enumerate(kinds) if holds_integer(kind)]
     if not places:
@@ -130,5 +159,5 @@ def as_doubles(cells: Floats, kinds: Sequence[str]) -> Floats:
     doubles = cells.copy()
     for place in places:
         kind = kinds[place]
-        doubles[:, place] = values_of(cells[:, place], "Int64" if kind == TEXT else kind)
+        doubles[:, place] = values_of(cells[:, place], "Int64" if kind in NUMBERED else kind)
     return doubles

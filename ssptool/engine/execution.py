@@ -6,7 +6,7 @@ from time import perf_counter
 from typing import NamedTuple, Protocol
 
 from ssptool.engine.assembly import Assembly, Sources, assemble
-from ssptool.engine.columns import TEXT
+from ssptool.engine.columns import NUMBERED
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure
 from ssptool.engine.initialize import InitializationReport, initialize
@@ -58,8 +58,8 @@ class Rows(Protocol):
         """An array (k, 1 + recorded) for the next rows, 1 ≤ k ≤ `count`."""
         ...
 
-    def commit(self, count: int, texts: Sequence[str] = ()) -> None:
-        """The first `count` rows of the last `space` are final; `texts` are those that are new in them."""
+    def commit(self, count: int, contents: Sequence[bytes] = ()) -> None:
+        """The first `count` rows of the last `space` are final; `contents` are those that are new in them."""
         ...
 
 
@@ -143,8 +143,8 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
     plan, failure = job.plan, None
     began = perf_counter()
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
-    texts = _NewTexts(system.kernel, plan)
-    _first_row(system, rows, texts)
+    contents = _NewContents(system.kernel, plan)
+    _first_row(system, rows, contents)
     chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps
     stepper = plan.master.start(system)
@@ -160,7 +160,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
         counts.evaluations += stretch.evaluations
         finished = stretch.finished if free else counts.steps >= steps
         reached = float(space[stretch.steps - 1, 0]) if stretch.steps else system.start
-        rows.commit(stretch.steps, texts.take())
+        rows.commit(stretch.steps, contents.take())
         if pace is None:
             chunk = _next_chunk(len(space), perf_counter() - chunk_began)
         else:
@@ -170,26 +170,26 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
     return failure
 
 
-class _NewTexts:
-    """What a kernel has met of texts since the last look; nothing where none are recorded."""
+class _NewContents:
+    """What a kernel has met of texts and bytes since the last look; nothing where none are recorded."""
 
     def __init__(self, kernel: Kernel, plan: Plan) -> None:
         self._kernel = kernel
-        self._wanted = any(column.type == TEXT for column in plan.columns)
+        self._wanted = any(column.type in NUMBERED for column in plan.columns)
         self._known = 1  # the empty one
 
-    def take(self) -> list[str]:
+    def take(self) -> list[bytes]:
         if not self._wanted:
             return []
-        known, self._known = self._known, self._kernel.texts
-        return [self._kernel.text(number) for number in range(known, self._known)]
+        known, self._known = self._known, self._kernel.contents
+        return [self._kernel.content(number) for number in range(known, self._known)]
 
 
-def _first_row(system: Coupled, rows: Rows, texts: _NewTexts) -> None:
+def _first_row(system: Coupled, rows: Rows, contents: _NewContents) -> None:
     first = rows.space(1)
     first[0, 0] = system.start
     first[0, 1:] = system.kernel.values[system.recorded]
-    rows.commit(1, texts.take())
+    rows.commit(1, contents.take())
 
 
 def _next_chunk(steps: int, seconds: float) -> int:

@@ -192,8 +192,8 @@ class _Parent:
                 match message:
                     case Initialized(kernel, report):
                         self.recorder.initialized(kernel, report)
-                    case Committed(count, texts):
-                        self._take(count, texts)
+                    case Committed(count, contents):
+                        self._take(count, contents)
                         self._answer()
                     case Finished(execution):
                         self.child.wait()
@@ -221,9 +221,9 @@ class _Parent:
         except (EOFError, ConnectionResetError):
             return None
 
-    def _take(self, count: int, texts: Sequence[str] = ()) -> None:
+    def _take(self, count: int, contents: Sequence[bytes] = ()) -> None:
         slot = self.ring[self.turn % len(self.ring)]
-        self.recorder.add(slot[:count], texts)
+        self.recorder.add(slot[:count], contents)
         slot[:, 0] = np.nan
         self.turn += 1
 
@@ -235,7 +235,7 @@ class _Parent:
     def _salvage(self) -> None:
         """The rows that the child has finished and not yet committed: those with a time.
 
-        It tells of new texts when it commits, so that none is known of these rows.
+        It tells of new contents when it commits, so that none is known of these rows.
         """
         slot = self.ring[self.turn % len(self.ring)]
         finished = slot[: _leading_numbers(slot[:, 0])]

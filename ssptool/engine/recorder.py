@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ssptool.engine.columns import TEXT
+from ssptool.engine.columns import NUMBERED
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
@@ -21,7 +21,7 @@ class Recorder:
     Parameters
     ----------
     open_writer
-        Begins the file, if there is to be one, with the list of all texts; called when the system is initialized.
+        Begins the file, if there is to be one, with the list of all contents; called when the system is initialized.
     keep
         Keep the rows in memory, for `trace`.
     thinning
@@ -37,14 +37,14 @@ class Recorder:
         Rows that were there, whether recorded or not; `last_time` [s] is that of the last.
     recorded
         Rows in the file, or in memory.
-    texts
-        Those that columns of type String refer to.
+    contents
+        Those that columns of type String and Binary refer to.
     """
 
     def __init__(
         self,
         plan: Plan,
-        open_writer: Callable[[Sequence[str]], Writer] | None = None,
+        open_writer: Callable[[Sequence[bytes]], Writer] | None = None,
         *,
         keep: bool,
         thinning: Thinning | None = None,
@@ -62,8 +62,8 @@ class Recorder:
         self._progress = progress
         self._keep = keep
         self._width = 1 + len(plan.recorded)
-        self.texts: list[str] = [""]
-        self._of_texts = [1 + place for place, column in enumerate(plan.columns) if column.type == TEXT]
+        self.contents: list[bytes] = [b""]
+        self._numbered = [1 + place for place, column in enumerate(plan.columns) if column.type in NUMBERED]
         self._kept: Floats = np.empty((0, self._width))
         self._space: Floats = np.empty((0, self._width))
 
@@ -78,14 +78,14 @@ class Recorder:
             self._space = np.empty((count, self._width))
         return self._space[:count]
 
-    def commit(self, count: int, texts: Sequence[str] = ()) -> None:
-        self.add(self._space[:count], texts)
+    def commit(self, count: int, contents: Sequence[bytes] = ()) -> None:
+        self.add(self._space[:count], contents)
 
     # --------------------------------------------------------------------------------------------------------
 
-    def add(self, rows: Floats, texts: Sequence[str] = ()) -> None:
-        """Rows of cells (k, 1 + p), the time first; they are copied. `texts` are those that are new in them."""
-        self.texts += texts
+    def add(self, rows: Floats, contents: Sequence[bytes] = ()) -> None:
+        """Rows of cells (k, 1 + p), the time first; they are copied. `contents` are those that are new in them."""
+        self.contents += contents
         if not len(rows):
             return
         self.seen += len(rows)
@@ -96,9 +96,9 @@ class Recorder:
             self._progress(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
 
     def known(self, rows: Floats) -> Floats:
-        """The first of these rows, until one refers to a text that nobody has told of."""
-        numbers = rows[:, self._of_texts].view(np.int64)
-        strange = (numbers >= len(self.texts)).any(axis=1)
+        """The first of these rows, until one refers to a content that nobody has told of."""
+        numbers = rows[:, self._numbered].view(np.int64)
+        strange = (numbers >= len(self.contents)).any(axis=1)
         return rows[: np.argmax(strange)] if strange.any() else rows
 
     def finish(self) -> None:
@@ -118,7 +118,7 @@ class Recorder:
         if not self._keep:
             return None
         rows = self._kept[: self.recorded]
-        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, tuple(self.texts))
+        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, tuple(self.contents))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class Recorder:
 
     def _begin(self) -> None:
         if self._writer is None and self._open_writer is not None:
-            self._writer = self._open_writer(self.texts)
+            self._writer = self._open_writer(self.contents)
 
     def _record(self, rows: Floats) -> None:
         if not len(rows):

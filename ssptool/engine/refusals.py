@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from ssptool.engine.binary_as_text import AS_TEXTS, BINARY, CARRIED
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.event_mode.planned import CLOCK
+from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import FmuDescription, Variable, unsupported_of_fmi1
 from ssptool.fmu.shapes import element_names
@@ -39,21 +39,8 @@ def _component(component: Component) -> Iterator[Unsupported]:
         yield Unsupported(subject, f"{unsupported} is not supported", "ask for an FMU of FMI 2.0 or 3.0")
     elif fmu.co_simulation is None and fmu.model_exchange is None:
         yield Unsupported(subject, "scheduled execution is not supported", "use co-simulation or model exchange")
-    yield from _texts(component)
     for port in component.ports:
         yield from _port(component, port)
-
-
-def _texts(component: Component) -> Iterator[Unsupported]:
-    """Bytes pass a kernel as texts, one by one."""
-    variables = component.description.variables
-    exchanged = [port for port in component.ports if port.kind in _EXCHANGED and port.signal.variable in variables]
-    if not any(port.type == BINARY for port in exchanged):
-        return
-    for port in exchanged:
-        if port.type in AS_TEXTS and port.signal.variable.endswith("]"):
-            reason = "arrays of texts or bytes are not exchanged by components with Binary connectors"
-            yield Unsupported(f"connector {port.signal}", reason, "use scalar connectors")
 
 
 def _port(component: Component, port: Port) -> Iterator[Unsupported]:
@@ -115,7 +102,7 @@ def _wires(network: Network) -> Iterator[Unsupported]:
                     f"{signal} is {kind}; only inputs and outputs can be connected in a simulation yet",
                     "remove the connection, or set the parameter in a parameter set",
                 )
-            elif port.type not in CARRIED[3] and port.type != CLOCK:
+            elif port.type not in ACCESS[3] and port.type != CLOCK:
                 yield Unsupported(
                     f"connection {wire.source} → {wire.destination}",
                     f"{signal} is of type {port.type}, which is not exchanged yet",

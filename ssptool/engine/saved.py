@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,7 +76,7 @@ class SavedSimulation:
     loops: Mapping[int, SavedLoop]
     states: tuple[bytes, ...]
     memory: Memory
-    texts: tuple[str, ...] = ()
+    contents: tuple[bytes, ...] = ()
 
     def write(self, path: Path, plan: Plan) -> None:
         """Into a file (a zip of arrays), over an old one only when it is complete."""
@@ -84,7 +84,6 @@ class SavedSimulation:
             "format": _FORMAT,
             "plan": _identity(plan),
             "steps": self.steps,
-            "texts": self.texts,
             "loops": {str(number): loop.rtol for number, loop in self.loops.items()},
         }
         arrays: dict[str, Any] = {
@@ -94,6 +93,8 @@ class SavedSimulation:
             "input_rates": self.input_rates,
             "history": self.history,
             "last": self.last,
+            "contents": _bytes(b"".join(self.contents)),
+            "content_sizes": np.array([len(content) for content in self.contents], dtype=np.int64),
         }
         arrays |= {f"chord_{number}": loop.chord for number, loop in self.loops.items()}
         arrays |= {f"state_{index}": _bytes(state) for index, state in enumerate(self.states)}
@@ -130,7 +131,7 @@ class SavedSimulation:
             history=arrays["history"],
             last=arrays["last"],
             loops={int(n): SavedLoop(rtol, arrays[f"chord_{n}"]) for n, rtol in facts["loops"].items()},
-            texts=tuple(facts["texts"]),
+            contents=tuple(_parts(arrays["contents"].tobytes(), arrays["content_sizes"])),
             memory=part_of(arrays, _MEMORY),
             states=tuple(arrays[f"state_{index}"].tobytes() for index in range(len(plan.instances))),
         )
@@ -138,6 +139,12 @@ class SavedSimulation:
 
 def _bytes(content: bytes) -> Any:
     return np.frombuffer(content, dtype=np.uint8)
+
+
+def _parts(content: bytes, sizes: Any) -> Iterator[bytes]:
+    ends = np.cumsum(sizes).tolist()
+    for size, end in zip(sizes.tolist(), ends, strict=True):
+        yield content[end - size : end]
 
 
 def _identity(plan: Plan) -> dict[str, Any]:

@@ -262,7 +262,7 @@ class Simulation:
         """What was recorded so far, since entry."""
         rows = np.concatenate(self._rows)
         self._rows = [rows]
-        return Trace(rows[:, 0], rows[:, 1:], self._columns, self._texts())
+        return Trace(rows[:, 0], rows[:, 1:], self._columns, self._contents())
 
     # -- values ----------------------------------------------------------------------------------------------
 
@@ -447,14 +447,14 @@ class Simulation:
             loops={number: SavedLoop(loop.planned.calls.rtol, loop.chord) for number, loop in self._loops.items()},
             states=states,
             memory=memory,
-            texts=self._texts(),
+            contents=self._contents(),
         )
         saved.write(Path(path), self.plan)
 
-    def _texts(self) -> tuple[str, ...]:
+    def _contents(self) -> tuple[bytes, ...]:
         """All that the kernel has met, by number."""
         kernel = self._assembly.kernel
-        return tuple(kernel.text(number) for number in range(kernel.texts))
+        return tuple(kernel.content(number) for number in range(kernel.contents))
 
     def _savable(self) -> Remembering:
         if self._failure is not None:
@@ -479,8 +479,8 @@ class Simulation:
 
     def _go_on(self, saved: SavedSimulation) -> None:
         kernel = self._assembly.kernel
-        for text in saved.texts:
-            kernel.number(text)  # in their order, so that they get the numbers that they had
+        for content in saved.contents:
+            kernel.number(content)  # in their order, so that they get the numbers that they had
         self._restore_states(saved)
         self._couple({number: self._loop_of(number, loop) for number, loop in saved.loops.items()}, afresh=False)
         for point in saved.history:

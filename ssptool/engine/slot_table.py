@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from types import MappingProxyType
 
-from ssptool.engine.binary_as_text import BINARY, CARRIED, NOTHING, kernel_types
 from ssptool.engine.capabilities import capabilities
-from ssptool.engine.cells import holds_integer
+from ssptool.engine.cells import NOTHING, holds_integer
 from ssptool.engine.event_mode.planned import CLOCK, EventModes
-from ssptool.engine.kernel.interface import FLOAT
+from ssptool.engine.kernel.interface import ACCESS, FLOAT
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.plan import PlannedInstance, PlannedWire
 from ssptool.engine.power_bonds import PowerBond
@@ -65,11 +64,11 @@ class SlotTable:
     def _carries(self, port: Port) -> bool:
         component = self.network.components.get(port.signal.component)
         if component is None:
-            return port.type in CARRIED[3]
+            return port.type in ACCESS[3]
         # In model exchange, what is not continuous may be set at events only.
         if self.implementations[component.name] is InterfaceType.MODEL_EXCHANGE:
             return port.type == FLOAT
-        return port.type in CARRIED.get(component.description.fmi_major, ())
+        return port.type in ACCESS.get(component.description.fmi_major, ())
 
     def _check_wires(self) -> None:
         for wire in self.flow.wires:
@@ -212,8 +211,7 @@ class SlotTable:
         known = component.description.variables.get(port.signal.variable) if component else None
         events = known is not None and known.variability is not Variability.CONTINUOUS
         discrete = events and not holds_integer(port.type)
-        (kind,) = kernel_types((port.type,))  # of bytes, texts of hexadecimal digits are recorded
-        return Column(str(port.signal), port.unit, kind, port.description, discrete)
+        return Column(str(port.signal), port.unit, port.type, port.description, discrete)
 
     def notes(self) -> Iterable[str]:
         for parameter in self.network.unmatched:
@@ -227,8 +225,6 @@ class SlotTable:
             ]
             if others:
                 yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
-        if binaries := [str(signal) for signal, kind in zip(self.signals, self.types, strict=True) if kind == BINARY]:
-            yield f"recorded as texts of hexadecimal digits, because they are bytes: {', '.join(binaries)}"
 
 
 def _is_structural(network: Network, signal: Signal) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ssptool.engine.columns import REAL_TYPES, TEXT, Texts, as_doubles, cells_of, values_of
+from ssptool.engine.columns import NUMBERED, REAL_TYPES, Contents, as_doubles, cells_of, values_of
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -51,23 +51,23 @@ class Trace:
     cells : (n + 1, p)
         Values as a run has them, eight bytes each; one column per entry of `columns`. Only those of type Float64 and
         Float32 are the doubles that they seem to be: `trace[signal]` gives each its type.
-    texts
-        What the numbers in columns of type String mean.
+    contents
+        What the numbers in columns of type String (UTF-8) and Binary mean.
     """
 
     t: Floats
     cells: Floats
     columns: tuple[Column, ...]
-    texts: tuple[str, ...] = ("",)
+    contents: tuple[bytes, ...] = (b"",)
 
     @classmethod
     def of(cls, t: ArrayLike, columns: Iterable[tuple[Column, ArrayLike]]) -> "Trace":
         """A trace of columns with their values (n + 1,) at the times `t` (n + 1,) [s]."""
-        times, texts, pairs = np.array(t, dtype=np.float64), Texts(), list(columns)
+        times, contents, pairs = np.array(t, dtype=np.float64), Contents(), list(columns)
         cells = np.empty((len(times), len(pairs)))
         for place, (column, values) in enumerate(pairs):
-            cells[:, place] = cells_of(values, column.type, texts.number)
-        return cls(times, cells, tuple(column for column, _ in pairs), tuple(texts.all))
+            cells[:, place] = cells_of(values, column.type, contents.number)
+        return cls(times, cells, tuple(column for column, _ in pairs), tuple(contents.all))
 
     @property
     def signals(self) -> tuple[str, ...]:
@@ -93,16 +93,18 @@ class Trace:
         Raises
         ------
         TypeError
-            Some are texts.
+            Some are texts or bytes.
         """
-        if texts := [column.signal for column in self.columns if column.type == TEXT]:
-            raise TypeError(f"texts are no numbers; take signal by signal, or record without {', '.join(texts)}")
+        if texts := [column.signal for column in self.columns if column.type in NUMBERED]:
+            raise TypeError(
+                f"texts and bytes are no numbers; take signal by signal, or record without {', '.join(texts)}"
+            )
         return as_doubles(self.cells, self.types)
 
     def __getitem__(self, signal: str) -> Values:
-        """The values (n + 1,) of a signal in its own type, texts as objects.
+        """The values (n + 1,) of a signal in its own type: texts (str) and bytes as objects.
 
-        The same memory, except for Float32 and String.
+        The same memory, except for Float32, String and Binary.
 
         Raises
         ------
@@ -124,7 +126,7 @@ class Trace:
         return len(self.t)
 
     def _values(self, place: int) -> Values:
-        return values_of(self.cells[:, place], self.columns[place].type, self.texts)
+        return values_of(self.cells[:, place], self.columns[place].type, self.contents)
 
     # -- to other libraries ----------------------------------------------------------------------------------
 
@@ -135,7 +137,7 @@ class Trace:
     def to_pandas(self) -> "pandas.DataFrame":
         """A frame with one column per signal, the time [s] as index; units in `attrs["units"]`.
 
-        It is over the same memory, except for columns of Float32 and String.
+        It is over the same memory, except for columns of Float32, String and Binary.
 
         Raises
         ------
@@ -156,7 +158,7 @@ class Trace:
     def to_xarray(self) -> "xarray.Dataset":
         """A dataset with one variable per signal along `time` [s], with unit and description.
 
-        It is over the same memory, except for variables of Float32 and String.
+        It is over the same memory, except for variables of Float32, String and Binary.
 
         Raises
         ------

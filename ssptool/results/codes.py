@@ -1,4 +1,4 @@
-"""Values that doubles cannot hold: texts and large integers, compared by numbers in their place."""
+"""Values that doubles cannot hold: texts, bytes and large integers, compared by numbers in their place."""
 
 from typing import Any
 
@@ -19,6 +19,7 @@ def fits_doubles(values: NDArray[Any]) -> bool:
 
 def coded(one: NDArray[Any], other: NDArray[Any]) -> tuple[Floats, Floats]:
     """Numbers (n,) and (m,) in place of values: equal where the values are."""
-    every = np.concatenate([one.astype(object), other.astype(object)])
-    places = np.unique(every, return_inverse=True)[1].astype(np.float64)
+    every = [*one.tolist(), *other.tolist()]
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(every))}
+    places = np.array([numbers[value] for value in every], dtype=np.float64)
     return places[: len(one)], places[len(one) :]

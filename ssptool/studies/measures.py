@@ -111,7 +111,7 @@ def _measured(name: str, trace: Trace | None, *arguments: Any) -> Any:
     if arguments and isinstance(arguments[0], str) and trace is not None:
         values = trace[arguments[0]]
         if values.dtype == object:
-            raise NoValue(f"{arguments[0]} has texts, of which there is no {name}")
+            raise NoValue(f"{arguments[0]} has texts, or bytes, of which there is no {name}")
         return MEASURES[name](trace.t, values.astype(np.float64, copy=False), *arguments[1:])
     if name in FUNCTIONS:
         return FUNCTIONS[name](*arguments)

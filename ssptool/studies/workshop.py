@@ -162,7 +162,7 @@ class Workshop:
             rows = np.concatenate([thinning.keep(rows), thinning.rest()])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.parquet"
-            writer = open_writer(path, plan.columns, trace.texts)
+            writer = open_writer(path, plan.columns, trace.contents)
             writer.write(rows)
             status = "completed" if failure is None else "failed"
             writer.close(manifest(plan, (), failure, status, {}, notes=plan.notes))

@@ -78,5 +78,5 @@ def test_booleans_are_measured_as_numbers_and_texts_are_not():
     columns = [(Column("A.b", type="Boolean"), [False, True]), (Column("A.s", type="String"), ["on", "off"])]
     functions = functions_of(Trace.of([0.0, 1.0], columns), {})
     assert functions["max"]("A.b") == 1.0
-    with pytest.raises(NoValue, match=r"A\.s has texts, of which there is no max"):
+    with pytest.raises(NoValue, match=r"A\.s has texts, or bytes, of which there is no max"):
         functions["max"]("A.s")

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from ssptool.engine.binary_as_text import CARRIED
 from ssptool.engine.capabilities import SAVES, VARIES_STEP
+from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
 from ssptool.fmu.clocks import Clock, clock_of
 from ssptool.fmu.description import Causality, Interface, InterfaceType, Variability, Variable
@@ -223,7 +223,7 @@ def _member(component: Component, rolls_back: bool) -> EventMember:
     inputs: list[Clocked] = []
     outputs: list[Clocked] = []
     for port, variable in _exchanged(component):
-        if variable.type not in CARRIED[3]:
+        if variable.type not in ACCESS[3]:
             continue
         one = Clocked(port.signal, variable.clocks)
         if _at_events(port, variable):

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssptool.engine.binary_as_text import NOTHING
-from ssptool.engine.cells import read_cell, write_cell
+from ssptool.engine.cells import NOTHING, read_cell, write_cell
 from ssptool.engine.event_mode.agenda import Agenda
 from ssptool.engine.event_mode.planned import Clocked, EventMember
 from ssptool.engine.event_mode.steps import ReportedStep

@@ -293,19 +293,23 @@ NB_MODULE(_kernel, module) {
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().values(), 1); })
       .def_prop_ro("integers",
                    [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().values()); })
-      .def_prop_ro("texts", [](Self& self) { return self.core().texts().size(); })
+      .def_prop_ro("contents", [](Self& self) { return self.core().texts().size(); })
       .def(
-          "text",
+          "content",
           [](Self& self, Number number) {
             if (number < 0 || static_cast<std::size_t>(number) >= self.core().texts().size())
-              throw std::out_of_range("text " + std::to_string(number) + " does not exist, there are " +
+              throw std::out_of_range("content " + std::to_string(number) + " does not exist, there are " +
                                       std::to_string(self.core().texts().size()));
             const std::string& text = self.core().texts().at(number);
-            return nb::steal(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+            return nb::bytes(text.data(), text.size());
           },
           "number"_a)
       .def(
-          "number", [](Self& self, const std::string& text) { return self.core().texts().number(text); }, "text"_a)
+          "number",
+          [](Self& self, const nb::bytes& content) {
+            return self.core().texts().number({content.c_str(), content.size()});
+          },
+          "content"_a)
       .def_prop_ro("input_value",
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_value(), 1); })
       .def_prop_ro("input_rates",

@@ -6,7 +6,8 @@ nothing.
 
 A slot is a cell of eight bytes: a double for signals of type Float64 and Float32, and for all others, which are
 known when the kernel is created, a 64-bit integer in the same memory (`integers`): the value of an integer or of an
-enumeration (of UInt64 the same bits), 0 or 1 of a Boolean, the number of a String among the texts of the kernel.
+enumeration (of UInt64 the same bits), 0 or 1 of a Boolean, the number of a String or a Binary among the contents that
+the kernel keeps: the bytes of all texts (UTF-8) and binary values that it has met.
 So every value is kept exactly and copied, remembered and recorded as it is, whatever its type.
 
 Every operation acts on instances by their index, in the order given, and stops at the first FMI
@@ -228,7 +229,13 @@ _BEFORE_FMI3 = {FLOAT: "Real", "Int32": "Integer", "Boolean": "Boolean", "Enumer
 ACCESS: Mapping[int, Mapping[str, str]] = {
     1: _BEFORE_FMI3,
     2: _BEFORE_FMI3,
-    3: {FLOAT: FLOAT, "Float32": "Float32", **{kind: kind for kind in _SAME}, "Enumeration": "Int64"},
+    3: {
+        FLOAT: FLOAT,
+        "Float32": "Float32",
+        **{kind: kind for kind in _SAME},
+        "Enumeration": "Int64",
+        "Binary": "Binary",
+    },
 }
 """What the names of the functions end with that set and get variables of a type, by major version of FMI.
 
@@ -275,14 +282,14 @@ class Kernel(Protocol):
     def integers(self) -> Integers:
         """(n,) the same memory as `values`, for slots that hold integers."""
 
-    def text(self, number: int) -> str:
-        """The text of this number; 0 is the empty one. Raises IndexError for a number not given out yet."""
+    def content(self, number: int) -> bytes:
+        """The bytes of this number; 0 has none. Raises IndexError for a number not given out yet."""
 
-    def number(self, text: str) -> int:
-        """The number of a text, a new one if need be: equal texts have equal numbers, counted from 0."""
+    def number(self, content: bytes) -> int:
+        """The number of these bytes, a new one if need be: equal ones have equal numbers, counted from 0."""
 
     @property
-    def texts(self) -> int:
+    def contents(self) -> int:
         """How many there are."""
 
     @property

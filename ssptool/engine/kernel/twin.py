@@ -37,7 +37,7 @@ from ssptool.engine.kernel.twin_fmi import (
     References,
     float_references,
 )
-from ssptool.engine.kernel.twin_typed import Texts, Typed, by_type, holds_integers
+from ssptool.engine.kernel.twin_typed import Contents, Typed, by_type, holds_integers
 
 MAX_ORDER = 2  # of the polynomials that inputs follow; the history holds one point more
 
@@ -129,22 +129,22 @@ class TwinKernel:
         self._outer_wires: list[_Wire] = []  # into slots of no instance
         self._environments: dict[int, Fmi3Instance | None] = {}
         self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
-        self._texts = Texts()
+        self._contents = Contents()
         for slot in integers:
             self._check_slot(slot)
         self._holds_integer = frozenset(integers)
 
-    # -- texts -----------------------------------------------------------------------------------------------
+    # -- contents --------------------------------------------------------------------------------------------
 
     @property
-    def texts(self) -> int:
-        return len(self._texts)
+    def contents(self) -> int:
+        return len(self._contents)
 
-    def text(self, number: int) -> str:
-        return self._texts[number].decode("utf-8", errors="replace")
+    def content(self, number: int) -> bytes:
+        return self._contents[number]
 
-    def number(self, text: str) -> int:
-        return self._texts.number(text.encode("utf-8"))
+    def number(self, content: bytes) -> int:
+        return self._contents.number(content)
 
     # -- tables ----------------------------------------------------------------------------------------------
 
@@ -394,7 +394,7 @@ class TwinKernel:
 
     def _set_typed(self, index: int, inputs: Sequence[Typed], cells: Floats) -> Outcome:
         for typed in inputs:
-            values, unfit = typed.machine(cells, self._texts)
+            values, unfit = typed.machine(cells, self._contents)
             if unfit is not None:
                 return Outcome(Code.RANGE, instance=index, function=typed.set_function, slot=unfit)
             if failure := self._instances[index].access(typed.set_function, typed.references, values):
@@ -406,7 +406,7 @@ class TwinKernel:
             found = typed.room()
             if failure := self._instances[index].access(typed.get_function, typed.references, found):
                 return _failed(index, failure)
-            typed.keep(found, self.values, self._texts)
+            typed.keep(found, self.values, self._contents)
             if (slot := typed.nonfinite(self.values)) is not None:
                 return Outcome(Code.NONFINITE, instance=index, function=typed.get_function, slot=slot)
         return OK

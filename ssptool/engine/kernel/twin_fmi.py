@@ -58,7 +58,7 @@ class FmiInstance(Protocol):
         """Fill `values`."""
 
     def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
-        """Set or get by a function that takes or fills `values` of its own type."""
+        """Set or get by a function that takes or fills `values` of its own type; see `Typed.room`."""
 
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
         """Set the inputs to their course over the step and do it."""
@@ -86,6 +86,7 @@ _ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
     "fmi2SetFMUstate": (_ADDRESS, _ADDRESS),
     "fmi2FreeFMUstate": (_ADDRESS, _ADDRESS),
     "fmi2GetDirectionalDerivative": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
+    **{f"fmi3{verb}Binary": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS, _COUNT) for verb in ("Set", "Get")},
     "fmi3DoStep": (_ADDRESS, _REAL, _REAL, c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS),
     "fmi3GetFMUState": (_ADDRESS, _ADDRESS),
     "fmi3SetFMUState": (_ADDRESS, _ADDRESS),
@@ -360,9 +361,9 @@ class Fmi3Instance:
         return _checked("fmi3GetDirectionalDerivative", status)
 
     def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
-        status = self._functions[function](
-            self._component, references.ctypes.data, references.size, values.ctypes.data, values.size
-        )
+        count = values.shape[-1]  # of binary variables there are two rows
+        memory = [row.ctypes.data for row in np.atleast_2d(values)]
+        status = self._functions[function](self._component, references.ctypes.data, references.size, *memory, count)
         return _checked(function, status)
 
 

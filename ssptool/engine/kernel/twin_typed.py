@@ -15,8 +15,8 @@ _POINTER = np.dtype(np.uintp)
 _BOOLEAN = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.bool_)}
 
 
-class Texts:
-    """Every text that a kernel has met, by number."""
+class Contents:
+    """Every text that a kernel has met, and what binary variables had, by number."""
 
     def __init__(self) -> None:
         self._all = [b""]
@@ -27,13 +27,13 @@ class Texts:
 
     def __getitem__(self, number: int) -> bytes:
         if not 0 <= number < len(self._all):
-            raise IndexError(f"text {number} does not exist, there are {len(self._all)}")
+            raise IndexError(f"content {number} does not exist, there are {len(self._all)}")
         return self._all[number]
 
-    def number(self, text: bytes) -> int:
-        found = self._numbers.setdefault(text, len(self._all))
+    def number(self, content: bytes) -> int:
+        found = self._numbers.setdefault(content, len(self._all))
         if found == len(self._all):
-            self._all.append(text)
+            self._all.append(content)
         return found
 
 
@@ -55,18 +55,22 @@ class Typed:
         return f"{prefix(self.major)}Get{ACCESS[self.major][self.kind]}"
 
     def room(self) -> NDArray[Any]:
-        """An array for the FMU to fill."""
-        return np.zeros(len(self.slots), dtype=self._machine_type())
+        """An array for the FMU to fill; of binary variables (2, n), the numbers of bytes first."""
+        count = len(self.slots)
+        return np.zeros((2, count) if self.kind == "Binary" else count, dtype=self._machine_type())
 
-    def machine(self, cells: Floats, texts: Texts) -> tuple[NDArray[Any], int | None]:
+    def machine(self, cells: Floats, contents: Contents) -> tuple[NDArray[Any], int | None]:
         """What the FMU takes, and the first slot whose value does not fit it."""
         if self.kind == "Float32":
             with np.errstate(over="ignore"):
                 return cells[self.slots].astype(np.float32), None
         numbers: NDArray[Any] = cells.view(np.int64)[self.slots]
         if self.kind == "String":
-            pointers = [_address(texts[int(number)]) for number in numbers]
+            pointers = [_address(contents[int(number)]) for number in numbers]
             return np.array(pointers, dtype=_POINTER), None
+        if self.kind == "Binary":
+            every = [contents[int(number)] for number in numbers]
+            return np.array([[len(one) for one in every], [_address(one) for one in every]], dtype=_POINTER), None
         if self.kind == "Boolean":
             return (numbers != 0).astype(self._machine_type()), None
         if self.kind == "UInt64":
@@ -75,13 +79,16 @@ class Typed:
         wrong = np.flatnonzero(fitting.astype(np.int64) != numbers)
         return fitting, self.slots[wrong[0]] if wrong.size else None
 
-    def keep(self, found: NDArray[Any], cells: Floats, texts: Texts) -> None:
+    def keep(self, found: NDArray[Any], cells: Floats, contents: Contents) -> None:
         """Put what the FMU gave into cells."""
         if self.kind == "Float32":
             cells[self.slots] = found
             return
         if self.kind == "String":
-            found = np.array([texts.number(_text(int(pointer))) for pointer in found], dtype=np.int64)
+            found = np.array([contents.number(_text(int(pointer))) for pointer in found], dtype=np.int64)
+        elif self.kind == "Binary":
+            every = [ctypes.string_at(int(pointer), int(size)) if pointer else b"" for size, pointer in found.T]
+            found = np.array([contents.number(one) for one in every], dtype=np.int64)
         elif self.kind == "Boolean":
             found = found != 0
         elif self.kind == "UInt64":
@@ -98,7 +105,9 @@ class Typed:
         if self.kind == "Boolean":
             return _BOOLEAN[self.major]
         suffix = ACCESS[self.major][self.kind]
-        return _POINTER if suffix == "String" else np.dtype("int32" if suffix == "Integer" else suffix.lower())
+        return (
+            _POINTER if suffix in ("String", "Binary") else np.dtype("int32" if suffix == "Integer" else suffix.lower())
+        )
 
 
 def by_type(

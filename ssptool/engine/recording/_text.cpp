@@ -60,8 +60,13 @@ char* write_number(char* at, double value) {
 struct Rows {
   const std::uint64_t* cells;
   std::size_t count, width;
-  const char* kinds;                    // of each column: 'f' double, 'i' signed, 'u' unsigned, 't' number of a text
-  std::vector<std::string_view> texts;  // as they are to be written
+  const char* kinds;                    // of each column: 'f' double, 'i' signed, 'u' unsigned, numbers of a 't' text or of 'b' bytes
+  std::vector<std::string_view> texts, bytes;  // as they are to be written
+
+  // What the numbers in a column mean; null if they are values.
+  const std::vector<std::string_view>* meanings(std::size_t column) const {
+    return kinds[column] == 't' ? &texts : kinds[column] == 'b' ? &bytes : nullptr;
+  }
 };
 
 char* write_cell(char* at, std::uint64_t cell, char kind, const Rows& rows) {
@@ -69,6 +74,7 @@ char* write_cell(char* at, std::uint64_t cell, char kind, const Rows& rows) {
     case 'i': return std::to_chars(at, at + longest, static_cast<std::int64_t>(cell)).ptr;
     case 'u': return std::to_chars(at, at + longest, cell).ptr;
     case 't': return put(at, rows.texts[cell]);
+    case 'b': return put(at, rows.bytes[cell]);
     default: return write_number(at, std::bit_cast<double>(cell));
   }
 }
@@ -89,24 +95,25 @@ char* write(char* at, const Rows& rows) {
 std::size_t room(const Rows& rows) {
   std::size_t sum = rows.count * rows.width * longest + 1;
   for (std::size_t column = 0; column < rows.width; ++column) {
-    if (rows.kinds[column] != 't') continue;
+    const auto* const meanings = rows.meanings(column);
+    if (meanings == nullptr) continue;
     for (std::size_t row = 0; row < rows.count; ++row) {
       const std::uint64_t number = rows.cells[row * rows.width + column];
-      if (number >= rows.texts.size()) return 0;
-      sum += rows.texts[number].size();
+      if (number >= meanings->size()) return 0;
+      sum += (*meanings)[number].size();
     }
   }
   return sum;
 }
 
-bool take_texts(PyObject* list, Rows& rows) {
+bool take(PyObject* list, std::vector<std::string_view>& texts) {
   const Py_ssize_t count = PyList_Size(list);
   if (count < 0) return false;
   for (Py_ssize_t i = 0; i < count; ++i) {
     char* text = nullptr;
     Py_ssize_t length = 0;
     if (PyBytes_AsStringAndSize(PyList_GetItem(list, i), &text, &length) != 0) return false;
-    rows.texts.emplace_back(text, static_cast<std::size_t>(length));
+    texts.emplace_back(text, static_cast<std::size_t>(length));
   }
   return true;
 }
@@ -123,12 +130,12 @@ PyObject* as_text(const Rows& rows) {
   return PyBytes_FromStringAndSize(text.get(), end - text.get());
 }
 
-// csv(rows, kinds, texts): rows are contiguous cells of eight bytes.
+// csv(rows, kinds, texts, bytes): rows are contiguous cells of eight bytes.
 PyObject* csv(PyObject*, PyObject* arguments) {
-  PyObject *array = nullptr, *texts = nullptr;
+  PyObject *array = nullptr, *texts = nullptr, *bytes = nullptr;
   const char* kinds = nullptr;
   Py_ssize_t width = 0;
-  if (!PyArg_ParseTuple(arguments, "Oy#O", &array, &kinds, &width, &texts)) return nullptr;
+  if (!PyArg_ParseTuple(arguments, "Oy#OO", &array, &kinds, &width, &texts, &bytes)) return nullptr;
   Py_buffer buffer;
   if (PyObject_GetBuffer(array, &buffer, PyBUF_C_CONTIGUOUS) != 0) return nullptr;
   const Py_ssize_t row = width * static_cast<Py_ssize_t>(sizeof(double));
@@ -140,8 +147,9 @@ PyObject* csv(PyObject*, PyObject* arguments) {
               static_cast<std::size_t>(buffer.len / row),
               static_cast<std::size_t>(width),
               kinds,
+              {},
               {}};
-    if (take_texts(texts, rows)) result = as_text(rows);
+    if (take(texts, rows.texts) && take(bytes, rows.bytes)) result = as_text(rows);
   }
   PyBuffer_Release(&buffer);
   return result;

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ssptool.engine.columns import TEXT, holds_integer, machine_type
+from ssptool.engine.columns import BYTES, TEXT, holds_integer, machine_type
 from ssptool.engine.recording.text import Lines
 from ssptool.engine.recording.writer import UnreadableTrace, put
 from ssptool.engine.trace import Column, Floats, Trace
@@ -26,13 +26,14 @@ class CsvWriter:
     """Writes rows to a CSV file as they come.
 
     The first column is `time` [s], then one column per signal. Numbers are the shortest that read back to the
-    same bits, Booleans 0 or 1, texts in quotes. The encoding is UTF-8, lines end with a line feed. What the columns are
-    is in the file beside it from the beginning, so that an interrupted run can be read as well.
+    same bits, Booleans 0 or 1, texts in quotes, and bytes too, as two hexadecimal digits each. The encoding is UTF-8,
+    lines end with a line feed. What the columns are is in the file beside it from the beginning, so that an interrupted
+    run can be read as well.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> None:
         self._path = path
-        self._lines = Lines(["Float64", *(column.type for column in columns)], texts)
+        self._lines = Lines(["Float64", *(column.type for column in columns)], contents)
         header = io.StringIO()
         csv.writer(header, lineterminator="\n").writerow(["time", *(column.signal for column in columns)])
         self._file = path.open("wb", buffering=0)
@@ -119,6 +120,8 @@ def _parsed(path: Path, texts: Sequence[str], kind: str, lines: Sequence[int]) -
 def _parser(kind: str) -> Callable[[str], Any]:
     if not holds_integer(kind):
         return float
+    if kind == BYTES:
+        return bytes.fromhex
     if kind == "Boolean":
         return _boolean
     machine = machine_type(kind)

@@ -75,13 +75,13 @@ def check_output(path: Path) -> None:
         raise IsADirectoryError(f"{path} is a folder; results go to a file")
 
 
-def open_writer(path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> Writer:
+def open_writer(path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> Writer:
     """Begin a file of results, over an old one if there is one.
 
     Parameters
     ----------
-    texts
-        What the numbers in columns of type String mean: a list that may grow before each `write`.
+    contents
+        What the numbers in columns of type String and Binary mean: a list that may grow before each `write`.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def open_writer(path: Path, columns: Sequence[Column], texts: Sequence[str] = ("
     """
     format = _format(path)
     begin = format.load(path, format.writer)
-    return GuardedWriter(path, lambda: begin(path, columns, texts))
+    return GuardedWriter(path, lambda: begin(path, columns, contents))
 
 
 def read_trace(path: Path | str) -> Trace:

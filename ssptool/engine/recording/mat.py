@@ -4,8 +4,8 @@ A trajectory file has the text matrices `Aclass`, `name` and `description`, the 
 values of each name are, `data_1` with what is constant, and `data_2` with one column per row of the trace. That one is
 last and grows: only the number of columns in its header has to follow.
 
-All values are doubles. So texts cannot be in the file, and integers beyond 2⁵³ lose digits; `MatWriter.notes` names
-both. The other types come back as what they were.
+All values are doubles. So texts and bytes cannot be in the file, and integers beyond 2⁵³ lose digits; the notes of a
+`MatWriter` name both. The other types come back as what they were.
 """
 
 import io
@@ -23,8 +23,8 @@ from scipy.io import loadmat, savemat
 from scipy.io.matlab import MatReadError
 
 from ssptool.engine.columns import (
+    NUMBERED,
     NUMERIC_TYPES,
-    TEXT,
     as_doubles,
     holds_integer,
     integers_of,
@@ -42,9 +42,9 @@ _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 class MatWriter:
     """Writes rows as they come, and the number of rows after them."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> None:
-        kept = [place for place, column in enumerate(columns) if column.type != TEXT]
-        self._left_out = tuple(column.signal for column in columns if column.type == TEXT)
+    def __init__(self, path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> None:
+        kept = [place for place, column in enumerate(columns) if column.type not in NUMBERED]
+        self._left_out = tuple(column.signal for column in columns if column.type in NUMBERED)
         self._chosen = [0, *(1 + place for place in kept)] if self._left_out else slice(None)
         self._columns = tuple(columns[place] for place in kept)
         self._types = ("Float64", *(column.type for column in self._columns))
@@ -69,7 +69,8 @@ class MatWriter:
 
     def _told(self) -> Iterator[str]:
         if self._left_out:
-            yield f"{self._name} is without {', '.join(self._left_out)}: MAT files hold no texts; CSV and Parquet do"
+            names = ", ".join(self._left_out)
+            yield f"{self._name} is without {names}: MAT files hold neither texts nor bytes; CSV and Parquet do"
         if self._rounded:
             names = ", ".join(self._columns[place].signal for place in sorted(self._rounded))
             yield (

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ignore]
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
-from ssptool.engine.columns import TEXT, values_of
+from ssptool.engine.columns import BYTES, NUMBERED, TEXT, met, values_of
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Floats, Trace
 
@@ -40,9 +40,13 @@ MANIFEST = b"ssptool"
 
 _MAGIC = b"PAR1"
 _MOST_PARTS = 1000  # in one system call
-_TYPES = {"Boolean": pa.bool_(), "Float32": pa.float32(), "Enumeration": pa.int64(), TEXT: pa.string()} | {
-    f"{sign}Int{bits}": getattr(pa, f"{sign.lower()}int{bits}")() for sign in ("", "U") for bits in (8, 16, 32, 64)
-}
+_TYPES = {
+    "Boolean": pa.bool_(),
+    "Float32": pa.float32(),
+    "Enumeration": pa.int64(),
+    TEXT: pa.string(),
+    BYTES: pa.large_binary(),
+} | {f"{sign}Int{bits}": getattr(pa, f"{sign.lower()}int{bits}")() for sign in ("", "U") for bits in (8, 16, 32, 64)}
 # So much of nothing stands for the part of the file that is already written; its pages are never touched.
 _NOTHING = pa.py_buffer(np.zeros(1 << 26, dtype=np.uint8))
 
@@ -59,10 +63,10 @@ class ParquetWriter:
     Apache Parquet, "File format": row groups refer to absolute offsets, so what lies between them does not matter.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], texts: Sequence[str] = ("",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> None:
         self._schema = pa.schema([_TIME, *(_field(column) for column in columns)])
         self._types = ("Float64", *(column.type for column in columns))
-        self._texts = texts
+        self._contents = contents
         self._file = path.open("wb", buffering=0)
         self._end = os.pwrite(self._file.fileno(), _MAGIC, 0)
         self._footer: Any = self._empty({})
@@ -123,13 +127,12 @@ class ParquetWriter:
         self._groups += 1
 
     def _table(self) -> Any:
-        texts = pa.array(self._texts) if TEXT in self._types else None
         cells = pa.py_buffer(self._columns)
         row = self._columns.strides[0]
         arrays = [
             pa.Array.from_buffers(pa.float64(), self._count, [None, cells.slice(place * row, 8 * self._count)])
             if kind == "Float64"
-            else _array(self._columns[place, : self._count], kind, texts)
+            else _array(self._columns[place, : self._count], kind, self._contents)
             for place, kind in enumerate(self._types)
         ]
         return pa.Table.from_arrays(arrays, schema=self._schema)
@@ -165,10 +168,11 @@ class ParquetWriter:
         return writer.writer.metadata
 
 
-def _array(cells: Floats, kind: str, texts: Any) -> Any:
+def _array(cells: Floats, kind: str, contents: Sequence[bytes]) -> Any:
     """A column as an array of Arrow."""
-    if kind == TEXT:
-        return texts.take(pa.array(np.ascontiguousarray(cells.view(np.int64))))
+    if kind in NUMBERED:
+        values, places = met(cells.view(np.int64), kind, contents)
+        return pa.array(values, type=_TYPES[kind]).take(pa.array(places))
     return pa.array(np.ascontiguousarray(values_of(cells, kind)), safe=False)
 
 
@@ -184,8 +188,10 @@ def _fact(fact: str | bool) -> str:
 
 
 def _options(schema: Any) -> dict[str, Any]:
-    """Texts are stored once per group, numbers as they are. The smallest and the largest value is known of times."""
-    texts = [field.name for field in schema if field.type == pa.string()]
+    """Texts and bytes are stored once per group, numbers as they are. The least and the largest value is known of times
+    only.
+    """
+    texts = [field.name for field in schema if field.type in (_TYPES[TEXT], _TYPES[BYTES])]
     return {"use_dictionary": texts or False, "compression": _COMPRESSION, "write_statistics": ["time"]}
 
 
@@ -280,14 +286,17 @@ def read_parquet(path: Path) -> Trace:
 def _values(path: Path, column: Column, found: Any) -> Any:
     if found.null_count and not column.real:
         raise UnreadableTrace(path, f"column {column.signal} lacks {found.null_count} values")
-    values = found.to_pylist() if column.type == TEXT else found.to_numpy()
-    expected = {"f"} if column.real else {"O"} if column.type == TEXT else {"b", "i", "u"}
-    if column.type != TEXT and values.dtype.kind not in expected | {"i", "u"}:
+    values = found.to_pylist() if column.type in NUMBERED else found.to_numpy()
+    expected = {"f"} if column.real else {"b", "i", "u"}
+    if column.type not in NUMBERED and values.dtype.kind not in expected | {"i", "u"}:
         raise UnreadableTrace(path, f"column {column.signal} has values of type {found.type}, not {column.type}")
     return values
 
 
-_NAMES = {type: name for name, type in _TYPES.items() if name != "Enumeration"} | {pa.large_string(): TEXT}
+_NAMES = {type: name for name, type in _TYPES.items() if name != "Enumeration"} | {
+    pa.large_string(): TEXT,
+    pa.binary(): BYTES,
+}
 
 
 def _column(field: Any) -> Column:

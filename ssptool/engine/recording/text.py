@@ -1,10 +1,10 @@
 """Rows of cells as lines of text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ssptool.engine.columns import REAL_TYPES, TEXT, values_of
+from ssptool.engine.columns import BYTES, NUMBERED, REAL_TYPES, TEXT, from_content, values_of
 from ssptool.engine.trace import Floats
 
 try:
@@ -19,26 +19,27 @@ class Lines:
     """Makes rows (k, n) of cells of these types to lines of comma-separated values.
 
     Of numbers, these are the shortest that read back to the same bits; a Boolean is 0 or 1; texts are in quotes, which
-    are doubled inside.
+    are doubled inside, and so are bytes, as two hexadecimal digits each.
 
     Parameters
     ----------
-    texts
-        What the numbers of texts mean; may grow.
+    contents
+        What the numbers of texts and bytes mean; may grow.
     """
 
-    def __init__(self, types: Sequence[str], texts: Sequence[str] = ("",), *, native: bool = NATIVE) -> None:
+    def __init__(self, types: Sequence[str], contents: Sequence[bytes] = (b"",), *, native: bool = NATIVE) -> None:
         self._types = tuple(types)
         self._kinds = "".join(map(_kind, types)).encode("ascii")
-        self._texts = texts
-        self._quoted: list[bytes] = []
+        self._contents = contents
+        self._written: dict[str, list[bytes]] = {kind: [] for kind in (TEXT, BYTES)}
         self._native = native
 
     def of(self, rows: Floats) -> bytes:
-        if TEXT in self._types:
-            self._quoted += map(_quoted, self._texts[len(self._quoted) :])
+        for kind in NUMBERED.intersection(self._types):
+            written = self._written[kind]
+            written += map(_WRITE[kind], self._contents[len(written) :])
         if self._native and rows.size:
-            return _csv(np.ascontiguousarray(rows), self._kinds, self._quoted)
+            return _csv(np.ascontiguousarray(rows), self._kinds, self._written[TEXT], self._written[BYTES])
         return self._plain(rows)
 
     def _plain(self, rows: Floats) -> bytes:
@@ -47,8 +48,8 @@ class Lines:
         return b"".join(b",".join(row) + b"\n" for row in zip(*columns, strict=True))
 
     def _column(self, cells: Floats, kind: str) -> list[bytes]:
-        if kind == TEXT:
-            return [self._quoted[number] for number in cells.view(np.int64).tolist()]
+        if kind in NUMBERED:
+            return [self._written[kind][number] for number in cells.view(np.int64).tolist()]
         # A Float32 is written as the double that it is in its cell.
         values = values_of(cells, "Float64" if kind in REAL_TYPES else "UInt64" if kind == "UInt64" else "Int64")
         return [repr(value).encode("ascii") for value in values.tolist()]
@@ -57,8 +58,15 @@ class Lines:
 def _kind(kind: str) -> str:
     if kind in REAL_TYPES:
         return "f"
-    return {TEXT: "t", "UInt64": "u"}.get(kind, "i")
+    return {TEXT: "t", BYTES: "b", "UInt64": "u"}.get(kind, "i")
 
 
-def _quoted(text: str) -> bytes:
-    return b'"' + text.replace('"', '""').encode("utf-8", "replace") + b'"'
+def _quoted(content: bytes) -> bytes:
+    return b'"' + str(from_content(content, TEXT)).replace('"', '""').encode() + b'"'
+
+
+def _digits(content: bytes) -> bytes:
+    return b'"' + content.hex().encode("ascii") + b'"'
+
+
+_WRITE: dict[str, Callable[[bytes], bytes]] = {TEXT: _quoted, BYTES: _digits}

@@ -14,7 +14,8 @@ class Writer(Protocol):
 
         After an OSError, such as for a full disk, the file can be read and has all that was in it before.
 
-        The numbers of texts are places in the list with which the file was begun, which has them by now.
+        The numbers of texts and bytes are places in the list of contents with which the file was begun, which has them
+        by now.
         """
         ...
 

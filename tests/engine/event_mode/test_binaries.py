@@ -1,8 +1,10 @@
 """Binary signals: bytes of any value and number, from FMU to FMU."""
 
 import pytest
+from typer.testing import CliRunner
 
 import ssptool
+from ssptool.cli.main import app
 from ssptool.documents.archive import Archive
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.make_plan import make_plan
@@ -32,15 +34,35 @@ def test_bytes_travel_as_they_are(system, native):
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_bytes_are_recorded_as_texts_of_hexadecimal_digits(system, tmp_path, ending):
+def test_bytes_are_recorded_as_bytes(system, tmp_path, ending):
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     path = tmp_path / f"run.{ending}"
     result = simulate(system(CHAIN, WIRES), 1.0, 0.25, output=path)
-    expected = [f"0{n}0{n}" for n in range(5)]
+    expected = [bytes([n, n]) for n in range(5)]
     assert list(result.trace["C.in"]) == expected
-    assert list(ssptool.read_trace(path)["C.in"]) == expected
-    assert any(note.startswith("recorded as texts of hexadecimal digits") and "C.in" in note for note in result.notes)
+    found = ssptool.read_trace(path)
+    assert list(found["C.in"]) == expected and dict(zip(found.signals, found.types, strict=True))["C.in"] == "Binary"
+
+
+def test_the_command_records_bytes_and_a_mat_file_says_that_it_is_without_them(system, tmp_path):
+    folder = str(system(CHAIN, WIRES))
+    for ending in ("csv", "mat"):
+        arguments = [
+            "run",
+            folder,
+            "--stop-time",
+            "1",
+            "--step-size",
+            "0.25",
+            "--output",
+            str(tmp_path / f"run.{ending}"),
+        ]
+        outcome = CliRunner().invoke(app, arguments)
+        assert outcome.exit_code == 0, outcome.output
+        assert ("run.mat is without" in " ".join(outcome.output.split())) == (ending == "mat")
+    assert list(ssptool.read_trace(tmp_path / "run.csv")["B.in"]) == [bytes([n]) for n in range(5)]
+    assert "B.in" not in ssptool.read_trace(tmp_path / "run.mat").signals
 
 
 def test_a_binary_start_value_comes_from_a_parameter_set_in_hexadecimal_digits(system):

@@ -25,8 +25,14 @@ enum { N = 4, STEPPED = 10, PASSED = 20 };
 typedef const char *Text;
 
 typedef struct {
+    size_t size;
+    const char *data;
+} Bytes;
+
+typedef struct {
 #define FIELDS(Name, type) type Name##_in[N], Name##_out[N];
     TYPES(FIELDS)
+    FIELDS(Binary, Bytes)
 #undef FIELDS
 } Carrier;
 
@@ -91,10 +97,19 @@ DEFINE_NUMBER(Boolean, bool)
 DEFINE_SET(String, Text, KEEP_COPY)
 DEFINE_GET(String, Text)
 
+static Bytes copy_of(Bytes bytes)
+{
+    char *data = malloc(bytes.size + 1); /* likewise never freed */
+    return (Bytes){bytes.size, memcpy(data, bytes.data, bytes.size)};
+}
+DEFINE_SET(Binary, Bytes, copy_of)
+DEFINE_GET(Binary, Bytes)
+
 static int step(Carrier *c)
 {
 #define STEP(Name, type) memcpy(c->Name##_out, c->Name##_in, sizeof c->Name##_in);
     TYPES(STEP)
+    STEP(Binary, Bytes)
 #undef STEP
     return 0;
 }
@@ -143,6 +158,31 @@ FMI3(Int64, int64_t)
 FMI3(UInt64, uint64_t)
 FMI3(Boolean, bool)
 FMI3(String, Text)
+
+int fmi3SetBinary(void *c, const uint32_t *r, size_t n, const size_t *sizes, const char *const *v, size_t m)
+{
+    for (size_t i = 0; i < n; i++) {
+        const Bytes bytes = {sizes[i], v[i]};
+        if (n != m || set_Binary(c, &r[i], 1, &bytes))
+            return 3;
+    }
+    return 0;
+}
+
+/* What it points to is what the next call overwrites. */
+int fmi3GetBinary(void *c, const uint32_t *r, size_t n, size_t *sizes, const char **v, size_t m)
+{
+    static char room[N][64];
+    memset(room, 'x', sizeof room);
+    for (size_t i = 0; i < n; i++) {
+        Bytes bytes = {0, NULL};
+        if (n != m || n > N || get_Binary(c, &r[i], 1, &bytes) || bytes.size > sizeof room[i])
+            return 3;
+        sizes[i] = bytes.size;
+        v[i] = bytes.size ? memcpy(room[i], bytes.data, bytes.size) : NULL;
+    }
+    return 0;
+}
 
 void *fmi3InstantiateCoSimulation(const char *name, const char *token, const char *resources, bool visible,
                                   bool logging, bool event_mode, bool early_return, const uint32_t *required,

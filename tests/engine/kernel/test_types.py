@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ssptool.engine.columns import NUMBERED, as_content, from_content
 from ssptool.engine.kernel.interface import (
     ACCESS,
     REAL_TYPES,
@@ -34,6 +35,7 @@ VALUES = {
     "Boolean": [True, False],
     "String": ["κατάσταση", "two\nlines"],
     "Enumeration": [-7, 2**31 - 1],
+    "Binary": [bytes(range(64)), b""],
 }
 _PREFIX = {1: "carrier_", 2: "", 3: ""}
 CASES = [(major, kind) for major, kinds in ACCESS.items() for kind in kinds]
@@ -69,16 +71,16 @@ def cell_view(kernel, kind):
 
 
 def put(kernel, slot, kind, value):
-    if kind == "String":
-        value = kernel.number(value)
+    if kind in NUMBERED:
+        value = kernel.number(as_content(value, kind))
     elif kind == "UInt64":
         value = int(np.uint64(value).astype(np.int64))
     cell_view(kernel, kind)[slot] = value
 
 
 def read(kernel, slot, kind):
-    if kind == "String":
-        return kernel.text(int(kernel.integers[slot]))
+    if kind in NUMBERED:
+        return from_content(kernel.content(int(kernel.integers[slot])), kind)
     if kind == "UInt64":
         return int(kernel.integers.view(np.uint64)[slot])
     return cell_view(kernel, kind)[slot].item()
@@ -188,15 +190,33 @@ def test_rows_hold_the_same_bits(make_kernel, carrier):
     assert rows[:, 1].view(np.int64).tolist() == [-1, -1]
 
 
-def test_texts_have_one_number_each_and_the_empty_one_has_none(make_kernel):
+def test_contents_have_one_number_each_and_the_empty_one_is_0(make_kernel):
     kernel = make_kernel(1, integers=[0])
-    assert kernel.text(0) == ""
-    numbers = [kernel.number(text) for text in ("a", "b", "a", "")]
+    assert kernel.content(0) == b""
+    numbers = [kernel.number(content) for content in (b"a", b"a\x00\xff", b"a", b"")]
     assert numbers == [1, 2, 1, 0]
-    assert kernel.texts == 3
+    assert kernel.contents == 3 and kernel.content(2) == b"a\x00\xff"
     for number in (3, -1):
-        with pytest.raises(IndexError, match="text"):
-            kernel.text(number)
+        with pytest.raises(IndexError, match="content"):
+            kernel.content(number)
+
+
+def test_bytes_are_copied_before_the_component_is_called_again(make_kernel, carrier):
+    """Its `fmi3GetBinary` hands out the same memory at each call."""
+    kernel = make_kernel(8, integers=range(8))
+    for slots in ([0, 1], [2, 3]), ([4, 5], [6, 7]):
+        kernel.add(table(carrier, 3, *slots, "Binary", passed=True))
+    for slot, content in zip((0, 1, 4, 5), (b"a\x00b", b"\xff", b"", b"x" * 64), strict=True):
+        kernel.integers[slot] = kernel.number(content)
+    assert kernel.evaluate(kernel.sweep([Call(0, [0, 1], [2, 3]), Call(1, [4, 5], [6, 7])])).ok
+    assert [read(kernel, slot, "Binary") for slot in (2, 3, 6, 7)] == [b"a\x00b", b"\xff", b"", b"x" * 64]
+
+
+def test_bytes_that_a_component_refuses_are_a_failure_of_the_function(make_kernel, carrier):
+    kernel = make_kernel(1, integers=[0])
+    kernel.add(replace(table(carrier, 3, [], [0], ["Binary"]), input_types=[], output_references=[99]))
+    outcome = kernel.evaluate(kernel.sweep([Call(0, [], [0])]))
+    assert (outcome.code, outcome.function, outcome.fmi_status) == (Code.FMI, "fmi3GetBinary", 3)
 
 
 def test_a_saved_state_does_not_touch_what_integers_are(make_kernel, carrier):

@@ -10,7 +10,7 @@ from ssptool.engine.recording.files import open_writer
 
 def write(path, trace, *, closed=True, chunks=1):
     """Write a trace as a run does; gives the notes of the writer."""
-    writer = open_writer(path, trace.columns, list(trace.texts))
+    writer = open_writer(path, trace.columns, list(trace.contents))
     rows = np.column_stack([trace.t, trace.cells])
     for chunk in np.array_split(rows, chunks):
         writer.write(chunk)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.text import Lines
+from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Trace
 from tests.engine.recording.files import at_once, write
 
@@ -26,6 +27,7 @@ VALUES = {
     "Float32": st.floats(width=32),
     "Boolean": st.booleans(),
     "String": TEXTS,
+    "Binary": st.binary(max_size=6) | st.sampled_from([b"\x00", b"\xff\xfe", b"x" * 300]),
     **{f"Int{bits}": st.integers(-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
     **{f"UInt{bits}": st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64)},
     "Enumeration": st.integers(-(2**63), 2**63 - 1),
@@ -37,6 +39,7 @@ LIMITS = {
     "Float32": [np.nan, -np.inf, 0.10000000149011612],
     "Boolean": [True, False, True],
     "String": ["", 'a,"b"\nc', "κ"],
+    "Binary": [b"", bytes(range(256)), "κ".encode()],
 }
 
 
@@ -71,7 +74,7 @@ def test_every_type_comes_back_exactly(trace, closed, ending, tmp_path_factory):
 
 @pytest.mark.parametrize("closed", [True, False])
 @settings(deadline=None, max_examples=60)
-@given(trace=traces([kind for kind in VALUES if "64" not in kind and kind not in ("String", "Enumeration")]))
+@given(trace=traces([kind for kind in VALUES if "64" not in kind and kind not in ("String", "Binary", "Enumeration")]))
 def test_mat_keeps_all_types_that_doubles_can_hold(trace, closed, tmp_path_factory):
     path = tmp_path_factory.mktemp("files") / "trace.mat"
     assert write(path, trace, closed=closed) == ()
@@ -101,10 +104,10 @@ def test_a_file_that_nobody_closed_keeps_its_types(ending, tmp_path, monkeypatch
 # -- what MAT cannot hold ------------------------------------------------------------------------------------
 
 
-def test_mat_is_without_texts_and_says_so(tmp_path):
-    trace = Trace.of([0.0], [(Column("A.s", type="String"), ["on"]), (Column("A.x"), [2.5])])
-    (note,) = write(tmp_path / "trace.mat", trace)
-    assert "trace.mat is without A.s: MAT files hold no texts" in note
+def test_mat_is_without_texts_and_bytes_and_says_so(tmp_path):
+    columns = [(Column("A.s", type="String"), ["on"]), (Column("A.b", type="Binary"), [b"on"]), (Column("A.x"), [2.5])]
+    (note,) = write(tmp_path / "trace.mat", Trace.of([0.0], columns))
+    assert "trace.mat is without A.s, A.b: MAT files hold neither texts nor bytes" in note
     found = read_trace(tmp_path / "trace.mat")
     assert (found.signals, found["A.x"].tolist()) == (("A.x",), [2.5])
 
@@ -132,12 +135,27 @@ def test_mat_names_the_signals_that_lost_digits(kind, value, read, tmp_path):
 # -- CSV -----------------------------------------------------------------------------------------------------
 
 
-def test_csv_writes_integers_and_booleans_as_integers_and_texts_in_quotes(tmp_path):
+def test_parquet_has_columns_of_bytes(tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    write(tmp_path / "trace.parquet", Trace.of([0.0, 1.0], [(Column("A.b", type="Binary"), [b"\x00\xff", b""])]))
+    column = parquet.read_table(tmp_path / "trace.parquet")["A.b"]
+    assert str(column.type) == "large_binary" and column.to_pylist() == [b"\x00\xff", b""]
+
+
+def test_a_csv_column_of_bytes_with_something_else_is_refused_with_its_line(tmp_path):
+    write(tmp_path / "trace.csv", Trace.of([0.0], [(Column("A.b", type="Binary"), [b"\x00"])]))
+    path = tmp_path / "trace.csv"
+    path.write_text(path.read_text().replace('"00"', '"0g"'))
+    with pytest.raises(UnreadableTrace, match=r"trace.csv:2: .*hex"):
+        read_trace(path)
+
+
+def test_csv_writes_integers_and_booleans_as_integers_texts_and_bytes_in_quotes(tmp_path):
     columns = [("i", "Int64", [-(2**62) - 1]), ("u", "UInt64", [2**64 - 1]), ("b", "Boolean", [True])]
-    columns += [("s", "String", ['say "κ",\nplease']), ("x", "Float32", [0.5])]
+    columns += [("s", "String", ['say "κ",\nplease']), ("x", "Float32", [0.5]), ("y", "Binary", [b"\x0a\xff"])]
     trace = Trace.of([0.0], [(Column(name, type=kind), values) for name, kind, values in columns])
     write(tmp_path / "trace.csv", trace)
-    expected = 'time,i,u,b,s,x\n0.0,-4611686018427387905,18446744073709551615,1,"say ""κ"",\nplease",0.5\n'
+    expected = 'time,i,u,b,s,x,y\n0.0,-4611686018427387905,18446744073709551615,1,"say ""κ"",\nplease",0.5,"0aff"\n'
     assert (tmp_path / "trace.csv").read_text(encoding="utf-8") == expected
 
 
@@ -145,13 +163,13 @@ def test_csv_writes_integers_and_booleans_as_integers_and_texts_in_quotes(tmp_pa
 def test_native_code_writes_rows_as_python_does(trace):
     rows = np.column_stack([trace.t, trace.cells])
     kinds = ("Float64", *trace.types)
-    assert Lines(kinds, trace.texts).of(rows) == Lines(kinds, trace.texts, native=False).of(rows)
+    assert Lines(kinds, trace.contents).of(rows) == Lines(kinds, trace.contents, native=False).of(rows)
 
 
 def test_a_number_of_no_text_is_refused():
     rows = np.array([[0, 7]]).view(float)
     with pytest.raises(IndexError):
-        Lines(("Float64", "String"), ["", "one"]).of(rows)
+        Lines(("Float64", "String"), [b"", b"one"]).of(rows)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,9 @@ using GetDirectionalDerivative = int(Component, const Reference* unknowns, std::
 namespace v3 {
 using SetFloat64 = int(Component, const Reference*, std::size_t, const double*, std::size_t);
 using GetFloat64 = int(Component, const Reference*, std::size_t, double*, std::size_t);
+using SetBinary = int(Component, const Reference*, std::size_t, const std::size_t* sizes, const void* values,
+                      std::size_t);
+using GetBinary = int(Component, const Reference*, std::size_t, std::size_t* sizes, void* values, std::size_t);
 using DoStep = int(Component, double t, double h, bool no_set_state_prior_to_t, bool* event_handling_needed,
                    bool* terminate_simulation, bool* early_return, double* last_successful_time);
 using GetState = int(Component, State*);

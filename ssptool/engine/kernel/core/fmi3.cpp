@@ -1,4 +1,6 @@
 // FMI 3.0 co-simulation without event mode and early return.
+#include <algorithm>
+
 #include "instance.hpp"
 
 namespace ssptool {
@@ -11,6 +13,32 @@ extern "C" void ssptool_intermediate_update(void* environment, double time, bool
 }
 
 namespace {
+
+// The functions for binary variables, each of which has a number of bytes of its own; null if there are none.
+class BinaryAccess {
+ public:
+  BinaryAccess(const FunctionTable& functions, std::span<const Type> types) {
+    if (std::find(types.begin(), types.end(), Type::binary) == types.end()) return;
+    set_ = functions.find<fmi::v3::SetBinary>(names.set);
+    get_ = functions.find<fmi::v3::GetBinary>(names.get);
+  }
+
+  Failure set(fmi::Component component, const Typed& typed) const noexcept {
+    return checked(names.set, set_(component, typed.references.data(), typed.references.size(), typed.sizes.data(),
+                                   typed.memory.data(), typed.slots.size()));
+  }
+
+  Failure get(fmi::Component component, Typed& typed) const noexcept {
+    return checked(names.get, get_(component, typed.references.data(), typed.references.size(), typed.sizes.data(),
+                                   typed.memory.data(), typed.slots.size()));
+  }
+
+ private:
+  inline static const AccessNames names = access_names(Type::binary, 3);
+
+  fmi::v3::SetBinary* set_ = nullptr;
+  fmi::v3::GetBinary* get_ = nullptr;
+};
 
 class Fmi3Instance final : public Instance, private IntermediateTarget {
  public:
@@ -26,6 +54,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
         has_environment_(environment != nullptr),
         directional_(functions.find<fmi::v3::GetDirectionalDerivative>("fmi3GetDirectionalDerivative")),
         access_(functions, types),
+        binaries_(functions, types),
         intermediate_(values) {
     if (environment != nullptr) environment->target = this;
   }
@@ -34,8 +63,14 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   [[nodiscard]] const char* get_function() const noexcept override { return "fmi3GetFloat64"; }
   [[nodiscard]] bool has_saved_state() const noexcept override { return static_cast<bool>(state_); }
 
-  Failure set(Typed& typed) noexcept override { return access_.set(reals.component(), typed, typed.slots.size()); }
-  Failure get(Typed& typed) noexcept override { return access_.get(reals.component(), typed, typed.slots.size()); }
+  Failure set(Typed& typed) noexcept override {
+    return typed.type == Type::binary ? binaries_.set(reals.component(), typed)
+                                      : access_.set(reals.component(), typed, typed.slots.size());
+  }
+  Failure get(Typed& typed) noexcept override {
+    return typed.type == Type::binary ? binaries_.get(reals.component(), typed)
+                                      : access_.get(reals.component(), typed, typed.slots.size());
+  }
   [[nodiscard]] const char* set_function(Type type) const noexcept override { return access_names(type, 3).set; }
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 3).get; }
 
@@ -93,6 +128,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   Failure intermediate_failure_;
   fmi::v3::GetDirectionalDerivative* directional_;
   Access<3, std::size_t> access_;
+  BinaryAccess binaries_;
   std::vector<double> intermediate_;
 };
 

@@ -165,6 +165,7 @@ class Access {
   Access(const FunctionTable& functions, std::span<const Type> types) {
     if (!types.empty()) entries_.resize(index(Type::string) + 1);
     for (const Type type : types) {
+      if (type == Type::binary) continue;
       const AccessNames names = access_names(type, fmi_major);
       entries_[index(type)] = {names, functions.find<Set>(names.set), functions.find<Get>(names.get)};
     }
@@ -190,7 +191,7 @@ class Access {
   };
   static constexpr std::size_t index(Type type) noexcept { return static_cast<std::size_t>(type); }
 
-  std::vector<Entry> entries_;  // none if there are no types
+  std::vector<Entry> entries_;  // none if there are no types; what is binary has functions of another form
 };
 
 // The one saved state of an instance: FMI hands out an address and takes it back for reuse. It is not freed by a

@@ -73,10 +73,12 @@ Variables some_of(const Variables& known, const std::vector<Slot>& slots, const 
 // All but those of type Float64, by type.
 std::vector<Typed> by_type(const Variables& variables) {
   std::vector<Typed> found;
-  for (Type type = Type::float32; type <= Type::string; type = static_cast<Type>(static_cast<int>(type) + 1)) {
+  for (Type type = Type::float32; type <= Type::binary; type = static_cast<Type>(static_cast<int>(type) + 1)) {
     Variables own = of_type(variables, type);
     const std::size_t count = own.slots.size();
-    if (count > 0) found.push_back({type, std::move(own.slots), own.distinct(), std::vector<std::uint64_t>(count)});
+    if (count > 0)
+      found.push_back({type, std::move(own.slots), own.distinct(), std::vector<std::uint64_t>(count),
+                       std::vector<std::size_t>(type == Type::binary ? count : 0)});
   }
   return found;
 }

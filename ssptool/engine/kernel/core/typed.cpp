@@ -38,6 +38,7 @@ constexpr std::array rows = {
     Row{"Boolean", 3, Type::boolean, {"fmi3SetBoolean", "fmi3GetBoolean"}},
     Row{"String", 3, Type::string, {"fmi3SetString", "fmi3GetString"}},
     Row{"Enumeration", 3, Type::int64, {"fmi3SetInt64", "fmi3GetInt64"}},
+    Row{"Binary", 3, Type::binary, {"fmi3SetBinary", "fmi3GetBinary"}},
 };
 
 // Calls `visit` with a pointer of the machine type to the memory.
@@ -99,6 +100,15 @@ std::optional<std::size_t> Typed::pack(const double* cells, const Texts& texts) 
       for (std::size_t i = 0; i < n; ++i) out[i] = texts.at(as_integer(cells[slots[i]])).c_str();
       return std::nullopt;
     }
+    case Type::binary: {
+      auto* out = reinterpret_cast<const char**>(memory.data());
+      for (std::size_t i = 0; i < n; ++i) {
+        const std::string& content = texts.at(as_integer(cells[slots[i]]));
+        out[i] = content.data();
+        sizes[i] = content.size();
+      }
+      return std::nullopt;
+    }
     default: break;
   }
   return on_integers(type, memory.data(), [&]<class T>(T* out) -> std::optional<std::size_t> {
@@ -137,6 +147,13 @@ std::optional<std::size_t> Typed::unpack(double* cells, Texts& texts) {
     case Type::string: {
       const auto* in = reinterpret_cast<const char* const*>(memory.data());
       for (std::size_t i = 0; i < n; ++i) cells[slots[i]] = as_cell(in[i] == nullptr ? 0 : texts.number(in[i]));
+      return std::nullopt;
+    }
+    case Type::binary: {
+      // What the FMU points to is its own until it is called again.
+      const auto* in = reinterpret_cast<const char* const*>(memory.data());
+      for (std::size_t i = 0; i < n; ++i)
+        cells[slots[i]] = as_cell(in[i] == nullptr ? 0 : texts.number({in[i], sizes[i]}));
       return std::nullopt;
     }
     default: break;

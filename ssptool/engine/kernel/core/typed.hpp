@@ -33,7 +33,8 @@ enum class Type {
   uint64,
   boolean,
   boolean32,
-  string
+  string,
+  binary
 };
 
 // How a type is called in the tables that come from Python; none if that version of FMI does not have it.
@@ -48,7 +49,7 @@ AccessNames access_names(Type, int fmi_major) noexcept;
 inline std::int64_t as_integer(double cell) noexcept { return std::bit_cast<std::int64_t>(cell); }
 inline double as_cell(std::int64_t number) noexcept { return std::bit_cast<double>(number); }
 
-// Every text that a kernel has met, by number; 0 is the empty one.
+// Every text that a kernel has met, and what binary variables had, by number; 0 is the empty one.
 class Texts {
  public:
   Texts() { number({}); }
@@ -71,6 +72,7 @@ struct Typed {
   std::vector<Slot> slots;
   std::vector<fmi::Reference> references;  // of an array one
   std::vector<std::uint64_t> memory;       // for machine types of up to eight bytes
+  std::vector<std::size_t> sizes;          // of what is binary, whose addresses are in the memory
 
   // Fill the memory from cells; the rank of the first value that does not fit the type, if there is one.
   std::optional<std::size_t> pack(const double* cells, const Texts&);
