@@ -9,13 +9,14 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.drawing.graph_dot import loop_edges
 from ssptool.drawing.plot import check_plot_name
-from ssptool.drawing.sheets.arranging import arrange
+from ssptool.drawing.sheets.arranging import arranged, expanded
 from ssptool.drawing.sheets.drawing import DRAWINGS, Drawing
-from ssptool.drawing.sheets.marks import Mark, Remark, marked
+from ssptool.drawing.sheets.marks import Mark, Remark, findings, marked
 from ssptool.drawing.sheets.reading import stated_sheets
-from ssptool.drawing.sheets.sheet import Sheet
 from ssptool.network.arrays import whole
 from ssptool.network.flatten import build_network
+from ssptool.network.places import Path as NetworkPath
+from ssptool.network.places import dotted
 from ssptool.network.system_graph import analyze
 
 Highlight = Literal["loops", "findings"]
@@ -37,9 +38,10 @@ def draw(
     *,
     variant: str | None = None,
     system: str = "",
+    depth: int = 0,
     highlights: Collection[Highlight] = (),
 ) -> Drawing:
-    """A system as a diagram: a picture of one level, or a page with all of them.
+    """A system as a diagram: a picture of one system, or a page with all of them.
 
     Places, sizes, icons, notes and way points are those of the documents; what has none is laid out in layers. Systems
     with errors are drawn as far as they can be read.
@@ -50,13 +52,16 @@ def draw(
         A file to save it in: .svg, .png or .html.
     system
         The full name of a nested system, of which the picture is; without, of the whole.
+    depth
+        How many levels of systems inside the picture shows in the boxes of their elements. A page shows each system
+        without and with all that is inside.
     highlights
         What is to stand out: the connections of algebraic loops; elements and connections that have findings.
 
     Raises
     ------
     ValueError
-        The ending is another.
+        The ending is another, or the depth is negative.
     NoSuchSystem
         There is no nested system of this name.
     PlotUnavailable
@@ -64,18 +69,28 @@ def draw(
     """
     if output is not None:
         check_plot_name(Path(output), DRAWINGS)
+    if depth < 0:
+        raise ValueError(f"the depth must not be negative, found {depth}")
     with Archive.open(path) as archive:
         structure = archive.structure(variant)
-        sheets = [arrange(stated) for stated in stated_sheets(archive, structure)]
+        stated = stated_sheets(archive, structure)
+        chosen = _chosen(list(stated), system)
+        sheets = [arranged(stated, each) for each in stated]
         remarks = marked(sheets, _remarks(path, variant, archive, structure, highlights))
-        drawing = Drawing(structure.structure.name, _chosen(sheets, system), sheets, remarks)
+        drawing = Drawing(
+            title=structure.structure.name,
+            sheet=arranged(stated, chosen, depth),
+            sheets=sheets,
+            expanded=expanded(stated),
+            remarks=remarks,
+        )
     if output is not None:
         drawing.save(output)
     return drawing
 
 
-def _chosen(sheets: Sequence[Sheet], system: str) -> Sheet:
-    by_name = {".".join(sheet.path): sheet for sheet in sheets}
+def _chosen(paths: Sequence[NetworkPath], system: str) -> NetworkPath:
+    by_name = {dotted(path): path for path in paths}
     if system not in by_name:
         raise NoSuchSystem(system, [name for name in by_name if name])
     return by_name[system]
@@ -85,9 +100,7 @@ def _remarks(
     path: Path | str, variant: str | None, archive: Archive, structure: Document, highlights: Collection[Highlight]
 ) -> Iterator[Remark]:
     if "findings" in highlights:
-        for found in validate(path, variant=variant).diagnostics:
-            mark = Mark(found.severity.value)
-            yield Remark(mark, found.position.file, found.position.line, f"{found.code}: {found.message}")
+        yield from findings(validate(path, variant=variant).diagnostics)
     if "loops" in highlights:
         graph = analyze(build_network(archive, structure))
         edges = loop_edges(graph)

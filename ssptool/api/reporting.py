@@ -9,8 +9,8 @@ from ssptool.documents.archive import Archive
 from ssptool.drawing.curves import panels
 from ssptool.drawing.plot import check_plot_name
 from ssptool.drawing.plot_page import page_markup
-from ssptool.drawing.sheets.arranging import arrange
-from ssptool.drawing.sheets.marks import Mark, Remark, marked
+from ssptool.drawing.sheets.arranging import arranged
+from ssptool.drawing.sheets.marks import findings, marked
 from ssptool.drawing.sheets.reading import stated_sheets
 from ssptool.drawing.sheets.svg import sheet_svg
 from ssptool.drawing.thinning import thinned
@@ -50,13 +50,12 @@ def report(
     output = Path(output)
     check_plot_name(output, (".html",))
     trace, manifest = read_trace(results), read_manifest(results)
-    findings = validate(system, variant=variant).diagnostics
+    diagnostics = validate(system, variant=variant).diagnostics
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
     with Archive.open(system) as archive:
-        sheets = [arrange(stated) for stated in stated_sheets(archive, archive.structure(variant))]
-        remarks = marked(
-            sheets, [Remark(Mark(one.severity), one.position.file, one.position.line, one.message) for one in findings]
-        )
+        stated = stated_sheets(archive, archive.structure(variant))
+        sheets = [arranged(stated, path) for path in stated]
+        remarks = marked(sheets, findings(diagnostics))
         anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
         facts = run_facts(
             manifest,
@@ -64,7 +63,7 @@ def report(
                 Picture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))
                 for sheet in sheets
             ],
-            findings=findings,
+            findings=diagnostics,
             plots=Picture(f"{len(curves)} signals of {Path(results).name}", page_markup(panels(curves))),
             locate=lambda name: _located(archive, name),
         )

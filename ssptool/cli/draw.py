@@ -26,6 +26,10 @@ def draw_command(
         str,
         typer.Option("--level", metavar="NAME", help="The nested system to draw, by its full name; a page has all."),
     ] = "",
+    depth: Annotated[
+        int,
+        typer.Option("--depth", metavar="N", min=0, help="Show so many levels of nested systems inside their boxes."),
+    ] = 0,
     highlight: Annotated[
         list[Highlight] | None, typer.Option("--highlight", help="What stands out; may be given twice.")
     ] = None,
@@ -35,5 +39,7 @@ def draw_command(
     What has no place is laid out in layers. A page (.html) zooms and opens nested systems.
     """
     path = output or Path(f"{system.resolve().stem}.svg")
-    ssptool.draw(system, path, variant=variant, system=level, highlights=[one.value for one in highlight or ()])
+    ssptool.draw(
+        system, path, variant=variant, system=level, depth=depth, highlights=[one.value for one in highlight or ()]
+    )
     typer.echo(f"drawing: {path}")

@@ -1,73 +1,79 @@
-"""A system graph as a picture: components as boxes, wires, feedthrough inside the boxes, algebraic loops in red."""
+"""A system graph as a picture: components as boxes, wires, feedthrough inside the boxes, algebraic loops marked."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from itertools import count
 
-from ssptool.drawing.diagram import Box, Line, draw
 from ssptool.drawing.graph_dot import loop_edges
+from ssptool.drawing.sheets.arranging import arranged
+from ssptool.drawing.sheets.marks import Mark, Remark
+from ssptool.drawing.sheets.stated import Span, StatedBlock, StatedFeedthrough, StatedLine, StatedPin, StatedSheet
+from ssptool.drawing.sheets.svg import sheet_svg
 from ssptool.network.arrays import connected
-from ssptool.network.cycles import component_graph
-from ssptool.network.digraph import condensation, topological_order
-from ssptool.network.network import Network
+from ssptool.network.network import Component, Port
+from ssptool.network.signals import Signal
 from ssptool.network.system_graph import SystemGraph
-
-INFLOWS = frozenset({"input", "parameter", "structuralParameter", "inout"})
 
 
 def graph_svg(graph: SystemGraph) -> str:
-    """Columns from left to right in the direction of the wires; the members of a cycle side by side by name."""
-    boxes = _boxes(graph)
-    marked = loop_edges(graph)
-    lines = [
-        Line(
-            (source.component, source.variable),
-            (destination.component, destination.variable),
-            (source, destination) in marked,
-        )
-        for source, destination in connected(graph.network)
-        if source.component in boxes and destination.component in boxes
-    ]
-    inner = frozenset(
-        (source.component, source.variable, destination.variable)
-        for source, destination in marked
-        if source.component == destination.component
+    """In layers from left to right in the direction of the wires, whatever the documents say of places."""
+    spans = _numbered(graph)
+    marked = {spans[edge]: (Remark(Mark.LOOP, "", 0, "part of an algebraic loop"),) for edge in loop_edges(graph)}
+    return sheet_svg(arranged({(): _stated(graph, spans)}), marked)
+
+
+def _numbered(graph: SystemGraph) -> Mapping[tuple[Signal, Signal], Span]:
+    """What is drawn comes from no file: each line has a number of its own instead."""
+    edges = [*connected(graph.network), *((edge.source, edge.destination) for edge in graph.feedthrough)]
+    return {edge: Span("", number, number) for edge, number in zip(dict.fromkeys(edges), count(1))}
+
+
+def _stated(graph: SystemGraph, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedSheet:
+    network = graph.network
+    components = network.components
+    return StatedSheet(
+        path=(),
+        name=network.name,
+        canvas=None,
+        blocks=tuple(_block(graph, component, spans) for component in components.values()),
+        lines=tuple(
+            StatedLine(_end(source), _end(destination), None, f"{source} → {destination}", spans[source, destination])
+            for source, destination in connected(network)
+        ),
+        notes=(),
+        pins=tuple(_pin(port) for port in network.ports),
     )
-    columns = [[boxes[name] for name in column] for column in _columns(graph.network, list(boxes))]
-    return draw(columns, lines, inner)
 
 
-def _boxes(graph: SystemGraph) -> Mapping[str, Box]:
-    boxes = {}
-    for component in graph.network.components.values():
-        inner = tuple(
-            (edge.source.variable, edge.destination.variable)
+def _block(graph: SystemGraph, component: Component, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedBlock:
+    return StatedBlock(
+        path=(component.name,),
+        source=component.source.rpartition("/")[2],
+        described="",
+        extent=None,
+        rotation=0.0,
+        icon=None,
+        pins=tuple(_pin(port) for port in component.ports),
+        opens=False,
+        span=Span(component.position.file, component.position.line, component.position.line),
+        feedthrough=tuple(
+            StatedFeedthrough(
+                edge.source.variable,
+                edge.destination.variable,
+                f"{edge.destination} depends on {edge.source}",
+                spans[edge.source, edge.destination],
+            )
             for edge in graph.feedthrough
             if edge.source.component == component.name
-        )
-        used = {name for pair in inner for name in pair} | set(_wired(graph.network, component.name))
-        ports = [port for port in component.ports if port.kind in ("input", "output") or port.signal.variable in used]
-        inputs = tuple(port.signal.variable for port in ports if port.kind in INFLOWS)
-        outputs = tuple(port.signal.variable for port in ports if port.kind not in INFLOWS)
-        boxes[component.name] = Box(component.name, inputs, outputs, inner)
-    return boxes
+        ),
+    )
 
 
-def _wired(network: Network, component: str) -> Iterator[str]:
-    for ends in connected(network):
-        for signal in ends:
-            if signal.component == component:
-                yield signal.variable
+def _pin(port: Port) -> StatedPin:
+    unit = f" [{port.unit}]" if port.unit else ""
+    return StatedPin(
+        port.signal.variable, port.kind, None, None, f"{port.signal.variable}: {port.kind} {port.type}{unit}"
+    )
 
 
-def _columns(network: Network, names: list[str]) -> Iterator[list[str]]:
-    """Generations of the acyclic order; a cycle is laid out over as many columns as it has members."""
-    place = {name: number for number, name in enumerate(names)}
-    groups = condensation(component_graph(network))
-    depth: dict[frozenset[str], int] = {}
-    generations: dict[int, list[list[str]]] = defaultdict(list)
-    for group in topological_order(groups, lambda group: min(map(place.__getitem__, group))):
-        depth[group] = 1 + max((depth[before] for before in groups.before[group]), default=0)
-        generations[depth[group]].append(sorted(group, key=place.__getitem__))
-    for members in generations.values():
-        for column in range(max(map(len, members))):
-            yield [group[column] for group in members if column < len(group)]
+def _end(signal: Signal) -> tuple[str, str]:
+    return signal.component, signal.variable

@@ -89,3 +89,20 @@ def test_a_diagram_opens_nested_systems_and_zooms(ssptool, tmp_path, page):
     assert page.locator("section.shown").get_attribute("id") == "system"
     assert violations(page) == []
     assert page.errors == []
+
+
+@browser
+def test_a_diagram_shows_what_is_inside_in_place(ssptool, tmp_path, page):
+    ssptool("draw", SYSTEMS / "mass_spring_damper", "--output", tmp_path / "d.html")
+    page.goto((tmp_path / "d.html").as_uri())
+    mass = page.locator("section.shown text", has_text="mass").first
+    assert not mass.is_visible()
+    page.get_by_label("Show what is inside").check()
+    assert page.locator("section.shown .inside text", has_text="mass").first.is_visible()
+    before = page.locator("section.shown .inside svg").get_attribute("viewBox")
+    page.get_by_role("button", name="Zoom in").click()
+    assert page.locator("section.shown .inside svg").get_attribute("viewBox") != before
+    page.get_by_role("link", name="Open first").and_(page.locator(":visible")).click(position={"x": 20, "y": 20})
+    assert page.locator("section.shown").get_attribute("id") == "system/first"
+    assert violations(page) == []
+    assert page.errors == []

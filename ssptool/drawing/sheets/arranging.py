@@ -1,14 +1,20 @@
 """From what documents say of the look of a system to a drawing: what has no place gets one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import TypeAlias
 
+from ssptool.drawing.sheets.boxes import HEAD, PIN_TEXT, box_of, columns_of, middle_of
 from ssptool.drawing.sheets.layered import Box, Layout, Spacing, lay_out, straightened
 from ssptool.drawing.sheets.layers import Edge
-from ssptool.drawing.sheets.pins import INFLOWS, LETTER, placed, shown
+from ssptool.drawing.sheets.measures import text_width
+from ssptool.drawing.sheets.pins import INFLOWS, placed, shown
+from ssptool.drawing.sheets.placement import Placement
 from ssptool.drawing.sheets.sheet import Block, Line, Pin, Point, Sheet
 from ssptool.drawing.sheets.stated import Extent, StatedBlock, StatedLine, StatedPin, StatedSheet
+from ssptool.drawing.sheets.ways import halfway, merged
+from ssptool.network.places import Path
 
 End: TypeAlias = tuple[str, str]
 """(element, connector); the element "" is the system itself."""
@@ -17,16 +23,36 @@ TEXT = 3.0
 """Height of letters where nothing else sets the scale [mm]."""
 
 
-def arrange(stated: StatedSheet) -> Sheet:
-    """A drawing in which everything that the documents place is where they say, and the rest is laid out."""
-    return _Arrangement(stated).sheet()
+def arranged(stated: Mapping[Path, StatedSheet], path: Path = (), depth: int = 0) -> Sheet:
+    """The drawing of a system with what is inside its elements, so many levels deep."""
+    return _arranged(stated, path, depth, nested=False)
+
+
+def expanded(stated: Mapping[Path, StatedSheet]) -> list[Sheet]:
+    """The drawings of all systems that have others inside, with all of these in them."""
+    around = [path for path, sheet in stated.items() if any(block.path in stated for block in sheet.blocks)]
+    return [arranged(stated, path, len(stated)) for path in around]
+
+
+def _arranged(stated: Mapping[Path, StatedSheet], path: Path, depth: int, *, nested: bool) -> Sheet:
+    sheet = stated[path]
+    inside = {
+        block.name: _arranged(stated, block.path, depth - 1, nested=True)
+        for block in sheet.blocks
+        if depth > 0 and block.path in stated
+    }
+    return _Arrangement(sheet, inside, nested).sheet()
 
 
 class _Arrangement:
-    def __init__(self, stated: StatedSheet) -> None:
+    """Everything that the documents place is where they say, and the rest is laid out."""
+
+    def __init__(self, stated: StatedSheet, inside: Mapping[str, Sheet], nested: bool) -> None:
         self._stated = stated
+        self._inside = inside
+        self._nested = nested
         self._text = _text_height(stated)
-        connected = set(stated.connected())
+        connected = {*stated.connected(), *stated.fed_through()}
         self._pins = {
             block.name: shown(block.pins, {name for element, name in connected if element == block.name})
             for block in stated.blocks
@@ -34,96 +60,138 @@ class _Arrangement:
         self._own = shown(stated.pins, {name for element, name in connected if element == ""})
         self._kinds = {(name, pin.name): pin.kind for name, pins in self._pins.items() for pin in pins}
         self._kinds |= {("", pin.name): pin.kind for pin in self._own}
-        self._homeless = [block for block in stated.blocks if block.extent is None]
+        self._homeless = {
+            block.name: box_of(block, self._pins[block.name], self._text, inside.get(block.name))
+            for block in stated.blocks
+            if block.extent is None
+        }
         # The connectors of the system are part of the layout if it is free to be drawn in any way.
         self._free = stated.canvas is None and len(self._homeless) == len(stated.blocks)
+        self._stubs = {pin.name: self._stub(pin) for pin in self._own} if self._free else {}
         self._layout = self._lay_out()
+        self._shift = self._below_what_has_its_place()
         self._extents = {block.name: self._extent(block) for block in stated.blocks}
         self._ends: dict[End, tuple[Point, Point]] = {}
 
     def sheet(self) -> Sheet:
-        blocks = tuple(self._block(block) for block in self._stated.blocks)
+        blocks = tuple(map(self._block, self._stated.blocks))
         canvas = self._canvas()
-        pins = self._free_pins() if self._free else self._edge_pins(canvas)
+        insets = {name: self._placement(name).sheet(sheet) for name, sheet in self._inside.items()}
         return Sheet(
             path=self._stated.path,
             name=self._stated.name,
             canvas=canvas,
             text=self._text,
             blocks=blocks,
-            lines=tuple(_merged(self._lines())),
             notes=self._stated.notes,
-            pins=pins,
+            pins=self._own_pins(canvas),
+            lines=tuple(merged(self._lines(canvas))),
+            insets=tuple(self._joined(name, inset) for name, inset in insets.items()),
         )
 
     # -- layout of what has no place -------------------------------------------------------------------------------
 
     def _lay_out(self) -> Layout:
-        boxes = [_box(block.name, self._pins[block.name], self._text) for block in self._homeless]
-        if self._free:
-            boxes += [_terminal(pin, self._text) for pin in self._own]
+        boxes = [*self._homeless.values(), *self._stubs.values()]
         there = {box.name for box in boxes}
         edges = [edge for edge in map(self._edge, self._stated.lines) if edge is not None]
         among = [edge for edge in dict.fromkeys(edges) if {edge.source[0], edge.destination[0]} <= there]
-        return lay_out(boxes, among, Spacing(row=4 * self._text, lane=1.5 * self._text, margin=3 * self._text))
+        spacing = Spacing(row=3 * self._text, lane=1.4 * self._text, margin=1.6 * self._text)
+        stubs = self._stubs.values()
+        first, last = [box.name for box in stubs if box.outlets], [box.name for box in stubs if box.inlets]
+        return lay_out(boxes, among, spacing, first, last)
+
+    def _stub(self, pin: StatedPin) -> Box:
+        """A connector of the system in the layout; its label has room over the line if it will stand in a box."""
+        side = {pin.name: self._text}
+        width = text_width(pin.name, PIN_TEXT * self._text) if self._nested else 0.0
+        inflow = pin.kind in INFLOWS
+        name = _stub_name(pin.name)
+        return Box(name, width + self._text, 2 * self._text, {} if inflow else side, side if inflow else {})
 
     def _edge(self, line: StatedLine) -> Edge | None:
         """From where the signal comes to where it goes; None if the kinds of the ends do not say."""
-        source, destination = self._directed(line)
-        if self._flows_out(source) and not self._flows_out(destination):
-            return Edge(*(self._in_layout(end) for end in (source, destination)))
-        return None
-
-    def _directed(self, line: StatedLine) -> tuple[End, End]:
         forward = self._flows_out(line.start) or not self._flows_out(line.end)
-        return (line.start, line.end) if forward else (line.end, line.start)
+        source, destination = (line.start, line.end) if forward else (line.end, line.start)
+        if self._flows_out(source) and not self._flows_out(destination) and destination in self._kinds:
+            return Edge(*(end if end[0] else (_stub_name(end[1]), end[1]) for end in (source, destination)))
+        return None
 
     def _flows_out(self, end: End) -> bool:
         """Whether a signal leaves a connector into the sheet; those of the system are seen from inside."""
-        return (self._kinds.get(end, "") in INFLOWS) == (end[0] == "")
+        return end in self._kinds and (self._kinds[end] in INFLOWS) == (end[0] == "")
 
-    def _in_layout(self, end: End) -> End:
-        return end if end[0] else (_terminal_name(end[1]), end[1])
+    def _below_what_has_its_place(self) -> Point:
+        placed = [block.extent.upright for block in self._stated.blocks if block.extent is not None]
+        if not placed or not self._homeless:
+            return Point(0.0, 0.0)
+        top = max(self._layout.corners[name].y + box.height for name, box in self._homeless.items())
+        return Point(min(each.x1 for each in placed), min(each.y1 for each in placed) - 5 * self._text - top)
 
     def _extent(self, block: StatedBlock) -> Extent:
         if block.extent is not None:
             return block.extent
-        corner = self._layout.corners[block.name]
-        x, y = corner.x + self._shift.x, corner.y + self._shift.y
-        box = _box(block.name, self._pins[block.name], self._text)
+        (x, y), box = self._moved(self._layout.corners[block.name]), self._homeless[block.name]
         return Extent(x, y, x + box.width, y + box.height)
 
-    @property
-    def _shift(self) -> Point:
-        """What is laid out stands below what has its place."""
-        placed = [block.extent for block in self._stated.blocks if block.extent is not None]
-        if not placed or not self._layout.corners:
-            return Point(0.0, 0.0)
-        boxes = [_box(block.name, self._pins[block.name], self._text) for block in self._homeless]
-        top = max(self._layout.corners[box.name].y + box.height for box in boxes)
-        floor = min(min(extent.y1, extent.y2) for extent in placed)
-        return Point(min(min(extent.x1, extent.x2) for extent in placed), floor - 5 * self._text - top)
+    def _moved(self, point: Point) -> Point:
+        return Point(point.x + self._shift.x, point.y + self._shift.y)
 
     # -- what is drawn ---------------------------------------------------------------------------------------------
 
     def _block(self, block: StatedBlock) -> Block:
-        extent = self._extents[block.name]
-        if block.extent is None:
-            pins, ends = _pins_of_box(self._pins[block.name], extent, self._text)
-        else:
-            pins, ends = placed(self._pins[block.name], extent, block.rotation, self._text, labelled=block.icon is None)
+        extent, pins = self._extents[block.name], self._pins[block.name]
+        drawn, ends = placed(pins, extent, block.rotation) if block.extent else self._pins_of_box(block.name)
         self._ends |= {(block.name, name): end for name, end in ends.items()}
+        expanded = block.name in self._inside
         return Block(
             path=block.path,
             source=block.source,
             described=block.described,
             extent=extent,
             rotation=block.rotation,
-            icon=block.icon,
-            pins=pins,
+            icon=None if expanded else block.icon,
+            icon_extent=extent if block.extent else middle_of(block, pins, extent, self._text),
+            pins=drawn,
+            feedthrough=() if expanded else tuple(self._feedthrough(block, ends)),
             opens=block.opens,
             span=block.span,
         )
+
+    def _pins_of_box(self, name: str) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
+        box, extent = self._homeless[name], self._extents[name]
+        ends = {name: (Point(extent.x1, extent.y1 + y), Point(-1.0, 0.0)) for name, y in box.inlets.items()}
+        ends |= {name: (Point(extent.x2, extent.y1 + y), Point(1.0, 0.0)) for name, y in box.outlets.items()}
+        pins = self._pins[name]
+        return tuple(Pin(pin.kind, *ends[pin.name], (pin.name,), (pin.described,)) for pin in pins), ends
+
+    def _feedthrough(self, block: StatedBlock, ends: Mapping[str, tuple[Point, Point]]) -> Iterator[Line]:
+        """Between the two columns of labels."""
+        text, (left, right) = self._text, columns_of(self._pins[block.name], self._text)
+        for each in block.feedthrough:
+            if each.inlet in ends and each.outlet in ends:
+                (start, inward), (end, outward) = ends[each.inlet], ends[each.outlet]
+                x1, x2 = start.x - inward.x * (left + 0.5 * text), end.x - outward.x * (right + 0.5 * text)
+                yield Line((Point(x1, start.y), Point(x2, end.y)), (each.described,), (each.span,))
+
+    def _placement(self, name: str) -> Placement:
+        """Of what is inside an element; below the name, if there is room for it."""
+        block = next(block for block in self._stated.blocks if block.name == name)
+        extent = self._extents[name]
+        if block.extent is None:
+            extent = replace(extent, y2=extent.y2 - HEAD * self._text)
+        return Placement(self._inside[name].canvas, extent, block.rotation)
+
+    def _joined(self, name: str, inset: Sheet) -> Sheet:
+        """With lines from the element's pins to where they are inside, should that be elsewhere."""
+        placement = self._placement(name)
+        lines = []
+        for pin in self._inside[name].pins:
+            inner = placement.point(pin.at)
+            for outer in {self._ends[name, each][0] for each in pin.names if (name, each) in self._ends}:
+                if abs(outer.x - inner.x) + abs(outer.y - inner.y) > 0.01 * self._text:
+                    lines.append(Line((outer, inner), (), ()))
+        return replace(inset, lines=(*inset.lines, *lines))
 
     def _canvas(self) -> Extent:
         """As stated; else around everything."""
@@ -133,47 +201,35 @@ class _Arrangement:
         points = [corner for extent in self._extents.values() for corner in extent.corners]
         points += [corner for note in self._stated.notes for corner in note.extent.corners]
         points += [] if stated is None else stated.corners
-        points += [point for way in self._layout.ways.values() for point in self._shifted(way)]
-        points += [] if not self._free else [*self._terminal_corners()]
+        points += [self._moved(point) for way in self._layout.ways.values() for point in way]
+        for pin, stub in self._stubs.items():
+            corner = self._layout.corners[_stub_name(pin)]
+            points += [corner, Point(corner.x + stub.width, corner.y + stub.height)]
         if not points:
             return Extent(0.0, 0.0, 40 * self._text, 20 * self._text)
         xs, ys = [x for x, _ in points], [y for _, y in points]
-        margin = 3 * self._text
+        margin = 2 * self._text
         return Extent(min(xs) - margin, min(ys) - margin, max(xs) + margin, max(ys) + margin)
 
-    def _shifted(self, way: Sequence[Point]) -> tuple[Point, ...]:
-        shift = self._shift
-        return tuple(Point(point.x + shift.x, point.y + shift.y) for point in way)
-
-    def _terminal_corners(self) -> Iterator[Point]:
-        for pin in self._own:
-            corner, box = self._layout.corners[_terminal_name(pin.name)], _terminal(pin, self._text)
-            yield corner
-            yield Point(corner.x + box.width, corner.y + box.height)
-
-    def _free_pins(self) -> tuple[Pin, ...]:
-        """The connectors of a system that is drawn freely: at the end of their lines."""
-        found = []
-        for pin in self._own:
-            corner, box = self._layout.corners[_terminal_name(pin.name)], _terminal(pin, self._text)
-            inflow = pin.kind in INFLOWS
-            at = Point(corner.x + (box.width if inflow else 0.0), corner.y + box.height / 2)
-            # Seen from inside, a system's own connector points towards the sheet.
-            outward = Point(1.0 if inflow else -1.0, 0.0)
-            self._ends["", pin.name] = at, outward
-            found.append(Pin(pin.kind, at, outward, pin.name, (pin.described,)))
-        return tuple(found)
-
-    def _edge_pins(self, canvas: Extent) -> tuple[Pin, ...]:
-        pins, ends = placed(self._own, canvas, 0.0, self._text, inside=True, labelled=True)
+    def _own_pins(self, canvas: Extent) -> tuple[Pin, ...]:
+        """The connectors of the system, which point into the sheet: seen from inside."""
+        if self._free:
+            return tuple(self._free_pin(pin, canvas) for pin in self._own)
+        pins, ends = placed(self._own, canvas, 0.0, inside=True)
         self._ends |= {("", name): (at, Point(-out.x, -out.y)) for name, (at, out) in ends.items()}
-        return tuple(
-            Pin(pin.kind, pin.at, Point(-pin.outward.x, -pin.outward.y), pin.label, pin.described) for pin in pins
-        )
+        return tuple(replace(pin, outward=Point(-pin.outward.x, -pin.outward.y)) for pin in pins)
+
+    def _free_pin(self, pin: StatedPin, canvas: Extent) -> Pin:
+        """At the edge of the canvas, where its stub is."""
+        inflow = pin.kind in INFLOWS
+        y = self._layout.corners[_stub_name(pin.name)].y + self._stubs[pin.name].height / 2
+        end = Point(canvas.x1 if inflow else canvas.x2, y), Point(1.0 if inflow else -1.0, 0.0)
+        self._ends["", pin.name] = end
+        return Pin(pin.kind, *end, (pin.name,), (pin.described,))
 
     # -- lines -----------------------------------------------------------------------------------------------------
 
-    def _lines(self) -> Iterator[Line]:
+    def _lines(self, canvas: Extent) -> Iterator[Line]:
         for line in self._stated.lines:
             if line.start in self._ends and line.end in self._ends:
                 yield Line(straightened(self._way(line)), (line.described,), (line.span,))
@@ -184,8 +240,10 @@ class _Arrangement:
             return [start, *(Point(x, y) for x, y in line.way), end]
         edge = self._edge(line)
         if edge is not None and edge in self._layout.ways:
-            return self._shifted(self._layout.ways[edge])
-        return list(_simple_way(start, outward, end, other, 2 * self._text))
+            way = tuple(map(self._moved, self._layout.ways[edge]))
+            forward = self._flows_out(line.start)
+            return [start if forward else end, *way, end if forward else start]
+        return list(halfway(start, outward, end, other, 2 * self._text))
 
 
 def _text_height(stated: StatedSheet) -> float:
@@ -194,69 +252,5 @@ def _text_height(stated: StatedSheet) -> float:
     return max(median(sizes) / 8, 1e-9) if sizes else TEXT
 
 
-def _terminal_name(connector: str) -> str:
+def _stub_name(connector: str) -> str:
     return f"\0{connector}"
-
-
-def _terminal(pin: StatedPin, text: float) -> Box:
-    """Room for the name of a connector of the system."""
-    side = {pin.name: text}
-    inflow = pin.kind in INFLOWS
-    width = (len(pin.name) + 2) * LETTER * text
-    return Box(_terminal_name(pin.name), width, 2 * text, {} if inflow else side, side if inflow else {})
-
-
-_HEAD, _ROW = 2.6, 1.8
-"""Height of the title and of a line of labels, over that of the letters."""
-
-
-def _box(name: str, pins: Sequence[StatedPin], text: float) -> Box:
-    """Large enough for the name above and for the labels of the pins, which stand in two columns below."""
-    sides = [pin.name for pin in pins if pin.kind in INFLOWS], [pin.name for pin in pins if pin.kind not in INFLOWS]
-    rows = max(len(sides[0]), len(sides[1]), 1)
-    height = (_HEAD + _ROW * rows + 0.8) * text
-    letters = sum(max(map(len, side), default=0) for side in sides) + 5
-    left, right = (
-        {name: height - (_HEAD + _ROW * (place + 0.5)) * text for place, name in enumerate(side)} for side in sides
-    )
-    return Box(name, LETTER * text * max(letters, 1.2 * len(name) + 3, 14), height, left, right)
-
-
-def _pins_of_box(
-    pins: Sequence[StatedPin], extent: Extent, text: float
-) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
-    box = _box("", pins, text)
-    ends = {name: (Point(extent.x1, extent.y1 + y), Point(-1.0, 0.0)) for name, y in box.inlets.items()}
-    ends |= {name: (Point(extent.x2, extent.y1 + y), Point(1.0, 0.0)) for name, y in box.outlets.items()}
-    return tuple(Pin(pin.kind, *ends[pin.name], pin.name, (pin.described,)) for pin in pins), ends
-
-
-def _simple_way(start: Point, outward: Point, end: Point, other: Point, reach: float) -> Iterator[Point]:
-    """Out of both pins and across halfway between."""
-    begin = Point(start.x + reach * outward.x, start.y + reach * outward.y)
-    finish = Point(end.x + reach * other.x, end.y + reach * other.y)
-    yield start
-    yield begin
-    if outward.x and other.x:
-        if outward.x * (finish.x - begin.x) >= 0:
-            x = (begin.x + finish.x) / 2
-            yield from (Point(x, begin.y), Point(x, finish.y))
-        else:
-            y = (begin.y + finish.y) / 2
-            yield from (Point(begin.x, y), Point(finish.x, y))
-    elif outward.x:
-        yield Point(finish.x, begin.y)
-    else:
-        yield Point(begin.x, finish.y)
-    yield finish
-    yield end
-
-
-def _merged(lines: Iterator[Line]) -> Iterator[Line]:
-    """Lines that take the same way, in either direction, as one."""
-    together: dict[tuple[Point, ...], list[Line]] = {}
-    for line in lines:
-        way = line.points if line.points[::-1] not in together else line.points[::-1]
-        together.setdefault(way, []).append(line)
-    for way, group in together.items():
-        yield Line(way, tuple(d for one in group for d in one.described), tuple(s for one in group for s in one.spans))

@@ -15,14 +15,16 @@ DRAWINGS = (".svg", ".png", ".html")
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """One level of a system as a picture, or all of them as a page. Notebooks show the picture.
+    """One system as a picture, or all of them as a page. Notebooks show the picture.
 
     Attributes
     ----------
     sheet
-        The level of which the picture is.
+        The system of which the picture is, with what is inside its elements as far as it was asked for.
     sheets
-        All levels, the root first.
+        All systems, the root first.
+    expanded
+        Those that have systems inside, with these drawn in the boxes of their elements.
     remarks
         What stands out.
     """
@@ -30,6 +32,7 @@ class Drawing:
     title: str
     sheet: Sheet
     sheets: Sequence[Sheet]
+    expanded: Sequence[Sheet]
     remarks: Remarks
 
     @property
@@ -39,7 +42,7 @@ class Drawing:
     @property
     def page(self) -> str:
         """An HTML page that zooms, opens nested systems, and needs no network."""
-        return sheets_page(self.sheets, self.remarks, self.title)
+        return sheets_page(self.sheets, self.expanded, self.remarks, self.title)
 
     def save(self, path: Path | str) -> None:
         """Write an .svg or .png picture or an .html page.

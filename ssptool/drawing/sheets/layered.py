@@ -1,22 +1,19 @@
 """A layered layout: sources left, what depends on them to the right; lines run horizontally and vertically.
 
-The heights follow from isotonic regression: every box is moved as near to its neighbours as those above and below it
-allow.
+Long rows of layers are cut into strips below each other. Below each strip is a channel, in which lines run to the next
+strip, and those that close cycles run back.
 """
 
+import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-from scipy.optimize import isotonic_regression
-
-from ssptool.drawing.sheets.layers import Edge, Station, in_layers
+from ssptool.drawing.sheets.heights import Heights, Hop
+from ssptool.drawing.sheets.layers import Edge, Layers, Station, in_layers
 from ssptool.drawing.sheets.sheet import Point
-
-_SWEEPS = 12
-"""Of the heights, there and back; they settle in a few."""
+from ssptool.drawing.sheets.strips import Size, in_strips
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,107 +44,189 @@ class Layout:
     ways: Mapping[Edge, tuple[Point, ...]]
 
 
-def lay_out(boxes: Sequence[Box], edges: Sequence[Edge], spacing: Spacing) -> Layout:
-    """Place all boxes; edges that close cycles run back below everything."""
-    drawing = _Drawing(boxes, edges, spacing)
+def lay_out(
+    boxes: Sequence[Box],
+    edges: Sequence[Edge],
+    spacing: Spacing,
+    first: Collection[str] = (),
+    last: Collection[str] = (),
+) -> Layout:
+    """Place all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
+    drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last))
     return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges})
 
 
 class _Drawing:
-    """Layers whose stations have heights, and whose lines have lanes between them."""
+    """Layers whose stations have heights; lanes between them, beside the strips and in the channels below these."""
 
-    def __init__(self, boxes: Sequence[Box], edges: Sequence[Edge], spacing: Spacing) -> None:
+    def __init__(self, boxes: Sequence[Box], spacing: Spacing, layers: Layers) -> None:
         self._boxes = {box.name: box for box in boxes}
         self._spacing = spacing
-        self._layers = in_layers([box.name for box in boxes], edges)
-        self._hops = {edge: list(pairwise(way)) for edge, way in self._layers.stations.items()}
-        self._heights = self._settle()
+        self._layers = layers
+        self._layer_of = {station: layer for layer, row in enumerate(self._layers.rows) for station in row}
+        self._hops = [(edge, *hop) for edge, way in self._layers.stations.items() for hop in pairwise(way)]
+        self._lanes = [self._bundles(layer) for layer in range(len(self._layers.rows))]
+        self._strip_of = dict.fromkeys(range(len(layers.rows)), 0)
+        self._heights = Heights(layers.rows, self._hops, self._pin, self._apart)
+        self._strips = in_strips([self._size(layer) for layer in self._strip_of], 3 * spacing.row)
+        if len(self._strips) > 1:
+            self._strip_of = {layer: strip for strip, layers in enumerate(self._strips) for layer in layers}
+            within = [hop for hop in self._hops if not self._crosses(hop)]
+            self._heights = Heights(layers.rows, within, self._pin, self._apart)
         self._turns: dict[tuple[Edge, Station], float] = {}
-        """x of the vertical part of an edge behind a station."""
-        lefts = list(self._across())
-        self.corners = {
-            station: Point(left, self._heights[station])
-            for left, row in zip(lefts, self._layers.rows, strict=True)
-            for station in row
-            if isinstance(station, str)
-        }
-        self._detours = self._rank_detours()
+        self._leaves: dict[Edge, float] = {}
+        self._enters: dict[Edge, float] = {}
+        """x of vertical parts: behind a station; beside the boxes, of an edge that runs back."""
+        self._channels: dict[tuple[int, object], float] = {}
+        self._asides: dict[object, float] = {}
+        """y of the parts in the channel below a strip, and x of those that run from channel to channel."""
+        self.corners: dict[str, Point] = {}
+        self._stack()
+        for strip in self._strips:
+            self._across(strip)
 
-    # -- heights ---------------------------------------------------------------------------------------------------
+    # -- sizes -----------------------------------------------------------------------------------------------------
 
-    def _settle(self) -> dict[Station, float]:
-        """Lower edges: first stacked, then each layer in turn moved towards its neighbours."""
-        self._heights = {}
-        for row in self._layers.rows:
-            self._heights |= self._nearest(row, [0.0] * len(row))
-        pulls: dict[Station, list[tuple[Edge, Station]]] = defaultdict(list)
-        for edge, hops in self._hops.items():
-            for one, other in hops:
-                pulls[one].append((edge, other))
-                pulls[other].append((edge, one))
-        for sweep in range(_SWEEPS):
-            for row in self._layers.rows if sweep % 2 == 0 else self._layers.rows[::-1]:
-                self._heights |= self._nearest(row, [self._wanted(station, pulls[station]) for station in row])
-        return self._heights
-
-    def _wanted(self, station: Station, pulls: Sequence[tuple[Edge, Station]]) -> float:
-        """The height at which its lines would be straight, on average."""
-        shifts = [self._at(edge, other) - self._at(edge, station) for edge, other in pulls]
-        return self._heights[station] + (sum(shifts) / len(shifts) if shifts else 0.0)
-
-    def _at(self, edge: Edge, station: Station) -> float:
-        """The height of an edge where it begins, passes or ends."""
-        height = self._heights[station]
+    def _pin(self, edge: Edge, station: Station) -> float:
         if not isinstance(station, str):
-            return height
-        if station == edge.source[0]:
-            return height + self._boxes[station].outlets[edge.source[1]]
-        return height + self._boxes[station].inlets[edge.destination[1]]
+            return 0.0
+        box = self._boxes[station]
+        return box.outlets[edge.source[1]] if station == edge.source[0] else box.inlets[edge.destination[1]]
 
-    def _nearest(self, row: Sequence[Station], wanted: Sequence[float]) -> dict[Station, float]:
-        """The heights nearest to the wanted ones (least squares) that keep order and gaps."""
-        offsets = np.zeros(len(row))
-        for place in range(1, len(row)):
-            below, above = row[place - 1], row[place]
-            lines = not isinstance(below, str) and not isinstance(above, str)
-            size = self._boxes[below].height if isinstance(below, str) else 0.0
-            offsets[place] = offsets[place - 1] + size + (self._spacing.lane if lines else self._spacing.row)
-        free = isotonic_regression(np.asarray(wanted) - offsets).x
-        return dict(zip(row, (free + offsets).tolist(), strict=True))
+    def _apart(self, below: Station, above: Station) -> float:
+        lines = not isinstance(below, str) and not isinstance(above, str)
+        size = self._boxes[below].height if isinstance(below, str) else 0.0
+        return size + (self._spacing.lane if lines else self._spacing.row)
+
+    def _size(self, layer: int) -> Size:
+        row = self._layers.rows[layer]
+        aside = sum(self._layer_of[end[0]] == layer for edge in self._layers.backward for end in edge)
+        lanes = self._spacing.lane * (self._beside(layer)[1] + aside) + 2 * self._spacing.margin
+        return Size(self._wide(row) + lanes, self._heights[row[0]], self._heights[row[-1]] + self._tall(row[-1]))
+
+    def _wide(self, row: Sequence[Station]) -> float:
+        return max((self._boxes[one].width for one in row if isinstance(one, str)), default=0.0)
+
+    def _tall(self, station: Station) -> float:
+        return self._boxes[station].height if isinstance(station, str) else 0.0
+
+    def _strip(self, station: Station) -> int:
+        return self._strip_of[self._layer_of[station]]
+
+    def _crosses(self, hop: Hop) -> bool:
+        return self._strip(hop[1]) != self._strip(hop[2])
+
+    # -- down ------------------------------------------------------------------------------------------------------
+
+    def _stack(self) -> None:
+        """Move each strip below the channel of the one above, and give every line in a channel its height."""
+        floor = 0.0
+        for number, strip in enumerate(self._strips):
+            stations = [station for layer in strip for station in self._layers.rows[layer]]
+            top = max(self._heights[station] + self._tall(station) for station in stations)
+            self._heights.move(stations, floor - top)
+            lows = {layer: min(map(self._heights.__getitem__, self._layers.rows[layer])) for layer in strip}
+            placed: list[tuple[range, float]] = []
+            for user, below in self._users(number, strip):
+                y = min(lows[layer] for layer in below) - self._spacing.row
+                over = [height - self._spacing.lane for other, height in placed if _share(other, below)]
+                self._channels[number, user] = min([y, *over])
+                placed.append((below, self._channels[number, user]))
+            floor = min([*lows.values(), *(height for _, height in placed)]) - self._spacing.row
+
+    def _users(self, number: int, strip: range) -> Iterator[tuple[object, range]]:
+        """Of the channel below a strip, the uppermost first, with the layers below which they run.
+
+        First short ways back, then long ones, then what goes on in the next strip.
+        """
+
+        def below(edge: Edge) -> range:
+            ends = [self._layer_of[end[0]] for end in (edge.destination, edge.source)]
+            if self._strip_of[ends[0]] != self._strip_of[ends[1]]:
+                # To the channel of another strip, on the left of all.
+                ends = [strip.start, next(layer for layer in ends if layer in strip)]
+            return range(ends[0], ends[1] + 1)
+
+        back = [edge for edge in self._layers.backward if number in (self._strip(end[0]) for end in edge)]
+        ranges = {edge: below(edge) for edge in back}
+        for edge in sorted(back, key=lambda edge: (len(ranges[edge]), self._heights.at(edge, edge.source[0]), edge)):
+            yield edge, ranges[edge]
+        if strip.stop < len(self._layers.rows):
+            for bundle in self._lanes[strip.stop - 1]:
+                if any(self._crosses(hop) for hop in bundle):
+                    yield bundle[0][0].source, strip
 
     # -- across ----------------------------------------------------------------------------------------------------
 
-    def _across(self) -> Iterator[float]:
+    def _across(self, strip: range) -> None:
         """Left edges of the layers. Between two, the lines of each pin turn in a lane of their own."""
-        x = 0.0
-        for row in self._layers.rows:
-            yield x
-            x += max((self._boxes[one].width for one in row if isinstance(one, str)), default=0.0)
+        lane, x = self._spacing.lane, 0.0
+        for layer in strip:
+            row = self._layers.rows[layer]
+            for edge in self._layers.backward:
+                if self._layer_of[edge.destination[0]] == layer:
+                    self._enters[edge] = x
+                    x += lane
             x += self._spacing.margin
-            bundles: dict[tuple[str, str], list[tuple[Edge, Station, Station]]] = defaultdict(list)
-            standing = set(row)
-            for edge, hops in self._hops.items():
-                for one, other in hops:
-                    if one in standing:
-                        bundles[edge.source].append((edge, one, other))
-            for bundle in sorted(bundles.values(), key=self._lane_order):
-                self._turns |= {(edge, one): x for edge, one, _ in bundle}
-                x += self._spacing.lane
-            x += self._spacing.margin
+            self.corners |= {station: Point(x, self._heights[station]) for station in row if isinstance(station, str)}
+            x += self._wide(row) + self._spacing.margin
+            for edge in self._layers.backward:
+                if self._layer_of[edge.source[0]] == layer:
+                    self._leaves[edge] = x
+                    x += lane
+            turns, count = self._beside(layer)
+            self._turns |= {turn: x + lane * place for turn, place in turns.items()}
+            x += lane * count
 
-    def _lane_order(self, bundle: Sequence[tuple[Edge, Station, Station]]) -> tuple[bool, float]:
+    def _beside(self, layer: int) -> tuple[dict[tuple[Edge, Station], int], int]:
+        """The lane of each line behind a layer, and how many lanes there are: those that do not meet share them."""
+        reaches: list[tuple[int, float, float]] = []
+        turns: dict[tuple[Edge, Station], int] = {}
+        for bundle in self._in_order(self._lanes[layer]):
+            heights = [self._heights.at(*bundle[0][:2]), *self._ends(bundle)]
+            low = -math.inf if any(map(self._crosses, bundle)) else min(heights) - self._spacing.lane
+            high = max(heights) + self._spacing.lane
+            place = 1 + max((place for place, bottom, top in reaches if bottom < high and low < top), default=-1)
+            reaches.append((place, low, high))
+            turns |= {(edge, one): place for edge, one, _ in bundle}
+        return turns, 1 + max((place for place, _, _ in reaches), default=-1)
+
+    def _bundles(self, layer: int) -> list[list[Hop]]:
+        """What goes from one layer to the next, together what begins at one pin."""
+        bundles: dict[tuple[str, str], list[Hop]] = defaultdict(list)
+        for hop in self._hops:
+            if self._layer_of[hop[1]] == layer:
+                bundles[hop[0].source].append(hop)
+        return list(bundles.values())
+
+    def _in_order(self, bundles: Sequence[Sequence[Hop]]) -> Iterator[Sequence[Hop]]:
+        """From left to right. Of two lines of one height the one that begins there is first: they do not touch."""
+        waiting = sorted(bundles, key=self._lane_order)
+        while waiting:
+            begins = [self._heights.at(*bundle[0][:2]) for bundle in waiting]
+            free = (
+                bundle
+                for place, bundle in enumerate(waiting)
+                if not any(abs(end - y) < 0.1 for end in self._ends(bundle) for y in _without(begins, place))
+            )
+            chosen = next(free, waiting[0])
+            waiting.remove(chosen)
+            yield chosen
+
+    def _ends(self, bundle: Sequence[Hop]) -> list[float]:
+        return [self._heights.at(hop[0], hop[2]) for hop in bundle if not self._crosses(hop)]
+
+    def _lane_order(self, bundle: Sequence[Hop]) -> tuple[bool, float]:
         """Lines that rise turn the earlier the higher they begin, lines that fall the earlier the lower: none cross."""
-        edge, one, _ = bundle[0]
-        start = self._at(edge, one)
-        rise = sum(self._at(edge, other) - start for edge, _, other in bundle)
+        start = self._heights.at(*bundle[0][:2])
+        rise = sum(end - start for end in self._ends(bundle))
         return (rise > 0, -start if rise > 0 else start)
 
     # -- ways ------------------------------------------------------------------------------------------------------
 
     def way(self, edge: Edge) -> tuple[Point, ...]:
-        begin, end = self._begin(edge), self._end(edge)
-        turns = self._detour(edge, begin, end) if edge in self._detours else self._between(edge)
-        return straightened([begin, *turns, end])
+        backward = edge not in self._layers.stations
+        return straightened([self._begin(edge), *(self._back if backward else self._forth)(edge), self._end(edge)])
 
     def _begin(self, edge: Edge) -> Point:
         box = self._boxes[edge.source[0]]
@@ -158,30 +237,42 @@ class _Drawing:
         corner = self.corners[edge.destination[0]]
         return Point(corner.x, corner.y + self._boxes[edge.destination[0]].inlets[edge.destination[1]])
 
-    def _between(self, edge: Edge) -> Iterator[Point]:
-        for one, other in self._hops[edge]:
+    def _forth(self, edge: Edge) -> Iterator[Point]:
+        for one, other in pairwise(self._layers.stations[edge]):
             x = self._turns[edge, one]
-            yield Point(x, self._at(edge, one))
-            yield Point(x, self._at(edge, other))
+            yield Point(x, self._heights.at(edge, one))
+            if self._crosses((edge, one, other)):
+                y, x = self._channels[self._strip(one), edge.source], self._aside(self._strip(one), edge.source)
+                yield Point(self._turns[edge, one], y)
+                yield Point(x, y)
+            yield Point(x, self._heights.at(edge, other))
 
-    def _rank_detours(self) -> dict[Edge, int]:
-        """The shortest way back is nearest to the boxes."""
+    def _back(self, edge: Edge) -> Iterator[Point]:
+        """Down beside the box, back in the channel, and up again."""
+        begin, end = self._begin(edge), self._end(edge)
+        strips = self._strip(edge.source[0]), self._strip(edge.destination[0])
+        below, above = (self._channels[strip, edge] for strip in strips)
+        yield Point(self._leaves[edge], begin.y)
+        yield Point(self._leaves[edge], below)
+        if strips[0] != strips[1]:
+            x = self._aside(-1, edge)
+            yield Point(x, below)
+            yield Point(x, above)
+        yield Point(self._enters[edge], above)
+        yield Point(self._enters[edge], end.y)
 
-        def reach(edge: Edge) -> tuple[float, float, Edge]:
-            begin, end = self._begin(edge), self._end(edge)
-            return begin.x - end.x, begin.y + end.y, edge
+    def _aside(self, strip: int, user: object) -> float:
+        """x left of all strips, of what runs from one channel to another or into the strip below."""
+        place = self._asides.setdefault((strip, user), len(self._asides))
+        return -self._spacing.lane * (1 + place)
 
-        return {edge: place for place, edge in enumerate(sorted(self._layers.backward, key=reach))}
 
-    def _detour(self, edge: Edge, begin: Point, end: Point) -> Iterator[Point]:
-        """Down beside the box, back below everything, and up again."""
-        rank = self._detours[edge]
-        aside = self._spacing.margin * (0.35 + 0.5 * rank / max(1, len(self._detours)))
-        y = min(self._heights.values()) - self._spacing.row - self._spacing.lane * rank
-        yield Point(begin.x + aside, begin.y)
-        yield Point(begin.x + aside, y)
-        yield Point(end.x - aside, y)
-        yield Point(end.x - aside, end.y)
+def _share(one: range, other: range) -> bool:
+    return one.start < other.stop and other.start < one.stop
+
+
+def _without(values: Sequence[float], place: int) -> Sequence[float]:
+    return [*values[:place], *values[place + 1 :]]
 
 
 def straightened(points: Sequence[Point]) -> tuple[Point, ...]:

@@ -6,12 +6,12 @@ Sugiyama, Tagawa and Toda 1981, "Methods for visual understanding of hierarchica
 Eades, Lin and Smyth 1993, "A fast and effective heuristic for the feedback arc set problem".
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
-
-from ssptool.drawing.plot_unavailable import PlotUnavailable
 
 
 class Edge(NamedTuple):
@@ -22,14 +22,14 @@ class Edge(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Where an edge passes a layer."""
+    """Where all edges from one outlet pass a layer."""
 
-    edge: Edge
+    source: tuple[str, str]
     layer: int
 
 
 Station: TypeAlias = str | Passage
-"""What stands in a layer: a box by its name, or an edge that passes."""
+"""What stands in a layer: a box by its name, or what passes from an outlet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,45 +44,60 @@ class Layers:
     backward: tuple[Edge, ...]
 
 
-def in_layers(boxes: Sequence[str], edges: Sequence[Edge]) -> Layers:
-    """Sources in layer 0, every other box one layer behind the last that leads to it.
+def in_layers(
+    boxes: Sequence[str], edges: Sequence[Edge], first: Collection[str] = (), last: Collection[str] = ()
+) -> Layers:
+    """Sources in layer 0, every other box behind the last that leads to it.
 
-    Raises
-    ------
-    PlotUnavailable
-        igraph, which cuts the cycles and orders the layers, is not installed.
+    Layers have about as many boxes as there are layers, `first` (sources) and `last` not counted, so that drawings fit
+    on pages: what would make a layer too high goes to the next.
+
+    Parameters
+    ----------
+    last
+        Go to a layer behind all others.
     """
     number = {box: place for place, box in enumerate(boxes)}
     graph = _graph(n=len(boxes), edges=[(number[edge.source[0]], number[edge.destination[0]]) for edge in edges])
     cut = set(graph.feedback_arc_set(method="eades"))
     forward = [edge for place, edge in enumerate(edges) if place not in cut]
     graph.delete_edges(sorted(cut))
-    depth = _depths(graph)
+    most = max(_LEAST, math.ceil(math.sqrt(len(boxes))))
+    depth = _depths(graph, most, {number[box] for box in (*first, *last)})
+    end = 1 + max((depth[place] for box, place in number.items() if box not in last), default=-1)
+    depth = [end if box in last else depth[place] for box, place in number.items()]
     stations = {edge: tuple(_stations(edge, depth, number)) for edge in forward}
     backward = tuple(edge for place, edge in enumerate(edges) if place in cut)
     return Layers(_ordered(boxes, depth, stations), stations, backward)
 
 
+_LEAST = 5
+"""A layer of so many boxes is not too high."""
+
+
 def _graph(n: int, edges: Sequence[tuple[int, int]]) -> Any:
-    try:
-        import igraph  # type: ignore[import-untyped, unused-ignore]  # optional
-    except ImportError as error:
-        raise PlotUnavailable("igraph") from error
+    import igraph  # type: ignore[import-untyped, unused-ignore]  # heavy, and few commands draw
+
     return igraph.Graph(n=n, edges=edges, directed=True)
 
 
-def _depths(graph: Any) -> list[int]:
-    """The longest way from a source to each vertex."""
+def _depths(graph: Any, most: int, uncounted: Collection[int]) -> list[int]:
+    """The longest way from a source to each vertex, or more where a layer is full."""
     depth = [0] * graph.vcount()
+    full: Counter[int] = Counter()
     for vertex in graph.topological_sorting():
         depth[vertex] = 1 + max((depth[before] for before in graph.predecessors(vertex)), default=-1)
+        if vertex not in uncounted:
+            while full[depth[vertex]] == most:
+                depth[vertex] += 1
+            full[depth[vertex]] += 1
     return depth
 
 
 def _stations(edge: Edge, depth: Sequence[int], number: Mapping[str, int]) -> Iterator[Station]:
     begin, end = edge.source[0], edge.destination[0]
     yield begin
-    yield from (Passage(edge, layer) for layer in range(depth[number[begin]] + 1, depth[number[end]]))
+    yield from (Passage(edge.source, layer) for layer in range(depth[number[begin]] + 1, depth[number[end]]))
     yield end
 
 

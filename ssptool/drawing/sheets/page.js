@@ -1,28 +1,32 @@
-// Zooming, panning, and which sheet is shown: the one that the address names.
+// Zooming, panning, which sheet is shown (the one that the address names), and whether with what is inside.
 const sections = [...document.querySelectorAll('section')];
-const home = new Map(sections.map(s => [s, s.querySelector('svg').getAttribute('viewBox')]));
+const home = new Map([...document.querySelectorAll('.picture > svg')].map(s => [s, s.getAttribute('viewBox')]));
+const inside = document.getElementById('inside');
 let shown;
 function show() {
   shown = document.getElementById(decodeURIComponent(location.hash.slice(1))) || sections[0];
-  sections.forEach(s => s.classList.toggle('shown', s === shown));
+  for (const s of sections) {
+    s.classList.toggle('shown', s === shown);
+    s.classList.toggle('open', Boolean(inside && inside.checked && s.querySelector('.inside')));
+  }
 }
-function box() { return shown.querySelector('svg').getAttribute('viewBox').split(' ').map(Number); }
-function look(x, y, w, h) { shown.querySelector('svg').setAttribute('viewBox', [x, y, w, h].join(' ')); }
+function picture() { return shown.querySelector(shown.matches('.open') ? '.inside > svg' : '.picture > svg'); }
+function box() { return picture().getAttribute('viewBox').split(' ').map(Number); }
+function look(x, y, w, h) { picture().setAttribute('viewBox', [x, y, w, h].join(' ')); }
 function zoom(factor, px = .5, py = .5) {
   const [x, y, w, h] = box();
   look(x + w * px * (1 - factor), y + h * py * (1 - factor), w * factor, h * factor);
 }
 function place(event) {
-  const svg = shown.querySelector('svg');
-  const p = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
+  const p = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture().getScreenCTM().inverse());
   const [x, y, w, h] = box();
   return [(p.x - x) / w, (p.y - y) / h];
 }
 document.getElementById('in').onclick = () => zoom(0.8);
 document.getElementById('out').onclick = () => zoom(1.25);
-document.getElementById('fit').onclick = () => look(...home.get(shown).split(' ').map(Number));
-for (const section of sections) {
-  const svg = section.querySelector('svg');
+document.getElementById('fit').onclick = () => look(...home.get(picture()).split(' ').map(Number));
+if (inside) inside.onchange = show;
+for (const svg of home.keys()) {
   svg.addEventListener('wheel', e => {
     e.preventDefault();
     zoom(e.deltaY > 0 ? 1.1 : 1 / 1.1, ...place(e));

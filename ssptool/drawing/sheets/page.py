@@ -9,26 +9,36 @@ from ssptool.drawing.sheets.svg import Remarks, sheet_svg
 from ssptool.network.places import Path
 
 
-def sheets_page(sheets: Sequence[Sheet], remarks: Remarks, title: str) -> str:
-    """One section per sheet; the first is shown at first, and on paper all of them are."""
+def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Remarks, title: str) -> str:
+    """One section per sheet; the first is shown at first, and on paper all of them are.
+
+    Parameters
+    ----------
+    expanded
+        Those that can be seen with what is inside their elements.
+    """
     known = {sheet.path: sheet for sheet in sheets}
-    sections = "\n".join(_section(sheet, known, remarks) for sheet in sheets)
+    open_ones = {sheet.path: sheet for sheet in expanded}
+    sections = "\n".join(_section(sheet, open_ones.get(sheet.path), known, remarks) for sheet in sheets)
     heading = html.escape(title)
+    toggle = '<label><input type="checkbox" id="inside"> Show what is inside</label>' if expanded else ""
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<style>{_resource('page.css')}</style>\n</head>\n<body>\n<header><h1>{heading}</h1>"
         '<button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button>'
-        '<button id="fit">Fit</button></header>\n'
+        f'<button id="fit">Fit</button>{toggle}</header>\n'
         f"<main>\n{sections}\n</main>\n<script>{_resource('page.js')}</script>\n</body>\n</html>\n"
     )
 
 
-def _section(sheet: Sheet, known: dict[Path, Sheet], remarks: Remarks) -> str:
+def _section(sheet: Sheet, expanded: Sheet | None, known: dict[Path, Sheet], remarks: Remarks) -> str:
+    pictures = [f'<div class="picture">{sheet_svg(sheet, remarks, link=_address)}</div>']
+    if expanded is not None:
+        pictures.append(f'<div class="picture inside">{sheet_svg(expanded, remarks, link=_address)}</div>')
     return (
         f'<section id="{html.escape(_identity(sheet.path))}" aria-label="{html.escape(sheet.name)}">\n'
-        f'<nav aria-label="Where this is">{_trail(sheet, known)}</nav>\n'
-        f"{sheet_svg(sheet, remarks, link=_address)}</section>"
+        f'<nav aria-label="Where this is">{_trail(sheet, known)}</nav>\n{"".join(pictures)}</section>'
     )
 
 

@@ -2,15 +2,12 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 
 from ssptool.drawing.sheets.sheet import MIXED, Pin, Point
 from ssptool.drawing.sheets.stated import Extent, StatedPin
 
 INFLOWS = frozenset({"input", "parameter", "structuralParameter", "inout"})
-LETTER = 0.6
-"""Width of a letter over its height, on the safe side."""
 
 
 def shown(pins: Sequence[StatedPin], connected: set[str]) -> tuple[StatedPin, ...]:
@@ -33,7 +30,7 @@ def fractions(pins: Sequence[StatedPin], *, inside: bool = False) -> dict[str, t
 
 
 def placed(
-    pins: Sequence[StatedPin], extent: Extent, rotation: float, text: float, *, inside: bool = False, labelled: bool
+    pins: Sequence[StatedPin], extent: Extent, rotation: float, *, inside: bool = False
 ) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
     """The pins to draw, and for each connector its place and outward direction.
 
@@ -44,8 +41,7 @@ def placed(
     together: dict[tuple[float, float], list[StatedPin]] = defaultdict(list)
     for pin in pins:
         together[uv[pin.name]].append(pin)
-    found = [_pin(group, *ends[group[0].name]) for group in together.values()]
-    return tuple(_labelled(found, extent, text) if labelled else (replace(pin, label="") for pin in found)), ends
+    return tuple(_pin(group, *ends[group[0].name]) for group in together.values()), ends
 
 
 def _turned(extent: Extent, place: tuple[float, float], rotation: float) -> tuple[Point, Point]:
@@ -71,17 +67,6 @@ def _pin(group: Sequence[StatedPin], at: Point, outward: Point) -> Pin:
         kind=kinds.pop() if len(kinds) == 1 else MIXED,
         at=at,
         outward=outward,
-        label=", ".join(pin.name for pin in group),
+        names=tuple(pin.name for pin in group),
         described=tuple(pin.described for pin in group),
     )
-
-
-def _labelled(pins: Sequence[Pin], extent: Extent, text: float) -> Iterator[Pin]:
-    """Labels stand inside, at the left and right side only, and only where they leave room for each other."""
-    for pin in pins:
-        beside = [one.at.y for one in pins if one is not pin and one.outward == pin.outward]
-        level = abs(pin.outward.x) > 0.9
-        crowded = any(abs(y - pin.at.y) < 1.3 * text for y in beside)
-        room = extent.width / 2 if any(one.outward.x == -pin.outward.x for one in pins) else extent.width
-        fits = len(pin.label) * LETTER * text + 1.5 * text <= room
-        yield pin if level and fits and not crowded else replace(pin, label="")

@@ -1,12 +1,15 @@
 """From documents to what they say of the look of each system."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
 
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.drawing.sheets.stated import Extent, Icon, Note, Span, StatedBlock, StatedLine, StatedPin, StatedSheet
+from ssptool.fmu.graphics import terminal_places
+from ssptool.fmu.terminals import TERMINALS
 from ssptool.network.places import ComponentPlace, Path, SystemPlace
 from ssptool.network.tree import grow
 
@@ -15,21 +18,25 @@ _FMU_ICONS = ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png", "icon.
 """Where FMI 3.0 and 2.0 have them, the better ones first."""
 
 
-def stated_sheets(archive: Archive, structure: Document) -> tuple[StatedSheet, ...]:
+Places: TypeAlias = Mapping[str, tuple[float, float]]
+"""Of connectors, in fractions of the box of their element."""
+
+
+def stated_sheets(archive: Archive, structure: Document) -> dict[Path, StatedSheet]:
     """A sheet for each system that can be read, the root first; those of nested SSDs and packages are among them."""
     tree = grow(archive, structure)
-    inside = {place.path for place in tree.systems}
+    systems = {place.path: place for place in tree.systems}
     fmus = {place.path: place for place in tree.components}
-    return tuple(_Reader(archive, place, inside, fmus).sheet() for place in tree.systems)
+    return {place.path: _Reader(place, systems, fmus).sheet() for place in tree.systems}
 
 
 class _Reader:
     def __init__(
-        self, archive: Archive, place: SystemPlace, inside: set[Path], fmus: dict[Path, ComponentPlace]
+        self, place: SystemPlace, systems: Mapping[Path, SystemPlace], fmus: Mapping[Path, ComponentPlace]
     ) -> None:
-        self._archive = archive
+        self._archive = place.scope.archive
         self._place = place
-        self._inside = inside
+        self._systems = systems
         self._fmus = fmus
         self._file = place.scope.document.name
 
@@ -50,6 +57,7 @@ class _Reader:
     def _block(self, element: ssd.SystemElement) -> StatedBlock:
         path = (*self._place.path, element.name)
         geometry = element.geometry
+        places = self._places(path)
         return StatedBlock(
             path=path,
             source=_source(element),
@@ -57,10 +65,20 @@ class _Reader:
             extent=None if geometry is None else _extent(geometry),
             rotation=0.0 if geometry is None else geometry.rotation,
             icon=self._icon(path, geometry),
-            pins=tuple(_pin(connector) for connector in element.connectors),
-            opens=path in self._inside,
+            pins=tuple(_pin(connector, places.get(connector.name)) for connector in element.connectors),
+            opens=path in self._systems,
             span=self._span(element),
         )
+
+    def _places(self, path: Path) -> Places:
+        """What stands behind an element says of the places of its connectors, should the element itself not."""
+        if path in self._systems:
+            own = {connector.name: connector.geometry for connector in self._systems[path].system.connectors}
+            return {name: (place.x, place.y) for name, place in own.items() if place is not None}
+        if (place := self._fmus.get(path)) is not None:
+            entry = self._archive.inside(place.source, TERMINALS)
+            return terminal_places(self._archive.content(entry)) if self._archive.has(entry) else {}
+        return {}
 
     def _line(self, connection: ssd.Connection) -> StatedLine:
         geometry = connection.geometry
@@ -80,9 +98,11 @@ class _Reader:
 
     def _icon(self, path: Path, geometry: ssd.ElementGeometry | None) -> Icon | None:
         found = self._stated_icon(geometry) or self._fmu_icon(path)
-        if found is None or geometry is None:
+        if found is None:
             return None
         content, media_type = found
+        if geometry is None:
+            return Icon(content, media_type, keeps_ratio=True)
         return Icon(content, media_type, geometry.icon_rotation, geometry.icon_flip, geometry.icon_fixed_aspect_ratio)
 
     def _stated_icon(self, geometry: ssd.ElementGeometry | None) -> tuple[bytes, str] | None:
@@ -112,9 +132,9 @@ def _extent(box: ssd.Box) -> Extent:
     return Extent(box.x1, box.y1, box.x2, box.y2)
 
 
-def _pin(connector: ssd.Connector) -> StatedPin:
+def _pin(connector: ssd.Connector, otherwise: tuple[float, float] | None = None) -> StatedPin:
     geometry = connector.geometry
-    place = None if geometry is None else (geometry.x, geometry.y)
+    place = otherwise if geometry is None else (geometry.x, geometry.y)
     inner = place
     if geometry is not None and geometry.system_inner_x is not None and geometry.system_inner_y is not None:
         inner = geometry.system_inner_x, geometry.system_inner_y

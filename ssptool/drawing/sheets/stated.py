@@ -1,5 +1,6 @@
 """What documents say of the look of a system; what they leave open is None."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -30,6 +31,18 @@ class Extent:
     @property
     def corners(self) -> tuple[tuple[float, float], tuple[float, float]]:
         return (self.x1, self.y1), (self.x2, self.y2)
+
+    @property
+    def upright(self) -> "Extent":
+        """With its corners in order."""
+        return Extent(min(self.x1, self.x2), min(self.y1, self.y2), max(self.x1, self.x2), max(self.y1, self.y2))
+
+    def turned(self, degrees: float) -> "Extent":
+        """The upright box around this one when it has turned about its centre."""
+        (x, y), width, height = self.centre, self.width, self.height
+        sine, cosine = abs(math.sin(math.radians(degrees))), abs(math.cos(math.radians(degrees)))
+        half = (width * cosine + height * sine) / 2, (width * sine + height * cosine) / 2
+        return Extent(x - half[0], y - half[1], x + half[0], y + half[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +83,16 @@ class Icon:
 
 
 @dataclass(frozen=True, slots=True)
+class StatedFeedthrough:
+    """An output of an element that depends on an input of it."""
+
+    inlet: str
+    outlet: str
+    described: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class StatedBlock:
     """An element. `opens` says that it has a sheet of its own. Angle in degrees, counter-clockwise."""
 
@@ -82,6 +105,7 @@ class StatedBlock:
     pins: tuple[StatedPin, ...]
     opens: bool
     span: Span
+    feedthrough: tuple[StatedFeedthrough, ...] = ()
 
     @property
     def name(self) -> str:
@@ -124,3 +148,10 @@ class StatedSheet:
         for line in self.lines:
             yield line.start
             yield line.end
+
+    def fed_through(self) -> Iterator[tuple[str, str]]:
+        """(element, connector) of every end of a dependence inside an element."""
+        for block in self.blocks:
+            for each in block.feedthrough:
+                yield block.name, each.inlet
+                yield block.name, each.outlet

@@ -8,7 +8,7 @@ from lxml import etree
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.drawing.sheets.arranging import arrange
+from ssptool.drawing.sheets.arranging import arranged
 from ssptool.drawing.sheets.reading import stated_sheets
 from ssptool.drawing.sheets.sheet import MIXED, Sheet
 
@@ -44,7 +44,8 @@ def connector(name: str, kind: str, place: str = "") -> str:
 
 def sheets(path: Path) -> dict[str, Sheet]:
     with Archive.open(path) as archive:
-        return {".".join(one.path): arrange(one) for one in stated_sheets(archive, archive.structure())}
+        stated = stated_sheets(archive, archive.structure())
+        return {".".join(path): arranged(stated, path) for path in stated}
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,8 @@ def test_findings_stand_out_where_they_are(tmp_path):
     parts = element("A", connector("y", "output")) + element("B", connector("u", "input"))
     ssptool.draw(system(tmp_path / "s", parts), tmp_path / "d.svg", highlights=["findings"])
     groups = etree.parse(tmp_path / "d.svg").findall("svg:g[@class]", SVG)
-    assert [group.get("class") for group in groups] == ["block error", "block error"]
+    assert [group.get("class") for group in groups] == ["block error", "block error", "legend"]
+    assert [text.text for text in groups[-1].findall("svg:text", SVG)] == ["error"]
 
 
 def test_a_page_links_to_the_sheets_inside(tmp_path):

@@ -1,0 +1,173 @@
+"""What is inside an element: drawn in its box, and what FMUs and nested systems say of places and icons."""
+
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from lxml import etree
+
+import ssptool
+from ssptool.documents.archive import Archive
+from ssptool.drawing.sheets.arranging import arranged
+from ssptool.drawing.sheets.placement import Placement
+from ssptool.drawing.sheets.reading import stated_sheets
+from ssptool.drawing.sheets.sheet import Sheet
+from ssptool.drawing.sheets.stated import Extent
+from tests.drawing.sheets.test_sheets import SVG, SYSTEMS, connector, element, system
+
+ICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><rect width="1" height="1"/></svg>'
+TERMINALS = """<fmiTerminalsAndIcons fmiVersion="3.0">
+  <GraphicalRepresentation>
+    <CoordinateSystem x1="-100" y1="-100" x2="100" y2="100"/><Icon x1="-100" y1="-50" x2="100" y2="50"/>
+  </GraphicalRepresentation>
+  <Terminals><Terminal name="flange">
+    <TerminalMemberVariable variableName="y" memberName="y" variableKind="signal"/>
+    <TerminalGraphicalRepresentation x1="-10" y1="40" x2="10" y2="60" iconBaseName="flange"/>
+  </Terminal></Terminals>
+</fmiTerminalsAndIcons>"""
+
+
+def drawn(path: Path, depth: int = 0) -> Sheet:
+    with Archive.open(path) as archive:
+        return arranged(stated_sheets(archive, archive.structure()), depth=depth)
+
+
+def fmu(folder: Path, name: str, **entries: str) -> None:
+    with ZipFile(folder / f"{name}.fmu", "w") as archive:
+        archive.writestr(
+            "modelDescription.xml",
+            f'<fmiModelDescription fmiVersion="2.0" modelName="{name}" guid="g">'
+            f'<CoSimulation modelIdentifier="{name}"/>'
+            '<ModelVariables><ScalarVariable name="y" valueReference="0" causality="output"><Real/></ScalarVariable>'
+            '</ModelVariables><ModelStructure><Outputs><Unknown index="1"/></Outputs></ModelStructure>'
+            "</fmiModelDescription>",
+        )
+        for entry, content in entries.items():
+            archive.writestr(f"terminalsAndIcons/{entry.replace('_', '.')}", content)
+
+
+def nested(inner: str, geometry: str = "", canvas: str = "") -> str:
+    return f'<ssd:System name="In">\n{geometry}<ssd:Elements>\n{inner}</ssd:Elements>\n{canvas}</ssd:System>\n'
+
+
+@pytest.mark.parametrize(
+    ("box", "corner", "mirrored"),
+    [
+        ('x1="0" y1="0" x2="40" y2="20"', (4, 2), (False, False)),
+        ('x1="40" y1="0" x2="0" y2="20"', (36, 2), (True, False)),
+        ('x1="40" y1="20" x2="0" y2="0"', (36, 18), (True, True)),
+        # A half turn about the centre (20, 10).
+        ('x1="0" y1="0" x2="40" y2="20" rotation="180"', (36, 18), (False, False)),
+    ],
+)
+def test_a_nested_canvas_is_stretched_to_its_box_mirrored_and_turned(tmp_path, box, corner, mirrored):
+    """SSP 2.0, SystemGeometry: x goes to x1_AE + (x - x1_AS) (x2_AE - x1_AE) / (x2_AS - x1_AS), then rotation."""
+    part = element("A", "", '<ssd:ElementGeometry x1="10" y1="10" x2="30" y2="50"/>')
+    canvas = '<ssd:SystemGeometry x1="0" y1="0" x2="100" y2="100"/>\n'
+    sheet = drawn(system(tmp_path / "s", nested(part, f"<ssd:ElementGeometry {box}/>\n", canvas)), depth=1)
+    (inset,) = sheet.insets
+    extent, turned = inset.blocks[0].extent, inset.blocks[0].rotation % 360
+    first = (extent.x1, extent.y1) if turned == 0 else (extent.x2, extent.y2)
+    assert first == pytest.approx(corner)
+    assert (extent.width, extent.height) == pytest.approx((8, 8))
+    assert (extent.x1 > extent.x2, extent.y1 > extent.y2) == mirrored
+
+
+def test_what_lies_in_a_nested_system_is_stretched_as_it_lies():
+    """A quarter turn: the box 20 x 10 covers 10 x 20 of the canvas, which becomes 20 x 10 of one twice as wide and half
+    as high."""
+    placement = Placement(Extent(0, 0, 100, 100), Extent(0, 0, 200, 50))
+    extent, rotation = placement._extent(Extent(10, 20, 30, 30), 90.0)
+    covered = extent.turned(rotation)
+    assert (covered.width, covered.height) == pytest.approx((20, 10))
+    assert covered.centre == pytest.approx((40, 12.5))
+
+
+def test_depth_says_how_many_levels_are_drawn():
+    assert [one.path for one in drawn(SYSTEMS / "mass_spring_damper").all()] == [()]
+    assert [one.path for one in drawn(SYSTEMS / "mass_spring_damper", 1).all()] == [(), ("first",), ("second",)]
+    with pytest.raises(ValueError, match="must not be negative"):
+        ssptool.draw(SYSTEMS / "mass_spring_damper", depth=-1)
+
+
+def test_lines_meet_inside_and_outside_of_a_nested_box(tmp_path):
+    """In a free layout the pins of the element are where those of its system are."""
+    own = "<ssd:Connectors>" + connector("u", "input") + "</ssd:Connectors>\n"
+    line = '<ssd:Connections><ssd:Connection startConnector="u" endElement="B" endConnector="u"/></ssd:Connections>\n'
+    part = element("B", connector("u", "input"))
+    inner = f'<ssd:System name="In">\n{own}<ssd:Elements>\n{part}</ssd:Elements>\n{line}</ssd:System>\n'
+    outer = '<ssd:Connection startElement="A" startConnector="y" endElement="In" endConnector="u"/>\n'
+    sheet = drawn(system(tmp_path / "s", element("A", connector("y", "output")) + inner, outer), depth=1)
+    (inset,) = sheet.insets
+    assert sheet.lines[0].points[-1] == pytest.approx(inset.lines[0].points[0])
+
+
+def test_connectors_without_a_place_are_where_the_fmu_has_its_terminals(tmp_path):
+    """The terminal is in the middle of the icon's upper edge."""
+    box = '<ssd:ElementGeometry x1="0" y1="0" x2="40" y2="20"/>'
+    folder = system(tmp_path / "s", element("A", connector("y", "output"), box))
+    fmu(folder, "A", terminalsAndIcons_xml=TERMINALS)
+    (pin,) = drawn(folder).blocks[0].pins
+    assert pin.at == pytest.approx((20, 20))
+    assert pin.outward == pytest.approx((0, 1))
+
+
+def test_places_of_the_document_win_over_those_of_the_fmu(tmp_path):
+    box = '<ssd:ElementGeometry x1="0" y1="0" x2="40" y2="20"/>'
+    folder = system(tmp_path / "s", element("A", connector("y", "output", 'x="1" y="0.5"'), box))
+    fmu(folder, "A", terminalsAndIcons_xml=TERMINALS)
+    assert drawn(folder).blocks[0].pins[0].at == pytest.approx((40, 10))
+
+
+@pytest.mark.parametrize("content", ["<a", "<a/>", TERMINALS.replace('x2="10"', 'x2="wide"')])
+def test_terminals_that_state_no_place_leave_the_layout_to_us(tmp_path, content):
+    box = '<ssd:ElementGeometry x1="0" y1="0" x2="40" y2="20"/>'
+    folder = system(tmp_path / "s", element("A", connector("y", "output"), box))
+    fmu(folder, "A", terminalsAndIcons_xml=content)
+    assert drawn(folder).blocks[0].pins[0].at == pytest.approx((40, 10))
+
+
+def test_connectors_without_a_place_are_where_the_nested_structure_has_them(tmp_path):
+    """A component's own places win; it has none here."""
+    folder = system(
+        tmp_path / "s",
+        element("A", connector("y", "output"), '<ssd:ElementGeometry x1="0" y1="0" x2="40" y2="20"/>').replace(
+            'source="A.fmu"', 'type="application/x-ssp-definition" source="A.ssd"'
+        ),
+    )
+    own = "<ssd:Connectors>" + connector("y", "output", 'x="0.25" y="0"') + "</ssd:Connectors>\n"
+    inner = system(tmp_path / "inner", element("B"), own=own)
+    (inner / "SystemStructure.ssd").rename(folder / "A.ssd")
+    assert drawn(folder).blocks[0].pins[0].at == pytest.approx((10, 0))
+
+
+def test_components_without_geometry_have_the_icon_of_their_fmu(tmp_path):
+    folder = system(tmp_path / "s", element("A", connector("y", "output")))
+    fmu(folder, "A", icon_svg=ICON)
+    block = drawn(folder).blocks[0]
+    assert block.icon is not None
+    assert block.icon.content == ICON.encode()
+    inside, box = block.icon_extent, block.extent
+    assert box.x1 < inside.x1 < inside.x2 < box.x2
+    assert box.y1 < inside.y1 < inside.y2 < box.y2
+
+
+def test_findings_inside_show_on_the_element_that_holds_them(tmp_path):
+    ssptool.draw(
+        system(tmp_path / "s", nested(element("A") + element("B"))), tmp_path / "d.svg", highlights=["findings"]
+    )
+    (group,) = etree.parse(tmp_path / "d.svg").findall("svg:g[@class='block opens error']", SVG)
+    assert "inside: 2 remarks" in group.findtext("svg:title", namespaces=SVG)
+
+
+@pytest.mark.parametrize(
+    "picture", [*SYSTEMS.glob("*/resources/graph.svg"), SYSTEMS.parent / "docs/images/dual_mass_oscillator_graph.svg"]
+)
+def test_pictures_of_graphs_in_the_documents_are_those_of_the_tool(picture):
+    """What is in them and how it is drawn; not where, which may be otherwise on another machine."""
+    folder = picture.parents[1] if picture.name == "graph.svg" else SYSTEMS / "dual_mass_oscillator"
+    made = etree.fromstring(ssptool.GRAPH_RENDERERS["svg"](ssptool.graph(folder)))
+    shown = etree.parse(picture).getroot()
+    assert [(node.tag, node.text, node.get("class")) for node in shown.iter()] == [
+        (node.tag, node.text, node.get("class")) for node in made.iter()
+    ]
