@@ -20,7 +20,7 @@ from ssptool.engine.ode.as_instance import AsInstance, idle_steps
 from ssptool.engine.partial_derivatives import ADJOINT
 from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.pool import Fresh, Pool
-from ssptool.engine.stimuli.driver import Driver, gated
+from ssptool.engine.stimuli.driver import Driver
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary
 from ssptool.fmu.description import InterfaceType
@@ -189,7 +189,7 @@ def assemble(
         `native` is True and there is no native kernel.
     """
     with ExitStack() as stack:
-        kernel = gated(plan, create(len(plan.signals), integers=plan.integers, native=native))
+        kernel = create(len(plan.signals), integers=plan.integers, native=native)
         # Components of model exchange may not be called while all of them are integrated.
         kernel.use_threads(1 if plan.coupled_ode else plan.settings.threads)
         supply = pool if pool is not None else stack.enter_context(Fresh())
@@ -224,7 +224,7 @@ def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
     for table in assembly.tables:
         kernel.add(replace(table, environment=0))
-    slots = {slot for index in ode.instances for slot in plan.instances[index].output_slots}
+    slots = _outputs(plan, ode)
     _connect(kernel, plan, [wire for wire in plan.wires if wire.source in slots])
     tables = (*assembly.tables, instance.table())
     return replace(assembly, tables=tables, ode=instance, ode_kernel=kernel)
@@ -233,6 +233,7 @@ def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
 def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
     """With the logs, the second set of states and the driver that settings and stimuli ask for."""
     settings = assembly.plan.settings
+    driver = _driver(assembly) if assembly.plan.stimuli else None  # before any group is registered
     loops, coupling, checkpoint = None, None, None
     if settings.log_loops is not None:
         loops = stack.enter_context(open_log(settings.log_loops, LOOP_FACTS))
@@ -242,8 +243,18 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
     repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
     if repeats or (events.rolls_back and len(assembly.tables) > 1):
         checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
-    driver = Driver(assembly.plan, assembly.kernel, assembly.instances) if assembly.plan.stimuli else None
     return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)
+
+
+def _driver(assembly: Assembly) -> Driver:
+    plan, ode = assembly.plan, assembly.plan.coupled_ode
+    more = () if ode is None or assembly.ode_kernel is None else ((assembly.ode_kernel, _outputs(plan, ode)),)
+    return Driver(plan, assembly.instances, assembly.kernel, more)
+
+
+def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:
+    """Slots from which the kernel of an ODE has wires."""
+    return frozenset(slot for index in ode.instances for slot in plan.instances[index].output_slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,9 +352,7 @@ def _asks_for_inputs(planned: PlannedInstance) -> bool:
     return simulated and planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
 
 
-def _connect(kernel: Kernel, plan: Plan, every: Sequence[PlannedWire]) -> None:
-    gated = {gate.destination for gate in plan.stimuli.gates}
-    wires = [wire for wire in every if plan.signals[wire.destination] not in gated]
+def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
     kernel.connect(
         [wire.source for wire in wires],
         [wire.destination for wire in wires],

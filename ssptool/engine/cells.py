@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from ssptool.engine.columns import BYTES, NUMBERED, TEXT, as_content, from_content
 from ssptool.engine.columns import holds_integer as holds_integer
 from ssptool.engine.kernel.interface import Kernel
@@ -35,11 +37,22 @@ def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
     TypeError, ValueError, OverflowError
         It is none of this type.
     """
-    if kind in NUMBERED:
-        kernel.integers[slot] = kernel.number(as_content(value, kind))
-    elif holds_integer(kind):
-        number = int(value)
-        # The same bits stand for the upper half of UInt64.
-        kernel.integers[slot] = number - 2**64 if kind == "UInt64" and number >= 2**63 else number
+    if holds_integer(kind):
+        kernel.integers[slot] = _number(kernel, kind, value)
     else:
         kernel.values[slot] = float(value)
+
+
+def cell(kernel: Kernel, kind: str, value: Value) -> float:
+    """The eight bytes that stand for a value of this type, as a double. Raises what `write_cell` does."""
+    if holds_integer(kind):
+        return float(np.int64(_number(kernel, kind, value)).view(np.float64))
+    return float(value)
+
+
+def _number(kernel: Kernel, kind: str, value: Value) -> int:
+    if kind in NUMBERED:
+        return kernel.number(as_content(value, kind))
+    number = int(value)
+    # The same bits stand for the upper half of UInt64.
+    return number - 2**64 if kind == "UInt64" and number >= 2**63 else number

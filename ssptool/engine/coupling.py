@@ -17,7 +17,6 @@ from ssptool.engine.masters.master import Component, Coupled, Instances, Part
 from ssptool.engine.ode.begin import begin_alone, begin_beside
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
-from ssptool.engine.stimuli.driver import Driver
 
 
 @dataclass(slots=True)
@@ -132,7 +131,7 @@ def couple(
         if plan.ode is not None and plan.ode.alone
         else None,
         ode=ode,
-        stepwise=assembly.loop_log is not None or bool(everything.parts) or _watched(assembly.driver),
+        stepwise=assembly.loop_log is not None or bool(everything.parts) or _asks_functions(assembly),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         interface_pattern=partial(interface_pattern, plan),
@@ -161,9 +160,8 @@ def _begin_beside(
     return component
 
 
-def _watched(driver: Driver | None) -> bool:
-    """Whether what acts from outside has to be asked at every step."""
-    return driver is not None and not driver.steady
+def _asks_functions(assembly: Assembly) -> bool:
+    return assembly.driver is not None and assembly.driver.stepwise
 
 
 def _group(assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Instances:

@@ -25,7 +25,7 @@ from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
 from ssptool.engine.refusals import refuse
 from ssptool.engine.settings import InitName, Settings
 from ssptool.engine.slot_table import SlotTable
-from ssptool.engine.stimuli.acting import acted_on, refuse_at_events, refuse_inside
+from ssptool.engine.stimuli.acting import acted_on, refuse_at_events
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
@@ -118,7 +118,6 @@ def _choose_master(
     if ode is None:
         return base, choices
     refuse_substeps(exchange, settings)
-    refuse_inside(schedules.table.stimuli, exchange)
     integrator, more = integrator_of(exchange, settings, COUPLED_TOLERANCE)
     if settings.threads > 1:
         more = (

@@ -510,7 +510,7 @@ class Simulation:
             instance.deserialize(state)
             rates = saved.input_rates[:, list(planned.input_slots)]
             order = int(np.max(np.flatnonzero(rates.any(axis=1)) + 1, initial=0))
-            if order and planned.interface is InterfaceType.CO_SIMULATION:
+            if order and planned.capabilities.follows and planned.interface is InterfaceType.CO_SIMULATION:
                 # The new kernel does not know that this FMU follows them; it would not tell it to stop.
                 instance.forget_rates([signal.variable for signal in planned.inputs], order)
 

@@ -55,6 +55,16 @@ ssptool::FunctionTable function_table(nb::handle functions) {
   return ssptool::FunctionTable(std::move(addresses));
 }
 
+// An array of one dimension.
+std::vector<double> doubles(nb::handle array) {
+  const auto view = nb::cast<Vector>(array);
+  return {view.data(), view.data() + view.size()};
+}
+
+ssptool::Change change_from(nb::handle change) {
+  return {static_cast<ssptool::Change::Kind>(attribute<int>(change, "kind")), attribute<double>(change, "cell")};
+}
+
 ssptool::Call call_from(nb::handle call) {
   return {static_cast<ssptool::Index>(attribute<Number>(call, "instance")), indices<ssptool::Slot>(call.attr("inputs")),
           indices<ssptool::Slot>(call.attr("outputs"))};
@@ -64,7 +74,7 @@ std::vector<ssptool::Instruction> program_from(nb::handle program) {
   std::vector<ssptool::Instruction> instructions;
   for (const nb::handle instruction : program) {
     const auto op = attribute<int>(instruction, "op");
-    if (op < 0 || op > static_cast<int>(ssptool::Op::iterate)) throw std::invalid_argument("unknown instruction");
+    if (op < 0 || op > static_cast<int>(ssptool::Op::drive)) throw std::invalid_argument("unknown instruction");
     instructions.push_back({static_cast<ssptool::Op>(op),
                             static_cast<ssptool::Index>(attribute<Number>(instruction, "argument")),
                             attribute<int>(instruction, "order")});
@@ -156,6 +166,30 @@ class NativeKernel {
       for (const nb::handle source : entries) table[nb::cast<Number>(source)] = nb::cast<Number>(entries[source]);
     }
     core_.connect(wires);
+  }
+
+  void courses(nb::handle courses) {
+    std::vector<std::vector<double>> axes;
+    for (const nb::handle times : courses.attr("axes")) axes.push_back(doubles(times));
+    std::vector<ssptool::Column> columns;
+    for (const nb::handle column : courses.attr("columns"))
+      columns.push_back({.slot = static_cast<ssptool::Slot>(attribute<Number>(column, "slot")),
+                         .axis = static_cast<std::size_t>(attribute<Number>(column, "axis")),
+                         .cells = doubles(column.attr("cells")),
+                         .linear = attribute<bool>(column, "linear")});
+    std::vector<ssptool::DrivenInput> inputs;
+    for (const nb::handle input : courses.attr("inputs"))
+      inputs.push_back({static_cast<ssptool::Slot>(attribute<Number>(input, "slot")),
+                        static_cast<ssptool::DrivenInput::Run>(attribute<int>(input, "running"))});
+    core_.courses(std::move(axes), std::move(columns), std::move(inputs));
+  }
+
+  void act(nb::handle wires) {
+    std::vector<ssptool::ActedWire> acted;
+    for (const nb::handle wire : wires)
+      acted.push_back({static_cast<ssptool::Slot>(attribute<Number>(wire, "destination")),
+                       change_from(wire.attr("at_source")), change_from(wire.attr("at_destination"))});
+    core_.act(acted);
   }
 
   Number loop(nb::handle calls) {
@@ -324,6 +358,27 @@ NB_MODULE(_kernel, module) {
           [](Self& self, nb::handle instances) { return self.core().group(indices<ssptool::Index>(instances)); },
           "instances"_a)
       .def("loop", &Self::loop, "loop"_a)
+      .def("courses", &Self::courses, "courses"_a)
+      .def(
+          "course",
+          [](nb::handle_t<Self> self, Number column) {
+            return view(self, nb::cast<Self&>(self).core().courses().cells(index(column)), 1);
+          },
+          "column"_a)
+      .def(
+          "change",
+          [](Self& self, Number column, nb::handle change) {
+            self.core().courses().change(index(column), change_from(change));
+          },
+          "column"_a, "change"_a)
+      .def(
+          "between", [](Self& self, double begin, double end) { self.core().courses().between(begin, end); }, "begin"_a,
+          "end"_a)
+      .def(
+          "write", [](Self& self, double t) { self.core().courses().write(t, self.core().values().data()); }, "t"_a)
+      .def(
+          "drive", [](Self& self, double t, double h) { self.core().drive(t, h); }, "t"_a, "h"_a)
+      .def("act", &Self::act, "wires"_a)
       .def("iteration", &Self::iteration, "calls"_a)
       .def(
           "iterate",

@@ -176,6 +176,68 @@ class SolveLoop(NamedTuple):
     loop: int
 
 
+class Running(IntEnum):
+    """How an input runs over a step from its value at the start to that at the end, which its course has."""
+
+    HELD = 0  # at its value at the start
+    FOLLOWING = 1  # on the line from one to the other
+    MIDDLE = 2  # held at their mean
+
+
+class Column(NamedTuple):
+    """A table that drives a slot, of type Float64 or any other.
+
+    `axis` is the place of its times in those of `Courses`, `cells` (rows,) are its values: doubles, or of other types
+    the bits of integers. `linear`: between two rows it is the line from one to the other, else the earlier one. Before
+    the first row and after the last these stay. Of rows at one time the first is the limit from the left, the last that
+    from the right.
+    """
+
+    slot: int
+    axis: int
+    cells: Floats
+    linear: bool
+
+
+class DrivenInput(NamedTuple):
+    """An input to which a driven slot leads. Only one of type Float64 can do other than be held."""
+
+    slot: int
+    running: Running
+
+
+class Courses(NamedTuple):
+    """What drives slots over time: `axes` are times [s], none descending, that columns share."""
+
+    axes: Sequence[Floats]
+    columns: Sequence[Column]
+    inputs: Sequence[DrivenInput]
+
+
+class ChangeKind(IntEnum):
+    NONE = 0
+    OVERRIDE = 1  # replaced by a value
+    BIAS = 2  # a number added
+
+
+class Change(NamedTuple):
+    """What is done to a value on its way. `cell` is of the type of that: a double, or the bits of an integer."""
+
+    kind: ChangeKind = ChangeKind.NONE
+    cell: float = 0.0
+
+
+UNCHANGED = Change()
+
+
+class ActedWire(NamedTuple):
+    """From now on the wire to this slot delivers what comes out of both changes, with its own arithmetic between."""
+
+    destination: int
+    at_source: Change = UNCHANGED
+    at_destination: Change = UNCHANGED
+
+
 class Op(IntEnum):
     """The instructions of a program that `run` repeats at every macro step."""
 
@@ -188,6 +250,7 @@ class Op(IntEnum):
     ACCEPT = 6  # argument: unused. The step is final: the present values enter the history
     RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree
+    DRIVE = 9  # argument: unused. Inputs that courses lead to run over the step as these do; see `drive`
 
 
 class Instruction(NamedTuple):
@@ -338,6 +401,40 @@ class Kernel(Protocol):
 
     def record_slots(self, slots: Slots) -> None:
         """Which slots a row of the trace holds, in this order, after the time."""
+
+    # -- what acts from outside ------------------------------------------------------------------------------
+
+    def courses(self, courses: Courses) -> None:
+        """State all courses, after the wires and before groups. Their inputs are run by `drive` and by nothing else:
+        `hold`, `extrapolate` and `interpolate` leave them as they are.
+
+        Raises
+        ------
+        ValueError
+            A table has no rows, times that descend, or a time or a double that is not finite.
+        """
+
+    def course(self, column: int) -> Floats:
+        """(rows,) a view of the cells of a column, which may be changed."""
+
+    def change(self, column: int, change: Change) -> None:
+        """From now on what a column gives is changed."""
+
+    def between(self, begin: float, end: float) -> None:
+        """The present stretch [s]: at `end`, courses have their limit from the left, before `begin` the one that they
+        have there from the right.
+        """
+
+    def write(self, t: float) -> None:
+        """Driven slots have the values that their courses have at t [s]."""
+
+    def drive(self, t: float, h: float) -> None:
+        """Driven inputs run over the step of size h [s] to t [s], from their present values to those of their courses
+        at t, which `values` has afterwards.
+        """
+
+    def act(self, wires: Sequence[ActedWire]) -> None:
+        """Let wires deliver something else. What was done to them before is no longer."""
 
     # -- bulk operations -------------------------------------------------------------------------------------
 

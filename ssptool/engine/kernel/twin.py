@@ -12,8 +12,14 @@ from ssptool.engine.kernel.interface import (
     FLOAT,
     NO_TABLES,
     OK,
+    UNCHANGED,
+    ActedWire,
     Call,
+    Change,
+    ChangeKind,
     Code,
+    Courses,
+    DrivenInput,
     Floats,
     InstanceTable,
     Instruction,
@@ -22,10 +28,12 @@ from ssptool.engine.kernel.interface import (
     LoopCalls,
     Op,
     Outcome,
+    Running,
     Slots,
     SolveLoop,
     Tables,
 )
+from ssptool.engine.kernel.twin_courses import TwinCourses, changed_integer
 from ssptool.engine.kernel.twin_fmi import (
     Failure,
     Fmi1Instance,
@@ -45,12 +53,18 @@ MAX_ORDER = 2  # of the polynomials that inputs follow; the history holds one po
 Item = TypeVar("Item")
 
 
-class _Wire(NamedTuple):
+@dataclass(slots=True)
+class _Wire:
+    """`factor` and `offset` are with what is done to doubles at its ends, `stated` are those without."""
+
     source: int
     destination: int
     factor: float
     offset: float
     table: Mapping[int, int] | None
+    stated: tuple[float, float]
+    at_source: Change = UNCHANGED  # of integers, likewise the other
+    at_destination: Change = UNCHANGED
 
 
 class _Point(NamedTuple):
@@ -127,6 +141,8 @@ class TwinKernel:
         self._recorded: list[int] = []
         self._history: list[_Point] = []  # the latest first
         self._outer_wires: list[_Wire] = []  # into slots of no instance
+        self._courses = TwinCourses()
+        self._driven: dict[int, DrivenInput] = {}  # by slot
         self._environments: dict[int, Fmi3Instance | None] = {}
         self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
         self._contents = Contents()
@@ -207,7 +223,7 @@ class TwinKernel:
         if self._groups or self._loops or self._sweeps:
             raise ValueError("wires must be stated before groups, loops and sweeps")
         rows = enumerate(zip(sources, destinations, factors, offsets, strict=True))
-        for wire in (_Wire(*row, tables.get(number)) for number, row in rows):
+        for wire in (_Wire(*row, tables.get(number), (row[2], row[3])) for number, row in rows):
             self._check_slot(wire.source)
             self._check_slot(wire.destination)
             self._check_wire(wire)
@@ -293,6 +309,65 @@ class TwinKernel:
     def _check_slot(self, slot: int) -> None:
         _check_index(slot, self.values, "slot")
 
+    # -- what acts from outside ------------------------------------------------------------------------------
+
+    def courses(self, courses: Courses) -> None:
+        if self._groups or self._loops or self._sweeps:
+            raise ValueError("courses must be stated before groups, loops and sweeps")
+        for slot in (*(one.slot for one in courses.columns), *(one.slot for one in courses.inputs)):
+            self._check_slot(slot)
+        for one in courses.inputs:
+            if one.slot in self._holds_integer and one.running != Running.HELD:
+                raise ValueError(f"slot {one.slot} holds integers, which are held")
+        self._courses = TwinCourses(courses, self._holds_integer)
+        self._driven = {one.slot: one for one in courses.inputs}
+
+    def course(self, column: int) -> Floats:
+        self._courses.check(column)
+        return self._courses.cells[column]
+
+    def change(self, column: int, change: Change) -> None:
+        self._courses.change(column, change)
+
+    def between(self, begin: float, end: float) -> None:
+        self._courses.between(begin, end)
+
+    def write(self, t: float) -> None:
+        self._courses.write(t, self.values, self.integers)
+
+    def drive(self, t: float, h: float) -> None:
+        slots = list(self._driven)
+        cells = self.integers[slots]
+        self.write(t)
+        self._copy(self._wires_into(slots))
+        self.input_value.view(np.int64)[slots] = cells  # bits that need not be those of a number
+        for (slot, one), start in zip(self._driven.items(), cells.view(np.float64), strict=True):
+            end = self.values[slot]
+            match one.running:
+                case Running.HELD:
+                    self.input_rates[:, slot] = 0.0, 0.0
+                case Running.FOLLOWING:
+                    self._move(slot, start, (end - start) / h, 0.0)
+                case Running.MIDDLE:
+                    self._move(slot, 0.5 * (start + end), 0.0, 0.0)
+
+    def act(self, wires: Sequence[ActedWire]) -> None:
+        for acted in wires:
+            self._check_slot(acted.destination)
+            if acted.destination not in self._wires:
+                raise ValueError(f"no wire leads to slot {acted.destination}")
+        for acted in wires:
+            wire = self._wires[acted.destination]
+            wire.factor, wire.offset = wire.stated
+            if wire.source in self._holds_integer:
+                wire.at_source = acted.at_source
+            else:
+                _change_source(wire, acted.at_source)
+            if wire.destination in self._holds_integer:
+                wire.at_destination = acted.at_destination
+            else:
+                _change_destination(wire, acted.at_destination)
+
     # -- inputs ----------------------------------------------------------------------------------------------
 
     def exchange(self, group: int) -> None:
@@ -304,11 +379,11 @@ class TwinKernel:
             if wire.source not in self._holds_integer:
                 self.values[wire.destination] = wire.factor * self.values[wire.source] + wire.offset
                 continue
-            number = self.integers[wire.source]
+            number = changed_integer(int(self.integers[wire.source]), wire.at_source)
             if wire.table:
-                number = wire.table.get(int(number), number)
+                number = wire.table.get(number, number)
             if wire.destination in self._holds_integer:
-                self.integers[wire.destination] = number
+                self.integers[wire.destination] = changed_integer(number, wire.at_destination)
             else:
                 self.values[wire.destination] = wire.factor * float(number) + wire.offset
 
@@ -321,7 +396,8 @@ class TwinKernel:
         """Inputs of types other than Float64, over the step."""
         for instance in _item(self._groups, group, "group"):
             for typed in self._members[instance].typed_inputs:
-                self.input_value.view(np.int64)[typed.slots] = values.view(np.int64)[typed.slots]
+                slots = [slot for slot in typed.slots if slot not in self._driven]
+                self.input_value.view(np.int64)[slots] = values.view(np.int64)[slots]
 
     def extrapolate(self, group: int, order: int) -> None:
         _check_order(order)
@@ -366,7 +442,10 @@ class TwinKernel:
             self._move(slot, y0, slope - curvature * h, 2.0 * curvature)
 
     def _input_slots(self, group: int) -> list[int]:
-        return [slot for instance in _item(self._groups, group, "group") for slot in self._members[instance].inputs]
+        """Of type Float64, that courses do not lead to."""
+        instances = _item(self._groups, group, "group")
+        every = (slot for instance in instances for slot in self._members[instance].inputs)
+        return [slot for slot in every if slot not in self._driven]
 
     def _move(self, slot: int, value: float, first: float, second: float) -> None:
         self.input_value[slot] = value
@@ -496,6 +575,7 @@ class TwinKernel:
             Op.ACCEPT: lambda: self.accept(reached),
             Op.ITERATE: lambda: self._converge(argument, t, h),
             Op.RECORD: lambda: self._record(reached, row),
+            Op.DRIVE: lambda: self.drive(reached, h),
         }
         return operations[instruction.op]() or OK
 
@@ -511,7 +591,7 @@ class TwinKernel:
                 _check_index(instruction.argument, self._sweeps, "sweep")
             elif instruction.op is Op.ITERATE:
                 _check_index(instruction.argument, self._iterations, "iteration")
-            elif instruction.op not in (Op.ACCEPT, Op.RECORD):
+            elif instruction.op not in (Op.ACCEPT, Op.RECORD, Op.DRIVE):
                 _check_index(instruction.argument, self._groups, "group")
         if sum(instruction.op is Op.RECORD for instruction in program) > 1:
             raise ValueError("a program may record one row per macro step")
@@ -699,6 +779,23 @@ class TwinKernel:
         instance = self._environments.get(environment or 0)
         if set_requested and instance is not None:
             instance.intermediate_update(time)
+
+
+def _change_source(wire: _Wire, change: Change) -> None:
+    """With what is done to doubles at its ends, a wire still is a factor and an offset."""
+    if change.kind != ChangeKind.NONE:
+        wire.offset = wire.factor * change.cell + wire.offset
+    if change.kind == ChangeKind.OVERRIDE:
+        wire.factor = 0.0
+
+
+def _change_destination(wire: _Wire, change: Change) -> None:
+    if change.kind == ChangeKind.NONE:
+        return
+    replaced = change.kind == ChangeKind.OVERRIDE
+    wire.offset = change.cell if replaced else wire.offset + change.cell
+    if replaced:
+        wire.factor = 0.0
 
 
 def _relaxed(x: float, found: float, nominal: float, relaxation: float) -> float:

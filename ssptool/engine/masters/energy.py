@@ -145,7 +145,7 @@ class _Controlled:
         values = system.kernel.values
         before, added = self.sides.outputs(values), self.sides.added(values)
         if system.drive is not None:
-            system.drive.begin(end, system.everything.group)
+            system.drive.begin(h, end)
         outcome = self.program.step(self.t, h, end)
         if isinstance(outcome, Failure):
             return outcome

@@ -83,7 +83,6 @@ class _Following(NamedTuple):
 class _Follower(NamedTuple):
     stepper: OneStepper
     drive: Drive
-    everything: int
 
     def run(self, first: int, rows: Floats) -> Stretch:
         raise AssertionError("steps are asked for one by one")
@@ -95,13 +94,13 @@ class _Follower(NamedTuple):
         _recall(self.stepper, memory)
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
-        self.drive.begin(end, self.everything)
+        self.drive.begin(h, end)
         return self.stepper.step(t, h, end)
 
 
 def following(stepper: OneStepper, system: Coupled) -> OneStepper:
     """The same stepper, in each of whose steps driven inputs run as they are given."""
-    return _Follower(stepper, _drive(system), system.everything.group)
+    return _Follower(stepper, _drive(system))
 
 
 def _memory(stepper: Stepper) -> Memory:

@@ -100,8 +100,10 @@ def programmed(master: "Iterated", iteration: "Iteration") -> ProgrammedIteratio
         instructions += own
         cautious += [_cautious(master, system, group)] if group.iteration is not None else own
         owner += [number] * len(own)
+    begin = system.driving
     end = (Instruction(Op.EXCHANGE, system.everything.group), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
-    return ProgrammedIteration(iteration, (*instructions, *end), (*cautious, *end), tuple(owner))
+    owner = [0] * len(begin) + owner
+    return ProgrammedIteration(iteration, (*begin, *instructions, *end), (*begin, *cautious, *end), tuple(owner))
 
 
 def _instructions(master: "Iterated", system: Coupled, group: "Group") -> tuple[Instruction, ...]:

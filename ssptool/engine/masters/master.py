@@ -119,12 +119,13 @@ class Drive(Protocol):
     stretch: int
     """How often it has jumped."""
 
-    def begin(self, end: float, everything: int) -> None:
-        """Before a macro step to `end` [s] of a group."""
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """What a macro step begins with, as part of a program."""
         ...
 
-    def over(self, h: float) -> None:
-        """Before instances step over h [s], once it has been said how their inputs run."""
+    def begin(self, h: float, end: float) -> None:
+        """Before a macro step of size h [s] to `end` [s], where it is not a program. May raise BadInputs."""
         ...
 
     def jump(self) -> Outcome:
@@ -291,6 +292,11 @@ class Coupled:
     refused: Callable[[FmiError, float], Failure] | None = None
     events: Events | None = None
 
+    @property
+    def driving(self) -> tuple[Instruction, ...]:
+        """What a program of a macro step begins with."""
+        return () if self.drive is None else self.drive.instructions
+
     def time(self, point: int) -> float:
         """Communication point number `point` [s]; the same arithmetic as the kernel's."""
         return self.start + float(point) * self.step
@@ -313,8 +319,6 @@ class Coupled:
 
     def advance(self, instances: Instances, t: float, h: float) -> Outcome:
         """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""
-        if self.drive is not None:
-            self.drive.over(h)
         if not instances.parts:
             return self.kernel.advance(instances.group, t, h)
         for part in instances.parts:
@@ -324,9 +328,11 @@ class Coupled:
         return OK
 
     def _substeps(self, part: Part, t: float, h: float) -> Outcome:
-        """Inputs that cannot vary within a substep have the value of its middle."""
+        """Inputs that cannot vary within a substep have the value of its middle. Afterwards, all run as before: if the
+        step is repeated, driven ones do so again.
+        """
         kernel, slots, size = self.kernel, part.inputs, h / part.substeps
-        value = kernel.input_value[slots]
+        value, outcome = kernel.input_value[slots], OK
         first, second = kernel.input_rates[0][slots], kernel.input_rates[1][slots]
         for number in range(part.substeps):
             past = number * size
@@ -336,8 +342,10 @@ class Coupled:
             kernel.input_rates[1][slots] = second if part.follows else 0.0
             outcome = kernel.advance(part.group, t + past, size)
             if not outcome.ok:
-                return outcome
-        return OK
+                break
+        kernel.input_value[slots] = value
+        kernel.input_rates[0][slots], kernel.input_rates[1][slots] = first, second
+        return outcome
 
     def finish(self, point: int, row: Floats) -> None:
         """The step that leads to this point is final: exchange, remember, record."""
@@ -513,6 +521,7 @@ class Program:
     def instructions(self) -> tuple[Instruction, ...]:
         everything = self.system.everything
         return (
+            *self.system.driving,
             *self.steps,
             *([Instruction(Op.EVALUATE, everything.sweep)] if self.consistent else []),
             Instruction(Op.EXCHANGE, everything.group),

@@ -225,9 +225,7 @@ def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np
     """Of a row (1 + recorded,): the time and what is the ODE's or follows from it; integers that are not."""
     instances = [plan.instances[index] for index in ode.instances]
     slots = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
-    gated = {gate.destination for gate in plan.stimuli.gates}
-    following = {wire.destination for wire in plan.wires if wire.source in slots}
-    slots |= {slot for slot in following if plan.signals[slot] not in gated}
+    slots |= {wire.destination for wire in plan.wires if wire.source in slots}
     own = np.array([True, *(slot in slots for slot in plan.recorded)])
     integers = set(plan.integers)
     held = np.array([False, *(slot in integers for slot in plan.recorded)])

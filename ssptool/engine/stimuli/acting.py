@@ -1,6 +1,6 @@
 """How a master algorithm changes where something acts on the system from outside."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from ssptool.engine.capabilities import VARIES_STEP, Capabilities
 from ssptool.engine.choices import Interval
@@ -38,15 +38,6 @@ def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabiliti
                 "a step size that divides the times of all jumps",
             )
     return Eventful(master)
-
-
-def refuse_inside(stimuli: Stimuli, integrated: Collection[str]) -> None:
-    """Raise `Unsupported` for what a scenario does inside of an ODE that stands beside components of co-simulation."""
-    advice = "let all components be of one kind: --implementation cs, or me"
-    for gate in stimuli.gates:
-        if gate.source.component in integrated and gate.destination.component in integrated:
-            subject = f"scenario: the connection {gate.source} → {gate.destination}"
-            raise Unsupported(subject, "it is inside of the ODE that is integrated beside co-simulation", advice)
 
 
 def refuse_at_events(stimuli: Stimuli, events: EventModes) -> None:

@@ -7,7 +7,6 @@ from pytest import approx
 import ssptool
 from ssptool.engine.simulate import run
 from ssptool.engine.stimuli.scenario_file import read_scenario
-from ssptool.engine.unsupported import Unsupported
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, step
 
@@ -190,16 +189,20 @@ def test_what_happens_to_an_output_and_to_the_input_behind_it_adds_up(chain):
     assert [at(trace, "B.u", t) for t in (0.0, 0.1, 0.2, 0.3)] == approx([2.0, 3.0, 13.0, 12.0])
 
 
-def test_a_wire_inside_of_an_ode_beside_co_simulation_is_refused_by_name(chain):
+@pytest.mark.parametrize(("name", "force"), [("B.u", 4.0), ("A.y", 4.0), ("M.F", 1.0)])
+def test_wires_inside_and_at_the_edge_of_an_ode_beside_co_simulation_are_acted_on(chain, name, force):
+    """A and B are integrated, with B = 3 u + 1; M, a component of co-simulation, is pushed from 0.35 s to 0.65 s."""
     ssd = chain / "SystemStructure.ssd"
     text = ssd.read_text()
     for component in "AB":
         text = text.replace(f'name="{component}"', f'name="{component}" implementation="ModelExchange"')
     ssd.write_text(text)
-    with pytest.raises(Unsupported, match=r"^scenario: .* ODE that is integrated beside co-simulation"):
-        simulated(chain, scenario((0.1, "B.u", "override", 1.0)))
-    trace = simulated(chain, scenario((0.35, "M.F", "override", 1.0)), tolerance=1e-9)
-    assert trace["M.v"][-1] == approx(0.65 / 0.03575)
+    acting = scenario((0.35, name, "override", 1.0), (0.65, name, "reset"))
+    trace = simulated(chain, acting, {"B.a": "3", "B.c": "1"}, tolerance=1e-9)
+    momentum = 0.35 * 1.0 + 0.3 * force + 0.35 * 1.0
+    assert at(trace, "M.F", 0.35) == approx(force)
+    assert at(trace, "M.F", 0.65) == approx(1.0)
+    assert trace["M.v"][-1] == approx(momentum / 0.03575)
 
 
 @pytest.mark.parametrize("native", [False, True])

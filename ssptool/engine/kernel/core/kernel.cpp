@@ -114,6 +114,7 @@ Kernel::Kernel(std::size_t slots, const std::vector<Slot>& integers)
       tangent_(slots),
       owned_(slots),
       holds_integer_(slots),
+      driven_(slots),
       wire_into_(slots, unconnected),
       recorded_(values_.data(), {}) {
   for (Point& point : history_) point.values.resize(slots);
@@ -234,7 +235,8 @@ Index Kernel::group(std::vector<Index> instances) {
     check_index(instance, members_.size(), "instance");
     const Variables& inputs = members_[instance].inputs;
     for (std::size_t i = 0; i < inputs.slots.size(); ++i)
-      (inputs.types[i] == Type::float64 ? group.inputs : group.typed_inputs).push_back(inputs.slots[i]);
+      if (!driven_[inputs.slots[i]])
+        (inputs.types[i] == Type::float64 ? group.inputs : group.typed_inputs).push_back(inputs.slots[i]);
     slots.insert(slots.end(), inputs.slots.begin(), inputs.slots.end());
   }
   group.wires = wires_into(slots);
@@ -328,10 +330,11 @@ inline void Kernel::copy(const Wires& wires) noexcept {
 }
 
 void Kernel::copy_integer(const Wire& wire) noexcept {
-  std::int64_t number = as_integer(values_[wire.source]);
+  std::int64_t number = wire.at_source.of_integer(as_integer(values_[wire.source]));
   if (const auto entry = wire.table.find(number); entry != wire.table.end()) number = entry->second;
-  values_[wire.destination] =
-      holds_integer_[wire.destination] ? as_cell(number) : wire.factor * static_cast<double>(number) + wire.offset;
+  values_[wire.destination] = holds_integer_[wire.destination]
+                                  ? as_cell(wire.at_destination.of_integer(number))
+                                  : wire.factor * static_cast<double>(number) + wire.offset;
 }
 
 void Kernel::move(Slot slot, double value, double first, double second) noexcept {
@@ -647,7 +650,7 @@ std::vector<Kernel::Task> Kernel::tasks(std::span<const Instruction> program) {
       check_index(argument, sweeps_.size(), "sweep");
     else if (op == Op::iterate)
       check_index(argument, iterations_.size(), "iteration");
-    else if (op != Op::accept)
+    else if (op != Op::accept && op != Op::drive)
       task.group = &checked_group(argument);
     if (task.group == nullptr || !task.group->instances.empty()) tasks.push_back(task);
   }
@@ -665,6 +668,7 @@ inline bool Kernel::execute(const Task& task, double t, double reached, double h
     case Op::evaluate: return visit_all(task.argument);
     case Op::iterate: return converge(iterations_[task.argument], t, h);
     case Op::accept: accept(reached); break;
+    case Op::drive: drive(reached, h); break;
     case Op::record:
       *row = reached;
       if (const std::span<const double> values = recorded_.read(); !values.empty())

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "change.hpp"
+#include "courses.hpp"
 #include "instance.hpp"
 #include "window.hpp"
 #include "workers.hpp"
@@ -38,6 +40,13 @@ struct Wire {
   Slot source, destination;
   double factor, offset;
   std::unordered_map<std::int64_t, std::int64_t> table;  // of integers
+  Change at_source{}, at_destination{};                  // of integers; of doubles they are in factor and offset
+};
+
+// What is done at the ends of the wire that leads to this slot.
+struct ActedWire {
+  Slot destination;
+  Change at_source, at_destination;
 };
 
 struct Call {
@@ -67,7 +76,7 @@ struct IterationCalls {
   double growth;
 };
 
-enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record, iterate };
+enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record, iterate, drive };
 
 struct Instruction {
   Op op;
@@ -126,6 +135,11 @@ class Kernel {
   Index sweep(const std::vector<std::variant<Call, SolveLoop>>&);
   void record_slots(const std::vector<Slot>&);
   [[nodiscard]] std::size_t recorded() const noexcept { return recorded_.size(); }
+
+  void courses(std::vector<std::vector<double>> axes, std::vector<Column>, std::vector<DrivenInput>);
+  [[nodiscard]] Courses& courses() noexcept { return courses_; }
+  void drive(double t, double h) noexcept;
+  void act(const std::vector<ActedWire>&);
 
   void exchange(Index group);
   void hold(Index group);
@@ -277,6 +291,8 @@ class Kernel {
   void copy(const Wires&) noexcept;
   void copy_linear(const Wires&) noexcept;
   void copy_integer(const Wire&) noexcept;
+  void act(const ActedWire&);
+  std::vector<Wires*> every_wires();
   void move(Slot, double value, double first, double second) noexcept;
   // Whether all went well; if not, outcome_ says what happened. Arguments were checked by the caller.
   bool set(Transfer&) noexcept;
@@ -327,11 +343,16 @@ class Kernel {
   std::vector<Stepper> steppers_;
   std::vector<StepParts> step_parts_;
   std::vector<fmi::Reference> output_references_;
-  std::vector<bool> owned_, holds_integer_;
+  std::vector<bool> owned_, holds_integer_, driven_;
   Texts texts_;
   std::vector<Wire> wires_;
   std::vector<std::size_t> wire_into_;  // by destination slot: index into wires_
   Wires outer_wires_;                   // into slots of no instance
+  // By destination: factor and offset as they were stated, of wires that have been acted on.
+  std::unordered_map<Slot, std::pair<double, double>> unchanged_;
+  Courses courses_;
+  std::vector<DrivenInput> driven_inputs_;
+  Wires driven_wires_;  // into them
   std::vector<Group> groups_;
   std::vector<Loop> loops_;
   std::vector<Iteration> iterations_;

@@ -1,0 +1,102 @@
+#include "courses.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace ssptool {
+
+namespace {
+
+void check_times(const std::vector<double>& times, std::size_t number) {
+  const std::string name = "axis " + std::to_string(number);
+  if (times.empty()) throw std::invalid_argument(name + " has no times");
+  for (std::size_t row = 0; row < times.size(); ++row) {
+    if (!std::isfinite(times[row])) throw std::invalid_argument(name + " has a time that is not finite");
+    if (row > 0 && times[row] < times[row - 1]) throw std::invalid_argument(name + " has times that descend");
+  }
+}
+
+void check_cells(const Column& column, std::size_t rows) {
+  const std::string name = "the column of slot " + std::to_string(column.slot);
+  if (column.cells.size() != rows)
+    throw std::invalid_argument(name + " has " + std::to_string(column.cells.size()) + " rows, its axis has " +
+                                std::to_string(rows));
+  if (column.integer && column.linear) throw std::invalid_argument(name + ", an integer, cannot be linear");
+  if (!column.integer &&
+      !std::all_of(column.cells.begin(), column.cells.end(), [](double x) { return std::isfinite(x); }))
+    throw std::invalid_argument(name + " has a value that is not finite");
+}
+
+}  // namespace
+
+Courses::Courses(std::vector<std::vector<double>> axes, std::vector<Column> columns) : columns_(std::move(columns)) {
+  for (auto& times : axes) {
+    check_times(times, axes_.size());
+    axes_.push_back({std::move(times)});
+  }
+  for (const Column& column : columns_) {
+    if (column.axis >= axes_.size())
+      throw std::out_of_range("axis " + std::to_string(column.axis) + " does not exist, there are " +
+                              std::to_string(axes_.size()));
+    check_cells(column, axes_[column.axis].times.size());
+  }
+}
+
+Column& Courses::checked(std::size_t column) {
+  if (column >= columns_.size())
+    throw std::out_of_range("column " + std::to_string(column) + " does not exist, there are " +
+                            std::to_string(columns_.size()));
+  return columns_[column];
+}
+
+std::span<double> Courses::cells(std::size_t column) { return checked(column).cells; }
+
+void Courses::change(std::size_t column, Change change) { checked(column).change = change; }
+
+void Courses::between(double begin, double end) noexcept {
+  begin_ = begin;
+  end_ = end;
+}
+
+void Courses::write(double t, double* values) noexcept {
+  const bool from_left = t >= end_;
+  const double time = from_left ? end_ : std::max(t, begin_);
+  for (Axis& axis : axes_) seek(axis, time, from_left);
+  for (const Column& column : columns_) {
+    const double cell = at(column, axes_[column.axis], time);
+    values[column.slot] =
+        column.integer ? as_cell(column.change.of_integer(as_integer(cell))) : column.change.of_double(cell);
+  }
+}
+
+// Mostly it is where it was, or one row on.
+void Courses::seek(Axis& axis, double t, bool from_left) noexcept {
+  const auto& times = axis.times;
+  if (from_left) {
+    axis.row = static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), t) - times.begin());
+    return;
+  }
+  for (int tries = 0; tries < 2; ++tries) {
+    const bool reached = axis.row == 0 || times[axis.row - 1] <= t;
+    if (reached && (axis.row == times.size() || t < times[axis.row])) return;
+    if (!reached || axis.row == times.size()) break;
+    ++axis.row;
+  }
+  axis.row = static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), t) - times.begin());
+}
+
+// At both ends of a line the very number that is there.
+double Courses::at(const Column& column, const Axis& axis, double t) noexcept {
+  const std::size_t row = axis.row;
+  if (row == 0) return column.cells[0];
+  const double first = column.cells[row - 1];
+  if (!column.linear || row == axis.times.size()) return first;
+  const double before = axis.times[row - 1], second = column.cells[row];
+  const double share = (t - before) / (axis.times[row] - before);
+  return share == 1.0 ? second : first + share * (second - first);
+}
+
+}  // namespace ssptool

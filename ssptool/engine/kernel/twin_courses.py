@@ -1,0 +1,109 @@
+"""Tables that drive slots, and what is done to values on their way, in plain Python."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import Change, ChangeKind, Column, Courses, Floats, Integers
+
+
+def changed_double(value: float, change: Change) -> float:
+    match change.kind:
+        case ChangeKind.OVERRIDE:
+            return change.cell
+        case ChangeKind.BIAS:
+            return value + change.cell
+        case _:
+            return value
+
+
+def changed_integer(number: int, change: Change) -> int:
+    """Sums wrap around as they do in all integers of the machine: so those without a sign are right as well."""
+    cell = int(np.float64(change.cell).view(np.int64))
+    match change.kind:
+        case ChangeKind.OVERRIDE:
+            return cell
+        case ChangeKind.BIAS:
+            return (number + cell + 2**63) % 2**64 - 2**63
+        case _:
+            return number
+
+
+NO_COURSES = Courses((), (), ())
+
+
+class TwinCourses:
+    """Courses of slots, some of which are `integers`."""
+
+    def __init__(self, courses: Courses = NO_COURSES, integers: Collection[int] = ()) -> None:
+        self._axes = [np.array(times, dtype=np.float64) for times in courses.axes]
+        self._times = [times.tolist() for times in self._axes]
+        self._columns = courses.columns
+        self._integer = [column.slot in integers for column in courses.columns]
+        self.cells = [np.array(column.cells, dtype=np.float64) for column in courses.columns]
+        self._changes = [Change()] * len(self._columns)
+        self._begin, self._end = -math.inf, math.inf
+        for number, times in enumerate(self._axes):
+            _check_times(times, number)
+        for column, cells, integer in zip(self._columns, self.cells, self._integer, strict=True):
+            if not 0 <= column.axis < len(self._axes):
+                raise IndexError(f"axis {column.axis} does not exist, there are {len(self._axes)}")
+            _check_cells(column, cells, len(self._axes[column.axis]), integer)
+
+    def check(self, column: int) -> None:
+        if not 0 <= column < len(self._columns):
+            raise IndexError(f"column {column} does not exist, there are {len(self._columns)}")
+
+    def change(self, column: int, change: Change) -> None:
+        self.check(column)
+        self._changes[column] = change
+
+    def between(self, begin: float, end: float) -> None:
+        self._begin, self._end = begin, end
+
+    def write(self, t: float, values: Floats, integers: Integers) -> None:
+        from_left = t >= self._end
+        time = self._end if from_left else max(t, self._begin)
+        seek = bisect_left if from_left else bisect_right
+        rows = [seek(times, time) for times in self._times]
+        every = zip(self._columns, self.cells, self._integer, self._changes, strict=True)
+        for column, cells, integer, change in every:
+            row = rows[column.axis]
+            if integer:
+                integers[column.slot] = changed_integer(int(cells.view(np.int64)[max(row - 1, 0)]), change)
+            else:
+                value = _at(cells, self._times[column.axis], row, time, column.linear)
+                values[column.slot] = changed_double(value, change)
+
+
+def _at(cells: Floats, times: Sequence[float], row: int, t: float, linear: bool) -> float:
+    """At both ends of a line the very number that is there."""
+    if row == 0:
+        return float(cells[0])
+    first = float(cells[row - 1])
+    if not linear or row == len(times):
+        return first
+    second, before = float(cells[row]), times[row - 1]
+    share = (t - before) / (times[row] - before)
+    return second if share == 1.0 else first + share * (second - first)
+
+
+def _check_times(times: Floats, number: int) -> None:
+    if not len(times):
+        raise ValueError(f"axis {number} has no times")
+    if not np.isfinite(times).all():
+        raise ValueError(f"axis {number} has a time that is not finite")
+    if (times[1:] < times[:-1]).any():
+        raise ValueError(f"axis {number} has times that descend")
+
+
+def _check_cells(column: Column, cells: Floats, rows: int, integer: bool) -> None:
+    name = f"the column of slot {column.slot}"
+    if len(cells) != rows:
+        raise ValueError(f"{name} has {len(cells)} rows, its axis has {rows}")
+    if integer and column.linear:
+        raise ValueError(f"{name}, an integer, cannot be linear")
+    if not integer and not np.isfinite(cells).all():
+        raise ValueError(f"{name} has a value that is not finite")
