@@ -1,6 +1,7 @@
 """Carry out a plan and say how it went."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from ssptool.engine.recorder import Progress, Recorder
 from ssptool.engine.recording.files import check_output, open_writer
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid, Thinning
+from ssptool.engine.recording.writer import Writer
+from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.trace import Column, Trace
 from ssptool.engine.watch import CallCount, Watch
 
@@ -255,10 +258,20 @@ def run(
         raise ValueError("limits of time and memory need a child process; found isolated=False")
     recording = recording or Recording(output)
     plan = select(plan, recording.signals)
-    recorder = _recorder(plan, recording, progress)
     job = Job(plan, archive, native, measured, realtime)
+    # What comes from another process is written here while that one steps, so that one more thread would help nobody.
+    with nullcontext() if isolated else WritingThread() as thread:
+        recorder = _recorder(plan, recording, progress, thread)
+        return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, inputs)
+
+
+def _recorded(
+    job: Job, recorder: Recorder, limits: Limits | None, output: Path | None, inputs: Sequence[Input]
+) -> Result:
+    """The result of a job, with its file complete; without limits, the job is done in this process."""
+    plan = job.plan
     try:
-        execution = execute_isolated(job, recorder, limits or Limits()) if isolated else _here(job, recorder)
+        execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
     except BaseException:
         # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
         if recorder.seen:
@@ -267,7 +280,7 @@ def run(
             recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}, notes=notes))
         raise
     recorder.finish()
-    result = _result(plan, execution, recorder, recording.output)
+    result = _result(plan, execution, recorder, output)
     statistics, loops = asdict(result.statistics), result.initialization.loops
     recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, result.notes))
     return result
@@ -278,11 +291,13 @@ def _here(job: Job, recorder: Recorder) -> Execution:
     return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
 
 
-def _recorder(plan: Plan, recording: Recording, progress: Progress | None) -> Recorder:
-    writer = None
+def _recorder(plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None) -> Recorder:
+    """`thread`: which writes the file; None: whoever adds rows."""
+    writer: Callable[[Sequence[str]], Writer] | None = None
     if recording.output is not None:
         check_output(recording.output)
         writer = partial(open_writer, recording.output, plan.columns)
+        writer = writer if thread is None else thread.around(writer)
     return Recorder(plan, writer, keep=recording.keep, thinning=recording.thinning(plan), progress=progress)
 
 

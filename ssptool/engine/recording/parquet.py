@@ -110,7 +110,7 @@ class ParquetWriter:
             # groups.
             rows = max(GROUP_ROWS, GROUP_VALUES // width, len(self._last) // (8 * width))
             if rows > self._columns.shape[1]:
-                self._columns = np.empty((width, rows))
+                self._columns = np.empty((width, rows + _PAD))[:, :rows]
         return self._columns[:, self._count :]
 
     def _write_group(self) -> None:
@@ -127,7 +127,7 @@ class ParquetWriter:
         self._groups += 1
 
     def _table(self) -> Any:
-        cells = pa.py_buffer(self._columns)
+        cells = pa.py_buffer(self._columns.base)
         row = self._columns.strides[0]
         arrays = [
             pa.Array.from_buffers(pa.float64(), self._count, [None, cells.slice(place * row, 8 * self._count)])
@@ -224,7 +224,7 @@ class _Sink:
 def _encoded(schema: Any, table: Any, offset: int) -> tuple[list[bytes], Any]:
     """The parts of a group of rows as it is at this offset of a file, and the metadata that refer to it."""
     sink = _Sink()
-    file = pa.PythonFile(sink, mode="w")
+    file = pa.BufferedOutputStream(pa.PythonFile(sink, mode="w"), _BUFFER)
     writer = pq.ParquetWriter(file, schema, **_options(schema))
     missing = offset - len(_MAGIC)
     while missing > 0:
@@ -232,9 +232,11 @@ def _encoded(schema: Any, table: Any, offset: int) -> tuple[list[bytes], Any]:
         part = _NOTHING.slice(0, min(missing, _NOTHING.size))
         file.write(part)
         missing -= part.size
+    file.flush()
     sink.keeping = True
     writer.write_table(table)
     writer.close()
+    file.flush()
     parts = sink.parts
     (footer,) = struct.unpack("<I", _last(parts, 8)[:4])
     _last(parts, footer)
@@ -254,8 +256,14 @@ def _last(parts: list[bytes], count: int) -> bytes:
     return b"".join(reversed(taken))
 
 
-_TILE = 64
+_TILE = 256
 """Rows that are turned into columns at once: their cells stay in the cache."""
+
+_PAD = 8
+"""Numbers between two columns: at distances that are powers of two, they would contend for the same places in it."""
+
+_BUFFER = 1 << 18
+"""Bytes that are handed to Python at once."""
 
 
 def _transpose(rows: Floats, columns: Floats) -> None:

@@ -1,0 +1,115 @@
+"""A file that is written in a thread of its own, while the system goes on."""
+
+from collections.abc import Callable, Sequence
+from queue import Queue
+from threading import Thread
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+
+from ssptool.engine.recording.writer import Writer
+from ssptool.engine.trace import Floats
+
+WAITING = 2
+"""Blocks of rows that may wait: the memory they take is bounded, and whoever has more waits as well."""
+
+
+class WritingThread:
+    """Writes for whoever has rows; no thread is left when its context is.
+
+    The native kernel, encoders of numbers and the system's calls all run without the lock of the interpreter, so that
+    steps and writing overlap.
+
+    Notes
+    -----
+    Why this is free of races: a block of rows belongs to one thread at a time. `write` copies the rows into a block of
+    the caller's, the queue of those that wait hands it over, and the queue of those that are free hands it back. The
+    writer itself is used by the thread while there is one, and by the caller before it is started and after it was
+    joined. An error is left before its block is given back, and taken by the caller: late by some blocks at most while
+    rows come, and surely after the join. Only the caller takes it away, and a writer fails once. The list of texts only
+    grows, and all texts of a block are in it before the block is handed over.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: Queue[Floats | None]
+        self._free: Queue[Floats] = Queue()
+        self._blocks = 0
+        self._writer: Writer
+        self._thread: Thread | None = None
+        self._error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._join()
+
+    def around(self, open_writer: Callable[[Sequence[str]], Writer]) -> Callable[[Sequence[str]], Writer]:
+        """What begins a file, such that this thread writes it."""
+
+        def begin(texts: Sequence[str]) -> Writer:
+            self._writer = open_writer(texts)
+            return self
+
+        return begin
+
+    # -- as `Writer` -------------------------------------------------------------------------------------------
+
+    def write(self, rows: Floats) -> None:
+        """Errors of earlier rows arrive here, or in `close`."""
+        self._check()
+        if self._thread is None:
+            self._begin()
+        block = self._block(rows.size)[: rows.size].reshape(rows.shape)
+        np.copyto(block, rows)
+        self._waiting.put(block)
+
+    def notes(self) -> tuple[str, ...]:
+        self._join()
+        return self._writer.notes()
+
+    def close(self, manifest: str) -> None:
+        self._join()
+        self._check()
+        self._writer.close(manifest)
+
+    # ----------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._waiting = Queue(WAITING)
+        self._thread = Thread(target=self._work, name="ssptool-writer", daemon=True)
+        self._thread.start()
+
+    def _block(self, size: int) -> Floats:
+        """Memory that nobody uses, of so many numbers at least; used again, because new pages cost more than a copy."""
+        if self._blocks <= WAITING and self._free.empty():
+            self._blocks += 1
+            return np.empty(size)
+        block = self._free.get()
+        return block if block.size >= size else np.empty(size)
+
+    def _work(self) -> None:
+        while (block := self._waiting.get()) is not None:
+            try:
+                self._writer.write(block)
+            except BaseException as error:
+                self._error = error  # The caller tells, and waits for memory until then: so go on.
+            whole = block.base
+            assert whole is not None
+            self._free.put(whole)
+
+    def _check(self) -> None:
+        if (error := self._error) is not None:
+            self._error = None  # said once is enough
+            raise error
+
+    def _join(self) -> None:
+        if self._thread is None:
+            return
+        if self._thread.ident is not None:  # an interrupt may come before it is started, or in here
+            self._waiting.put(None)
+            self._thread.join()
+        self._thread = None

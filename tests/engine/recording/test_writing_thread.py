@@ -1,0 +1,173 @@
+"""A file that a thread writes: the same as without one, errors that arrive, and no thread that stays."""
+
+import json
+import threading
+from functools import partial
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ssptool.engine.make_plan import make_plan
+from ssptool.engine.recording.files import FORMATS, open_writer, read_manifest, read_trace
+from ssptool.engine.recording.writing_thread import WAITING, WritingThread
+from ssptool.engine.settings import Settings
+from ssptool.engine.simulate import Recording, run
+from ssptool.engine.trace import Column
+from tests.engine.dual_mass import Folder, oscillator
+
+PATIENCE = 30.0  # [s]: long enough for any machine, and never waited for where the claim holds
+ENDINGS = [e for e in FORMATS if e != ".parquet" or find_spec("pyarrow")]
+COLUMNS = [Column("x"), Column("n", type="Int32")]
+
+
+class Listening:
+    """A writer that keeps rows, waits when told to, and fails once, after some blocks, as those of files do."""
+
+    def __init__(self, fails_after=None):
+        self.blocks = []
+        self.threads = set()
+        self.closed = None
+        self.go = threading.Event()
+        self.go.set()
+        self.fails_after = fails_after
+        self.failed = False
+
+    def write(self, rows):
+        assert self.go.wait(PATIENCE)
+        if self.failed:
+            return
+        if self.fails_after == len(self.blocks):
+            self.failed = True
+            raise OSError(28, "No space left on device")
+        self.threads.add(threading.current_thread())
+        self.blocks.append(rows.copy())
+
+    def notes(self):
+        return (f"{len(self.blocks)} blocks",)
+
+    def close(self, manifest):
+        if not self.failed:
+            self.closed = manifest
+
+
+def begun(thread, writer):
+    return thread.around(lambda _texts: writer)([""])
+
+
+def numbered(first, count):
+    rows = np.repeat(np.arange(first, first + count, dtype=float)[:, None], 3, axis=1)
+    rows[:, 2].view(np.int64)[:] = rows[:, 2].astype(int)
+    return rows
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@settings(deadline=None, max_examples=20)
+@given(sizes=st.lists(st.integers(0, 400), max_size=12))
+def test_files_have_all_rows_in_their_order(ending, sizes, tmp_path_factory):
+    """The caller's memory is its own again after each `write`."""
+    path, first = tmp_path_factory.mktemp("files") / f"trace{ending}", 0
+    with WritingThread() as thread:
+        writer = thread.around(partial(open_writer, path, COLUMNS))([""])
+        for size in sizes:
+            rows = numbered(first, size)
+            writer.write(rows)
+            rows[:] = np.nan
+            first += size
+        writer.close(json.dumps({"rows": first}))
+    trace = read_trace(path)
+    assert np.array_equal(trace.t, np.arange(first)) and np.array_equal(trace["n"], np.arange(first))
+    assert read_manifest(path)["rows"] == first
+
+
+def test_the_caller_does_not_write():
+    kept = Listening()
+    with WritingThread() as thread:
+        begun(thread, kept).write(numbered(0, 5))
+    assert threading.current_thread() not in kept.threads and len(kept.threads) == 1
+
+
+def test_few_blocks_wait_and_then_the_caller_does():
+    kept = Listening()
+    kept.go.clear()
+    with WritingThread() as thread:
+        writer = begun(thread, kept)
+        given_ = []
+        caller = threading.Thread(target=lambda: [(writer.write(numbered(k, 1)), given_.append(k)) for k in range(20)])
+        caller.start()
+        caller.join(0.2)
+        assert caller.is_alive() and len(given_) <= WAITING + 1
+        kept.go.set()
+        caller.join(PATIENCE)
+    assert [int(block[0, 0]) for block in kept.blocks] == list(range(20))
+
+
+@pytest.mark.parametrize("end", ["close", "write"])
+def test_an_error_of_the_writer_reaches_the_caller(end):
+    failing = Listening(fails_after=2)
+    with WritingThread() as thread:
+        writer = begun(thread, failing)
+        with pytest.raises(OSError, match="No space left on device"):
+            for k in range(100 if end == "write" else 3):
+                writer.write(numbered(k, 1))
+            writer.close("{}")
+    assert len(failing.blocks) == 2 and failing.closed is None
+
+
+def test_notes_are_of_all_that_was_written():
+    with WritingThread() as thread:
+        writer = begun(thread, Listening())
+        for k in range(7):
+            writer.write(numbered(k, 1))
+        assert writer.notes() == ("7 blocks",)
+
+
+def test_a_context_without_rows_starts_no_thread():
+    before = threading.active_count()
+    with WritingThread() as thread:
+        begun(thread, Listening()).close("{}")
+        assert threading.active_count() == before
+
+
+# -- in a run --------------------------------------------------------------------------------------------------
+
+
+def ends(tmp_path, **options):
+    """A run with a file in this process; gives the threads more than before."""
+    before = set(threading.enumerate())
+    plan = make_plan(oscillator(), Settings(stop_time=5.0, step_size=0.01))
+    try:
+        return run(plan, Folder(), recording=Recording(tmp_path / "run.csv"), **options)
+    finally:
+        assert set(threading.enumerate()) == before
+
+
+def test_a_run_leaves_no_thread_and_a_whole_file(tmp_path):
+    result = ends(tmp_path)
+    read = read_trace(tmp_path / "run.csv")
+    assert np.array_equal(read.y, result.trace.y) and read_manifest(tmp_path / "run.csv")["status"] == "completed"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError])
+def test_an_interrupted_run_leaves_no_thread_and_what_was_recorded(tmp_path, error):
+    seen = []
+
+    def progress(part):
+        seen.append(part)
+        if len(seen) == 2:
+            raise error
+
+    with pytest.raises(error):
+        ends(tmp_path, progress=progress)
+    assert len(read_trace(tmp_path / "run.csv").t) > 1
+    assert read_manifest(tmp_path / "run.csv")["status"] == "interrupted"
+
+
+def test_a_full_disk_ends_the_run_with_the_error_and_leaves_no_thread(tmp_path, monkeypatch):
+    failing = Listening(fails_after=1)
+    monkeypatch.setattr("ssptool.engine.simulate.open_writer", lambda *_: failing)
+    with pytest.raises(OSError, match="No space left on device"):
+        ends(tmp_path)
+    assert failing.closed is None
