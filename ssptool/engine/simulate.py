@@ -293,7 +293,7 @@ def _here(job: Job, recorder: Recorder) -> Execution:
 
 def _recorder(plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None) -> Recorder:
     """`thread`: which writes the file; None: whoever adds rows."""
-    writer: Callable[[Sequence[str]], Writer] | None = None
+    writer: Callable[[Sequence[bytes]], Writer] | None = None
     if recording.output is not None:
         check_output(recording.output)
         writer = partial(open_writer, recording.output, plan.columns)

@@ -27,8 +27,8 @@ class WritingThread:
     the caller's, the queue of those that wait hands it over, and the queue of those that are free hands it back. The
     writer itself is used by the thread while there is one, and by the caller before it is started and after it was
     joined. An error is left before its block is given back, and taken by the caller: late by some blocks at most while
-    rows come, and surely after the join. Only the caller takes it away, and a writer fails once. The list of texts only
-    grows, and all texts of a block are in it before the block is handed over.
+    rows come, and surely after the join. Only the caller takes it away, and a writer fails once. The list of contents
+    only grows, and all contents of a block are in it before the block is handed over.
     """
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class WritingThread:
     ) -> None:
         self._join()
 
-    def around(self, open_writer: Callable[[Sequence[str]], Writer]) -> Callable[[Sequence[str]], Writer]:
+    def around(self, open_writer: Callable[[Sequence[bytes]], Writer]) -> Callable[[Sequence[bytes]], Writer]:
         """What begins a file, such that this thread writes it."""
 
-        def begin(texts: Sequence[str]) -> Writer:
-            self._writer = open_writer(texts)
+        def begin(contents: Sequence[bytes]) -> Writer:
+            self._writer = open_writer(contents)
             return self
 
         return begin
@@ -104,7 +104,10 @@ class WritingThread:
     def _check(self) -> None:
         if (error := self._error) is not None:
             self._error = None  # said once is enough
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # which holds this frame
 
     def _join(self) -> None:
         if self._thread is None:

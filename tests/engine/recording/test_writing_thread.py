@@ -54,7 +54,7 @@ class Listening:
 
 
 def begun(thread, writer):
-    return thread.around(lambda _texts: writer)([""])
+    return thread.around(lambda _contents: writer)([b""])
 
 
 def numbered(first, count):
@@ -70,7 +70,7 @@ def test_files_have_all_rows_in_their_order(ending, sizes, tmp_path_factory):
     """The caller's memory is its own again after each `write`."""
     path, first = tmp_path_factory.mktemp("files") / f"trace{ending}", 0
     with WritingThread() as thread:
-        writer = thread.around(partial(open_writer, path, COLUMNS))([""])
+        writer = thread.around(partial(open_writer, path, COLUMNS))([b""])
         for size in sizes:
             rows = numbered(first, size)
             writer.write(rows)
