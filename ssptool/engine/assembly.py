@@ -12,7 +12,7 @@ from ssptool.engine.cells import read_cell
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.running import Member, RunningEvents
-from ssptool.engine.event_mode.steps import ReportedStep
+from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
@@ -314,8 +314,8 @@ def _add(
         table = idle_steps(table)
     member = None
     if events is not None:
-        step = ReportedStep(table.functions["fmi3DoStep"])
-        table = replace(table, functions={**table.functions, "fmi3DoStep": step.address})
+        step = StepReport()
+        table = replace(table, report=step.numbers)
         member = Member(index, events, instance, EventMode(instance), step)
     kernel.add(table)
     return _Added(instance, table, member)

@@ -63,9 +63,16 @@ class Events:
     def _close(self) -> float:
         return CLOSE * self.assembly.plan.interval.step
 
-    def before_step(self, t: float) -> Failure | None:
+    @property
+    def goes_back(self) -> bool:
+        return self._checkpoint is not None
+
+    def before_steps(self) -> None:
         for member in self.members.values():
             member.step.reset()
+
+    def before_step(self, t: float) -> Failure | None:
+        self.before_steps()
         return None if self._checkpoint is None else self._checkpoint.save(t)
 
     def early(self, end: float) -> float | None:
@@ -80,7 +87,8 @@ class Events:
             if index not in staying:
                 member.step.reset()
             member.step.announced = index in there
-            member.step.waits = index in staying
+            if index in staying:
+                member.step.wait()
         if self._checkpoint is None:
             return None
         failure = self._checkpoint.restore(t, staying)

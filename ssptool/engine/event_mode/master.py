@@ -11,6 +11,7 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.eventful import following
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.iterated_natively import ProgrammedIteration
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import (
     CLOSE,
@@ -20,6 +21,7 @@ from ssptool.engine.masters.master import (
     Memory,
     OneStepper,
     Participants,
+    Program,
     Remembering,
     Stepper,
     Stretch,
@@ -82,8 +84,8 @@ class _Stretches:
         self.system = system
         self.events: Events = system.events
         self.base = master.base
-        stepper = master.base.start(system)
-        self.stepper: OneStepper = stepper if system.drive is None else following(stepper, system)
+        self.programmed = master.base.start(system)  # of many steps at once; `stepper` is of one step of any size
+        self.stepper: OneStepper = self.programmed if system.drive is None else following(self.programmed, system)
         self.t = system.start
         self.failure = self.events.failure
 
@@ -112,7 +114,7 @@ class _Stretches:
                     done = self._event(rows[filled])
                     events += 1
                 else:
-                    done = self._step(rows[filled], iterations)
+                    done = self._steps(rows[filled:], iterations)
             except BadInputs as error:
                 self.failure = error.failure(self.t)
                 break
@@ -149,16 +151,62 @@ class _Stretches:
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
-    def _step(self, row: Floats, iterations: list[int]) -> int:
-        """To the next communication point, or the event before it; how many rows are filled."""
+    def _steps(self, rows: Floats, iterations: list[int]) -> int:
+        """As many as there are until the next event, as far as it is known; how many rows are filled."""
+        count = min(self._whole_steps(), len(rows))
+        if not count:
+            return self._step(rows[0], iterations)
+        self.events.before_steps()
+        stretch = self.programmed.run(self.system.passed(self.t), rows[:count])
+        self.failure = stretch.failure
+        iterations += stretch.iterations
+        if stretch.steps:
+            self.t = float(rows[stretch.steps - 1, 0])
+        if not stretch.interrupted:
+            return stretch.steps
+        return stretch.steps + self._begun(rows[stretch.steps], iterations)
+
+    def _whole_steps(self) -> int:
+        """Macro steps that the kernel can do at once: between points of the grid, and before what is known to come."""
+        system, number = self.system, self.system.passed(self.t)
+        if system.stepwise or self.t != system.time(number) or not self._runs:
+            return 0
+        return system.whole_steps(number, self._limit)
+
+    @property
+    def _runs(self) -> bool:
+        """Whether the kernel can be left alone with many steps."""
+        stepper = self.programmed
+        if isinstance(stepper, ProgrammedIteration):
+            return self.events.goes_back and not stepper.iteration.is_cautious
+        return isinstance(stepper, Program)
+
+    def _begun(self, row: Floats, iterations: list[int]) -> int:
+        """The step in which a component has returned early: anew, or the rest of it where no other has to go back."""
+        system = self.system
+        system.kernel.take_back()
+        if not self.events.goes_back:
+            return self._step(row, iterations, begun=True)
+        outcome = system.kernel.restore(system.everything.group)
+        if not outcome.ok:
+            self.failure = system.explain(outcome, self.t)
+            return 0
+        return self._step(row, iterations)
+
+    def _step(self, row: Floats, iterations: list[int], *, begun: bool = False) -> int:
+        """To the next communication point, or the event before it; how many rows are filled.
+
+        `begun`: it has been tried already, and a component has returned before its end.
+        """
         t, (h, end) = self.t, self._aim()
         values = self.system.kernel.values
         before = values.copy()
-        self.failure = self.events.before_step(t)
+        self.failure = None if begun else self.events.before_step(t)
         for _ in range(MAX_RETURNS):
             if self.failure is not None:
                 return 0
-            outcome = self.stepper.step(t, h, end) if end > t else 0
+            outcome = self.stepper.step(t, h, end) if end > t and not begun else 0
+            begun = False
             early = self.events.early(end)
             if early is None:
                 return self._arrive(outcome, end, row, iterations)
@@ -184,10 +232,13 @@ class _Stretches:
 
     def _aim(self) -> tuple[float, float]:
         """Size and end of the next step [s]: a point of the grid, or what comes before that."""
+        return self.system.next_step(self.t, self._limit)
+
+    @property
+    def _limit(self) -> float:
+        """Until when nothing is known to happen [s]."""
         limit = min(self.events.next_time, self.system.stop)
-        if self.system.drive is not None:
-            limit = min(limit, self.system.drive.end)
-        return self.system.next_step(self.t, limit)
+        return limit if self.system.drive is None else min(limit, self.system.drive.end)
 
 
 def _no_progress(t: float, end: float) -> Failure:

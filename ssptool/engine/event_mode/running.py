@@ -9,7 +9,7 @@ import numpy as np
 from ssptool.engine.cells import NOTHING, read_cell, write_cell
 from ssptool.engine.event_mode.agenda import Agenda
 from ssptool.engine.event_mode.planned import Clocked, EventMember
-from ssptool.engine.event_mode.steps import ReportedStep
+from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.plan import Plan
 from ssptool.fmu.description import Value
@@ -29,7 +29,7 @@ class Member:
     planned: EventMember
     instance: FmuInstance
     mode: EventMode
-    step: ReportedStep
+    step: StepReport
     active: set[str] = field(default_factory=set)
     next_time: float = math.inf
 

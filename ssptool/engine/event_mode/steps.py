@@ -1,59 +1,45 @@
-"""What a step of an FMU in event mode says besides its status, which a kernel does not pass on."""
+"""What a step of an FMU in event mode says besides its status."""
 
-import ctypes
-from collections.abc import Callable
-from ctypes import POINTER, c_bool, c_double, c_int, c_void_p
-from typing import Any
+import math
 
-_OK = 0
-_FLAG, _TIME = POINTER(c_bool), POINTER(c_double)
-_DO_STEP = ctypes.CFUNCTYPE(c_int, c_void_p, c_double, c_double, c_bool, _FLAG, _FLAG, _FLAG, _TIME)
+import numpy as np
+
+from ssptool.engine.kernel.interface import Floats
+
+_EVENT, _REACHED, _WAITS = range(3)
 
 
-class ReportedStep:
-    """Stands in for fmi3DoStep of one instance, and tells the kernel that every step went all the way.
+class StepReport:
+    """The report of one instance, to which its kernel writes.
 
     Attributes
     ----------
-    wants_event
-        The last step says that an event is to be handled.
-    reached
-        Where it ended [s].
+    numbers : (3,)
+        For its `InstanceTable`.
     announced
-        It has said so of a longer step, which now ends where it did then.
-    waits
-        The instance is where the next step ends, and does nothing in it.
+        It has asked for an event at the end of a longer step, which now ends where it did then.
     """
 
-    def __init__(self, do_step: int) -> None:
-        self.wants_event = False
-        self.reached: float | None = None
+    def __init__(self) -> None:
+        self.numbers: Floats = np.array([0.0, math.nan, 0.0])
         self.announced = False
-        self.waits = False
-        self._do_step: Callable[..., int] = _DO_STEP(do_step)
-        self._callback = _DO_STEP(self._step)  # kept alive: the kernel has only its address
 
     @property
-    def address(self) -> int:
-        return ctypes.cast(self._callback, c_void_p).value or 0
+    def wants_event(self) -> bool:
+        """The last step says that an event is to be handled."""
+        return bool(self.numbers[_EVENT])
+
+    @property
+    def reached(self) -> float | None:
+        """Where it ended [s]; None: nothing has been heard of it yet."""
+        t = float(self.numbers[_REACHED])
+        return None if math.isnan(t) else t
+
+    def wait(self) -> None:
+        """The instance is where the next step ends, and does nothing in it."""
+        self.numbers[_WAITS] = 1.0
 
     def reset(self) -> None:
         """Nothing has been heard of the step that begins."""
-        self.wants_event = self.announced = self.waits = False
-        self.reached = None
-
-    def _step(
-        self, component: int, t: float, h: float, final: bool, event: Any, terminate: Any, early: Any, reached: Any
-    ) -> int:
-        if self.waits:
-            event[0] = terminate[0] = early[0] = False
-            reached[0] = t + h
-            return _OK
-        own_event, own_early, own_reached = c_bool(), c_bool(), c_double(t + h)
-        flags = (own_event, own_early, own_reached)
-        status = self._do_step(component, t, h, final, flags[0], terminate, flags[1], flags[2])
-        self.wants_event = own_event.value or own_early.value
-        self.reached = own_reached.value if own_early.value else t + h
-        event[0] = early[0] = False
-        reached[0] = t + h
-        return status
+        self.numbers[:] = 0.0, math.nan, 0.0
+        self.announced = False

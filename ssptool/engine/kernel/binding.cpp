@@ -21,6 +21,7 @@ namespace {
 
 using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Number = std::int64_t;  // an index from Python: a negative one becomes too large and is refused as that
 using Unlocked = nb::gil_scoped_release;
@@ -74,7 +75,7 @@ std::vector<ssptool::Instruction> program_from(nb::handle program) {
   std::vector<ssptool::Instruction> instructions;
   for (const nb::handle instruction : program) {
     const auto op = attribute<int>(instruction, "op");
-    if (op < 0 || op > static_cast<int>(ssptool::Op::drive)) throw std::invalid_argument("unknown instruction");
+    if (op < 0 || op > static_cast<int>(ssptool::Op::save)) throw std::invalid_argument("unknown instruction");
     instructions.push_back({static_cast<ssptool::Op>(op),
                             static_cast<ssptool::Index>(attribute<Number>(instruction, "argument")),
                             attribute<int>(instruction, "order")});
@@ -108,6 +109,17 @@ ssptool::Variables variables(nb::handle table, const std::string& kind, int vers
   if (found.types.size() != found.slots.size())
     throw std::invalid_argument("as many types as slots are needed, or none at all");
   return found;
+}
+
+// Where the steps of an instance in event mode are reported to; the memory is that of the table.
+ssptool::StepReport* report(nb::handle table, ssptool::Member& member) {
+  const nb::object array = table.attr("report");
+  if (array.is_none()) return nullptr;
+  const auto numbers = nb::cast<Numbers>(array);
+  if (numbers.size() * sizeof(double) != sizeof(ssptool::StepReport))
+    throw std::invalid_argument("a report has three numbers");
+  auto* const found = reinterpret_cast<ssptool::StepReport*>(numbers.data());
+  return member.report = found;
 }
 
 class NativeKernel {
@@ -147,7 +159,7 @@ class NativeKernel {
       member.instance = ssptool::make_fmi2(core_.memory(), functions, component, inputs.distinct(), types);
     else
       member.instance = ssptool::make_fmi3(core_.memory(), functions, component, inputs.distinct(), inputs.slots.size(),
-                                           types, environment);
+                                           types, environment, report(table, member));
     return static_cast<Number>(core_.add(std::move(member)));
   }
 
@@ -434,6 +446,7 @@ NB_MODULE(_kernel, module) {
           "sweep"_a)
       .def(
           "accept", [](Self& self, double t) { self.core().accept(t); }, "t"_a)
+      .def("take_back", [](Self& self) { self.core().take_back(); })
       .def(
           "save",
           [](Self& self, Number group) {

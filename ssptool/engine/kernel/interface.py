@@ -45,6 +45,7 @@ class Code(IntEnum):
     LOOP = 2  # an algebraic loop was not solved by the chord iteration: see `loop`
     NONFINITE = 3  # a component delivered nan or inf: see `instance`, `slot`
     COUPLING = 5  # an iteration of a step did as many iterations as it may, or ran away: see `iterations`
+    EVENT = 6  # an instance in event mode has returned before the end of the step
     RANGE = 4  # the integer in `slot` does not fit the type of the input of `instance`
 
 
@@ -88,6 +89,10 @@ class InstanceTable:
     table. Without one, an FMI 3.0 FMU cannot follow inputs that vary over a step, and `advance` with rates
     other than zero fails there.
 
+    With a `report` (3,), the FMU is in event mode: its steps may end early and ask for an event, and say so there, as 1
+    or 0 for an event and the time [s] that was reached. If the last number is not 0, `advance` leaves the instance
+    where it is.
+
     Types are those of `ACCESS`, one per slot; none at all: every variable is a Float64.
 
     An array (FMI 3.0) has a slot for each element, ascending and side by side in the table, with the reference of the
@@ -107,6 +112,7 @@ class InstanceTable:
     output_types: Sequence[str] = ()
     input_elements: Sequence[int] = ()
     output_elements: Sequence[int] = ()
+    report: Floats | None = None
 
 
 class Call(NamedTuple):
@@ -251,6 +257,7 @@ class Op(IntEnum):
     RECORD = 7  # argument: unused. Write time and recorded slots to the next row; at most once in a program
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree
     DRIVE = 9  # argument: unused. Inputs that courses lead to run over the step as these do; see `drive`
+    SAVE = 10  # argument: group. Keep the FMU states
 
 
 class Instruction(NamedTuple):
@@ -479,6 +486,9 @@ class Kernel(Protocol):
         Points of the history at t or later are dropped first, so an instant can be accepted anew.
         """
 
+    def take_back(self) -> None:
+        """The values are those of the last accepted point again. Raises ValueError if there is none."""
+
     def save(self, group: int) -> Outcome:
         """Keep the complete FMU state of each instance of the group: one per instance, the last one saved.
 
@@ -508,6 +518,10 @@ class Kernel(Protocol):
 
         `rows` (steps, 1 + recorded) is filled row by row by RECORD, which writes the time reached, then the
         slots. INTERPOLATE and ADVANCE see the start of the step and h, ACCEPT the time reached.
+
+        Where an instance in event mode returns before the end of a step, the run ends at once with the code EVENT, and
+        that step is not among those that were done. Where one asks for an event at the end of a step, the run ends
+        after it, and is well.
         """
 
     # -- iterated steps --------------------------------------------------------------------------------------

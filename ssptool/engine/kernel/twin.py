@@ -47,6 +47,7 @@ from ssptool.engine.kernel.twin_fmi import (
 )
 from ssptool.engine.kernel.twin_typed import Contents, Typed, by_type, holds_integers
 
+CLOSE = 1e-9  # of a macro step: so much before its end an instance is not there yet
 MAX_ORDER = 2  # of the polynomials that inputs follow; the history holds one point more
 
 
@@ -130,6 +131,7 @@ class TwinKernel:
         self.input_rates: Floats = np.zeros((MAX_ORDER, slots))
         self._instances: list[FmiInstance] = []
         self._tables: list[InstanceTable] = []
+        self._reports: list[Floats] = []  # of instances in event mode
         self._members: list[_Member] = []
         self._owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
         self._wires: dict[int, _Wire] = {}  # by destination
@@ -190,6 +192,8 @@ class TwinKernel:
             self._owner[slot] = index
         self._members.append(_member(table))
         self._tables.append(table)
+        if table.report is not None:
+            self._reports.append(table.report)
         self._instances.append(instance)
         return index
 
@@ -528,6 +532,11 @@ class TwinKernel:
         self._history.insert(0, _Point(t, self.values.copy()))
         del self._history[MAX_ORDER + 1 :]
 
+    def take_back(self) -> None:
+        if not self._history:
+            raise ValueError("no point was accepted")
+        self.values[:] = self._history[0].values
+
     def save(self, group: int) -> Outcome:
         for index in _item(self._groups, group, "group"):
             if failure := self._instances[index].save():
@@ -557,11 +566,20 @@ class TwinKernel:
         for k in range(len(rows)):
             t, reached = start + float(first + k) * h, start + float(first + k + 1) * h
             self._counts.append(1)
+            for report in self._reports:
+                report[1] = math.nan
             for number, instruction in enumerate(program):
                 outcome = self._execute(instruction, t, reached, h, rows[k])
+                if instruction.op in (Op.ADVANCE, Op.ITERATE) and self._returned_before(reached - CLOSE * h):
+                    return Outcome(Code.EVENT, steps=k, instruction=number)
                 if not outcome.ok:
                     return replace(outcome, steps=k, instruction=number)
+            if any(report[0] for report in self._reports):
+                return Outcome(steps=k + 1)
         return Outcome(steps=len(rows))
+
+    def _returned_before(self, end: float) -> bool:
+        return any(report[1] < end for report in self._reports)
 
     def _execute(self, instruction: Instruction, t: float, reached: float, h: float, row: Floats) -> Outcome:
         argument, order = instruction.argument, instruction.order
@@ -576,6 +594,7 @@ class TwinKernel:
             Op.ITERATE: lambda: self._converge(argument, t, h),
             Op.RECORD: lambda: self._record(reached, row),
             Op.DRIVE: lambda: self.drive(reached, h),
+            Op.SAVE: lambda: self.save(argument),
         }
         return operations[instruction.op]() or OK
 

@@ -280,7 +280,7 @@ class Fmi2Instance(_BeforeFmi3):
 
 
 class Fmi3Instance:
-    """FMI 3.0 co-simulation without event mode and early return."""
+    """FMI 3.0 co-simulation. In event mode, what a step says goes to a report."""
 
     get_function = "fmi3GetFloat64"
 
@@ -289,6 +289,7 @@ class Fmi3Instance:
         self._functions = functions(table)
         self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
         self._has_environment = table.environment != 0
+        self._report = table.report
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way
         self._intermediate_failure: Failure | None = None
@@ -321,15 +322,19 @@ class Fmi3Instance:
         return self._intermediate_failure or failure
 
     def _do_step(self, t: float, h: float) -> Failure | None:
+        if self._report is not None and self._report[2]:
+            return None
         event, terminate, early = c_bool(), c_bool(), c_bool()
         reached = c_double()
         flags = (ctypes.addressof(flag) for flag in (event, terminate, early, reached))
         status = self._functions["fmi3DoStep"](self._component, t, h, not self._state, *flags)
         if status > WARNING:
             return Failure("fmi3DoStep", status)
-        if early:
+        if self._report is not None:
+            self._report[:2] = event.value or early.value, reached.value if early else t + h
+        elif early:
             return Failure("fmi3DoStep:earlyReturn", status)
-        if event:
+        elif event:
             return Failure("fmi3DoStep:eventHandlingNeeded", status)
         if terminate:
             return Failure("fmi3DoStep:terminateSimulation", status)

@@ -214,7 +214,7 @@ class _Equal:
     def next(self, t: float, end: float, rows: Floats) -> Stretch:
         """From t to some next points, none of them after `end` [s]."""
         system, number = self.system, self.system.passed(t)
-        if not system.stepwise and t == system.time(number) and (count := self._whole(number, end)):
+        if not system.stepwise and t == system.time(number) and (count := system.whole_steps(number, end)):
             return self.stepper.run(number, rows[:count])
         return self._one(t, end, rows[0])
 
@@ -225,13 +225,6 @@ class _Equal:
             return Stretch(0, iterations)
         self.system.finish_at(point, row)
         return Stretch(1, None, (iterations,))
-
-    def _whole(self, number: int, end: float) -> int:
-        """How many macro steps there are from this point of the grid until `end` [s], at most."""
-        last = self.system.passed(end)
-        # What rounding has put beside a point of the grid is reached by a step of its own.
-        beside = 0.0 < abs(self.system.time(last) - end) <= CLOSE * self.system.step
-        return last - number - beside
 
 
 class _Varying:

@@ -48,6 +48,8 @@ class ProgrammedIteration:
     @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
     def run(self, first: int, rows: Floats) -> Stretch:
         system, done = self.iteration.system, 0
+        if system.events is not None:
+            return self._until_event(first, rows)
         counts: list[int] = []
         while done < len(rows):
             program = self.cautious if self.iteration.is_cautious else self.instructions
@@ -64,6 +66,16 @@ class ProgrammedIteration:
             system.finish(first + done + 1, rows[done])
             done += 1
         return Stretch(done, None, tuple(counts))
+
+    def _until_event(self, first: int, rows: Floats) -> Stretch:
+        """Whatever the kernel cannot do alone interrupts the stretch: that step is done anew, one operation after the
+        other.
+        """
+        system = self.iteration.system
+        program = (*system.saving, *self.instructions)
+        outcome = system.kernel.run(program, system.start, system.step, first, rows)
+        counts = tuple(system.kernel.iterations().tolist()[: outcome.steps])
+        return Stretch(outcome.steps, iterations=counts, interrupted=not outcome.ok)
 
     def _finish(self, outcome: Outcome, point: int, most: int) -> int | Failure:
         """The step from this point, of which the kernel could not do this instruction, until all groups have agreed."""

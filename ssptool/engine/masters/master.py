@@ -160,8 +160,17 @@ class Events(Protocol):
         """When the next event is known to be [s]."""
         ...
 
+    @property
+    def goes_back(self) -> bool:
+        """Whether macro steps can be taken back, for which states are saved at their start."""
+        ...
+
+    def before_steps(self) -> None:
+        """Some macro steps begin, of which the kernel saves the states if need be."""
+        ...
+
     def before_step(self, t: float) -> Failure | None:
-        """A macro step begins at t [s]."""
+        """A macro step begins at t [s], and all states are saved if need be."""
         ...
 
     def early(self, end: float) -> float | None:
@@ -317,6 +326,19 @@ class Coupled:
             whole, point = whole and point == limit, limit
         return (h if whole else point - t), point
 
+    @property
+    def saving(self) -> tuple[Instruction, ...]:
+        """At the start of every macro step that may have to be taken back."""
+        save = self.events is not None and self.events.goes_back
+        return (Instruction(Op.SAVE, self.everything.group),) if save else ()
+
+    def whole_steps(self, number: int, end: float) -> int:
+        """How many macro steps there are from this point of the grid until `end` [s], at most."""
+        last = self.passed(end)
+        # What rounding has put beside a point of the grid is reached by a step of its own.
+        beside = 0.0 < abs(self.time(last) - end) <= CLOSE * self.step
+        return last - number - beside
+
     def advance(self, instances: Instances, t: float, h: float) -> Outcome:
         """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""
         if not instances.parts:
@@ -401,6 +423,8 @@ class Stretch(NamedTuple):
         Of model exchange: state and time events, and evaluations of the derivatives of all components together.
     points : (steps,)
         Which rows are communication points, others being sides of events between them; None: all are.
+    interrupted
+        The step after them has been begun, and a component has returned before its end.
     """
 
     steps: int
@@ -411,6 +435,7 @@ class Stretch(NamedTuple):
     events: int = 0
     evaluations: int = 0
     points: NDArray[np.bool_] | None = None
+    interrupted: bool = False
 
 
 class Participants(NamedTuple):
@@ -521,6 +546,7 @@ class Program:
     def instructions(self) -> tuple[Instruction, ...]:
         everything = self.system.everything
         return (
+            *self.system.saving,
             *self.system.driving,
             *self.steps,
             *([Instruction(Op.EVALUATE, everything.sweep)] if self.consistent else []),
@@ -538,15 +564,23 @@ class Program:
         while done < len(rows):
             outcome = system.kernel.run(instructions, system.start, system.step, first + done, rows[done:])
             done += outcome.steps
-            if outcome.ok:
+            if outcome.ok and not self._event_wanted:
                 continue
+            if outcome.ok or outcome.code is Code.EVENT:
+                return Stretch(done, interrupted=not outcome.ok)
             if outcome.code is not Code.LOOP:
                 return Stretch(done, system.explain(outcome, system.time(first + done)))
             if failure := system.evaluate(system.everything.sweep, system.time(first + done + 1)):
                 return Stretch(done, failure)
             system.finish(first + done + 1, rows[done])
             done += 1
+            if self._event_wanted:
+                break
         return Stretch(done)
+
+    @property
+    def _event_wanted(self) -> bool:
+        return self.system.events is not None and self.system.events.wanted
 
     def _stepwise(self, first: int, rows: Floats) -> Stretch:
         for done in range(len(rows)):

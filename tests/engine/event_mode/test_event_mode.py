@@ -11,6 +11,7 @@ from pytest import approx
 import ssptool
 from ssptool.api.opening import InvalidSystem
 from ssptool.documents.archive import Archive
+from ssptool.engine.checkpoint import Checkpoint
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
@@ -71,6 +72,39 @@ def test_an_iterated_group_goes_back_to_an_event(system):
     assert len(t) == 1 and t[0] == approx(np.sqrt(2 / 9.81), abs=1e-12)
     # The errors of both are about 3e-6; one of a thousand steps is divided.
     assert column(trace, "Mass.z")[-1] == approx(column(other, "Mass.z")[-1], abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "native", [False, pytest.param(True, marks=pytest.mark.skipif(not NATIVE, reason="no kernel"))]
+)
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_one(
+    system, tmp_path, monkeypatch, master, native
+):
+    """Two bouncing balls, of which one returns early inside the other's steps, a sampled controller and a coupled
+    pair.
+    """
+    pair = {"Mass": "fmi2/Mass", "Spring": "fmi2/SpringDamper"}
+    wires = [("Mass.z", "Spring.z"), ("Mass.v", "Spring.v"), ("Spring.F", "Mass.F")]
+    given = '<ssv:Parameter name="Second.e"><ssv:Real value="0.6"/></ssv:Parameter>'
+    folder = system({**SAMPLED, **pair, "Second": "fmi3/Ball"}, [*LOOP, *wires], given)
+    with Archive.open(folder) as archive:
+        network = build_network(archive, archive.structure(None))
+        plan = make_plan(network, Settings(stop_time=1.0, step_size=0.01, master=master))
+        at_once = run(plan, archive, native=native).unwrap()
+        monkeypatch.setattr("ssptool.engine.event_mode.master._Stretches._whole_steps", lambda self: 0)
+        one_by_one = run(plan, archive, native=native).unwrap()
+    assert len(before_and_after(at_once, "Ball.v")[0]) >= 11
+    assert np.array_equal(at_once.t, one_by_one.t) and np.array_equal(at_once.y, one_by_one.y)
+
+
+def test_the_kernel_does_steps_between_events_without_asking(system, monkeypatch):
+    """A thousand steps, ten ticks and a bounce: the states of the FMUs are saved from Python for a few steps only."""
+    saved = []
+    save = Checkpoint.save
+    monkeypatch.setattr(Checkpoint, "save", lambda self, time: saved.append(time) or save(self, time))
+    trace = simulate(system(SAMPLED, LOOP), 1.0, 0.001).unwrap()
+    assert len(trace) > 1000 and len(saved) <= 4
 
 
 def test_where_not_all_can_go_back_events_wait_for_the_end_of_the_step(system):

@@ -28,6 +28,7 @@ typedef struct {
     void *environment;
     IntermediateUpdate update;
     double seconds; /* that a step works at least; negative: that it sleeps */
+    double reached; /* where it says that it has returned early; 0: at the end of the step */
 } Mock;
 
 static int refused(Mock *m, int function)
@@ -226,7 +227,7 @@ int fmi3DoStep(void *c, double t, double h, bool no_set_state, bool *event, bool
     /* Simpson's rule */
     for (int i = 0; i < N; i++)
         m->x[i] += h / 6 * (u[0][i] + 4 * u[1][i] + u[2][i]);
-    *event = m->event, *terminate = m->terminate, *early = m->early_return, *last = t + h;
+    *event = m->event, *terminate = m->terminate, *early = m->early_return, *last = m->reached != 0 ? m->reached : t + h;
     return status;
 }
 

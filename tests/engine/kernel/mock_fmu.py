@@ -39,6 +39,7 @@ class Mock(ctypes.Structure):
         ("environment", c_void_p),
         ("update", c_void_p),
         ("seconds", c_double),
+        ("reached", c_double),
     ]
 
     def __init__(self, feedthrough: Sequence[Sequence[float]] = (), x: Sequence[float] = ()) -> None:

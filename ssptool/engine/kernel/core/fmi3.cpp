@@ -1,4 +1,4 @@
-// FMI 3.0 co-simulation without event mode and early return.
+// FMI 3.0 co-simulation. In event mode, what a step says goes to a report.
 #include <algorithm>
 
 #include "instance.hpp"
@@ -43,7 +43,7 @@ class BinaryAccess {
 class Fmi3Instance final : public Instance, private IntermediateTarget {
  public:
   Fmi3Instance(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
-               std::size_t values, std::span<const Type> types, Environment* environment)
+               std::size_t values, std::span<const Type> types, Environment* environment, StepReport* report)
       : Instance(RealAccess(component, functions.find<fmi::v3::SetFloat64>("fmi3SetFloat64"),
                             functions.find<fmi::v3::GetFloat64>("fmi3GetFloat64"))),
         do_step_(functions.find<fmi::v3::DoStep>("fmi3DoStep")),
@@ -51,6 +51,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
         state_(component, functions.find<fmi::v3::GetState>("fmi3GetFMUState"),
                functions.find<fmi::v3::SetState>("fmi3SetFMUState"),
                functions.find<fmi::v3::FreeState>("fmi3FreeFMUState")),
+        report_(report),
         has_environment_(environment != nullptr),
         directional_(functions.find<fmi::v3::GetDirectionalDerivative>("fmi3GetDirectionalDerivative")),
         access_(functions, types),
@@ -100,14 +101,21 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 
  private:
   Failure do_step(double t, double h) noexcept {
+    if (report_ != nullptr && report_->waits != 0.0) return {};
     bool event = false;
     bool terminate = false;
     bool early = false;
     double reached = t;
     const int status = do_step_(reals.component(), t, h, !state_, &event, &terminate, &early, &reached);
     if (status > fmi::warning) return {"fmi3DoStep", status};
-    if (early) return {"fmi3DoStep:earlyReturn", status};
-    if (event) return {"fmi3DoStep:eventHandlingNeeded", status};
+    if (report_ != nullptr) {
+      report_->event = event || early ? 1.0 : 0.0;
+      report_->reached = early ? reached : t + h;
+    } else if (early) {
+      return {"fmi3DoStep:earlyReturn", status};
+    } else if (event) {
+      return {"fmi3DoStep:eventHandlingNeeded", status};
+    }
     if (terminate) return {"fmi3DoStep:terminateSimulation", status};
     return {};
   }
@@ -122,6 +130,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   fmi::v3::DoStep* do_step_;
   std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
+  StepReport* report_;
   bool has_environment_;
   double start_ = 0.0;
   const Motion* motion_ = nullptr;  // while a step with varying inputs is under way
@@ -135,8 +144,9 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
 }  // namespace
 
 InstancePointer make_fmi3(Memory& memory, const FunctionTable& functions, fmi::Component component, References inputs,
-                          std::size_t values, std::span<const Type> types, Environment* environment) {
-  return make_in<Fmi3Instance>(memory, memory, functions, component, inputs, values, types, environment);
+                          std::size_t values, std::span<const Type> types, Environment* environment,
+                          StepReport* report) {
+  return make_in<Fmi3Instance>(memory, memory, functions, component, inputs, values, types, environment, report);
 }
 
 }  // namespace ssptool

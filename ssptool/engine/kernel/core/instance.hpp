@@ -238,12 +238,20 @@ extern "C" void ssptool_intermediate_update(void* environment, double time, bool
                                             bool step_finished, bool can_return_early, bool* early_return_requested,
                                             double* early_return_time);
 
-// `inputs` are those of type Float64, with `values` in all; `types` those of all other variables.
+// What a step of an FMU in event mode says besides its status, which somebody else reads, and what it is told.
+struct StepReport {
+  double event;    // not 0: an event is to be handled where the step has ended
+  double reached;  // where that is [s]
+  double waits;    // not 0: the instance is where the step ends already, and does nothing in it
+};
+
+// `inputs` are those of type Float64, with `values` in all; `types` those of all other variables. Without a report, a
+// step must go all the way and need no event.
 InstancePointer make_fmi1(Memory&, const FunctionTable&, fmi::Component, References inputs,
                           std::span<const Type> types);
 InstancePointer make_fmi2(Memory&, const FunctionTable&, fmi::Component, References inputs,
                           std::span<const Type> types);
 InstancePointer make_fmi3(Memory&, const FunctionTable&, fmi::Component, References inputs, std::size_t values,
-                          std::span<const Type> types, Environment*);
+                          std::span<const Type> types, Environment*, StepReport*);
 
 }  // namespace ssptool

@@ -16,6 +16,9 @@ namespace {
 constexpr double worth = 50e-6;
 constexpr int trials = 3;
 
+// Of a macro step: so much before its end an instance is not there yet.
+constexpr double close = 1e-9;
+
 void check_index(std::size_t index, std::size_t count, const char* what) {
   if (index >= count)
     throw std::out_of_range(std::string(what) + " " + std::to_string(index) + " does not exist, there are " +
@@ -158,6 +161,7 @@ Index Kernel::add(Member member) {
   auto typed_inputs = by_type(member.inputs);
   auto typed_outputs = by_type(member.outputs);
   const bool typed = !typed_inputs.empty() || !typed_outputs.empty();
+  if (member.report != nullptr) reports_.push_back(member.report);
   members_.push_back(std::move(member));
   double* const first = input_rates_.data();
   step_parts_.push_back({Window(input_value_.data(), inputs.slots), Window(first, inputs.slots),
@@ -611,6 +615,11 @@ void Kernel::accept(double t) {
   std::copy(values_.begin(), values_.end(), now.values.begin());
 }
 
+void Kernel::take_back() {
+  if (accepted_ == 0) throw std::invalid_argument("no point was accepted");
+  std::copy(accepted(0).values.begin(), accepted(0).values.end(), values_.begin());
+}
+
 Outcome Kernel::save(Index group) { return result(save_all(checked_group(group))); }
 
 bool Kernel::save_all(const Group& group) noexcept {
@@ -667,6 +676,7 @@ inline bool Kernel::execute(const Task& task, double t, double reached, double h
     case Op::advance: return step_all(*task.group, t, h);
     case Op::evaluate: return visit_all(task.argument);
     case Op::iterate: return converge(iterations_[task.argument], t, h);
+    case Op::save: return save_all(*task.group);
     case Op::accept: accept(reached); break;
     case Op::drive: drive(reached, h); break;
     case Op::record:
@@ -690,14 +700,29 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
     const double t = start + static_cast<double>(first + k) * h;
     const double reached = start + static_cast<double>(first + k + 1) * h;
     double* row = rows.data() + static_cast<std::size_t>(k) * width;
-    for (const Task& task : tasks)
-      if (!execute(task, t, reached, h, row)) [[unlikely]] {
+    for (StepReport* report : reports_) report->reached = std::numeric_limits<double>::quiet_NaN();
+    for (const Task& task : tasks) {
+      const bool ok = execute(task, t, reached, h, row);
+      if (!reports_.empty() && (task.op == Op::advance || task.op == Op::iterate) &&
+          returned_before(reached - close * h))  // what else went wrong in a step that was too long does not count
+        return {.code = Code::event, .steps = k, .instruction = task.instruction};
+      if (!ok) [[unlikely]] {
         outcome_.steps = k;
         outcome_.instruction = task.instruction;
         return outcome_;
       }
+    }
+    if (event_wanted()) return {.steps = k + 1};
   }
   return {.steps = steps};
+}
+
+bool Kernel::returned_before(double end) const noexcept {
+  return std::any_of(reports_.begin(), reports_.end(), [end](const auto* report) { return report->reached < end; });
+}
+
+bool Kernel::event_wanted() const noexcept {
+  return std::any_of(reports_.begin(), reports_.end(), [](const auto* report) { return report->event != 0.0; });
 }
 
 // -- iterated steps --------------------------------------------------------------------------------------------

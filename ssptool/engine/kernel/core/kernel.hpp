@@ -20,7 +20,7 @@ namespace ssptool {
 
 using Index = std::size_t;
 
-enum class Code { ok, fmi, loop, nonfinite, range, coupling };
+enum class Code { ok, fmi, loop, nonfinite, range, coupling, event };
 
 struct Outcome {
   Code code = Code::ok;
@@ -76,7 +76,7 @@ struct IterationCalls {
   double growth;
 };
 
-enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record, iterate, drive };
+enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record, iterate, drive, save };
 
 struct Instruction {
   Op op;
@@ -106,6 +106,7 @@ Variables of_type(const Variables&, Type);
 struct Member {
   InstancePointer instance;
   Variables inputs, outputs;
+  StepReport* report = nullptr;
 };
 
 class Kernel {
@@ -148,6 +149,7 @@ class Kernel {
   Outcome advance(Index group, double t, double h);
   Outcome evaluate(Index sweep);
   void accept(double t);
+  void take_back();
   Outcome save(Index group);
   Outcome restore(Index group);
   void release() noexcept;
@@ -330,6 +332,8 @@ class Kernel {
   [[gnu::cold]] bool not_set(const Transfer&, int status) noexcept;
   [[gnu::cold]] bool not_got(const Transfer&, int status) noexcept;
   [[gnu::cold]] bool nonfinite(const Transfer&, std::size_t i) noexcept;
+  [[nodiscard]] bool returned_before(double end) const noexcept;
+  [[nodiscard]] bool event_wanted() const noexcept;
   [[nodiscard]] const Group& checked_group(Index) const;
   [[nodiscard]] Group& checked_group(Index);
   Outcome result(bool ok) const noexcept { return ok ? Outcome{} : outcome_; }
@@ -358,6 +362,7 @@ class Kernel {
   std::vector<Iteration> iterations_;
   std::vector<std::int64_t> counts_;
   std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;
+  std::vector<StepReport*> reports_;  // of instances in event mode
   Window recorded_;
   std::array<Point, ring> history_;  // see accepted()
   unsigned latest_ = 0;
