@@ -23,7 +23,12 @@ Record = Annotated[
 Every = Annotated[int, typer.Option("--every", metavar="N", help="Record only each N-th row, and the last.")]
 OutputStep = Annotated[
     float | None,
-    typer.Option("--output-step", metavar="DT", help="Record only rows at this distance in time, in seconds."),
+    typer.Option(
+        "--output-step",
+        metavar="DT",
+        help="Record only rows at this distance in time, in seconds, and the last; between communication points on "
+        "straight lines.",
+    ),
 ]
 LogLoops = Annotated[
     Path | None,

@@ -71,7 +71,8 @@ class _Pickler(pickle.Pickler):
     dispatch_table[MappingProxyType] = lambda mapping: (_frozen, (dict(mapping),))
 
     def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, BaseException):
+        # Those of the operating system keep what they are about, such as the name of a file, by themselves.
+        if isinstance(value, BaseException) and not isinstance(value, OSError):
             return _rebuild, (type(value), value.args, value.__dict__)
         return NotImplemented
 

@@ -86,8 +86,8 @@ class Recording:
     every
         Only each n-th row, and the last.
     output_step : [s]
-        Only rows at this distance. A whole number of macro steps, unless the master chooses these: then values are
-        interpolated linearly, those of discrete signals held.
+        Only rows at this distance, and the last. Between communication points values are on straight lines, those of
+        discrete signals held.
     """
 
     output: Path | None = None
@@ -102,21 +102,13 @@ class Recording:
         Raises
         ------
         ValueError
-            A number is out of range, or does not fit to the macro step.
+            A number is out of range.
         """
         if self.output_step is None:
             return None if self.every == 1 else Every(self.every)
         if self.every != 1:
             raise ValueError("every n-th row and an output step exclude each other; found both")
-        if plan.master.chooses_steps:
-            return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
-        ratio = self.output_step / plan.interval.step
-        if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-9 * ratio:
-            raise ValueError(
-                f"the output step must be a whole number of macro steps of {plan.interval.step:g} s; "
-                f"found {self.output_step:g} s"
-            )
-        return Every(round(ratio))
+        return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
 
 
 class TraceNotKept(Exception):

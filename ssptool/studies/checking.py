@@ -9,7 +9,6 @@ from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.engine.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches, check_patterns, fits_any
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulate import Recording
 from ssptool.engine.stimuli.findings import BadData, DataFinding
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import UnreadableFmu
@@ -239,11 +238,8 @@ class _Checking:
         if traces is not None:
             try:
                 check_patterns(traces.signals, names, "signal that can be recorded")
-                Recording(every=traces.every, output_step=traces.output_step).thinning(plan)
             except NothingMatches as problem:
                 self.findings.add(("traces", "signals"), str(problem))
-            except ValueError as problem:
-                self.findings.add(("traces", "output_step"), str(problem))
             found += [name for name in names if not traces.signals or fits_any(traces.signals, name)]
         return tuple(dict.fromkeys(found))
 

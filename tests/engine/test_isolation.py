@@ -48,6 +48,14 @@ def start(request, monkeypatch):
     monkeypatch.setattr(isolation, "_may_fork", lambda fork: request.param)
 
 
+def test_an_error_of_the_operating_system_in_the_child_keeps_the_name_of_the_file(start, tmp_path):
+    log = tmp_path / "none" / "loops.csv"
+    plan = make_plan(oscillator(), Settings(stop_time=0.01, step_size=0.01, log_loops=log))
+    with pytest.raises(FileNotFoundError, match=r"none/loops\.csv") as caught:
+        run(plan, Folder(), isolated=True)
+    assert caught.value.filename == str(log)
+
+
 @pytest.mark.parametrize("sources", [FMI1, FMI2, FMI3])
 def test_a_child_process_gives_the_same_bits(start, sources):
     plan = make_plan(oscillator(sources, System2__m_c=2.0), Settings(stop_time=2.0, step_size=0.01))

@@ -44,12 +44,12 @@ class Every:
 
 
 class Grid:
-    """Rows at equal distances in time, by interpolation between those that are there.
+    """Rows at equal distances in time, by interpolation between those that are there, and the last one.
 
     Parameters
     ----------
     start, step : [s]
-        A row at start + k·step, for every k until the end.
+        A row at start + k·step, for every k until the end, and a row there.
     held
         Of each column behind the time, whether it keeps its value between two rows; the others are on the line between
         these. None given: no column does.
@@ -72,13 +72,17 @@ class Grid:
             return rows
         known = np.concatenate([self._before, rows]) if len(self._before) else rows
         self._before = rows[-1:].copy()
-        last = int(np.floor((known[-1, 0] - self._start) / self._step + self.TOLERANCE))
-        wanted: Floats = self._start + np.arange(self._next, last + 1, dtype=np.float64) * self._step
-        self._next = last + 1
+        # What is at the time of the last row waits: it may be one side of an event, and the other side comes now.
+        last = int(np.ceil((known[-1, 0] - self._start) / self._step - self.TOLERANCE))
+        wanted: Floats = self._start + np.arange(self._next, last, dtype=np.float64) * self._step
+        self._next = max(self._next, last)
         return _between(known, wanted, self.TOLERANCE * self._step, self._moving)
 
     def rest(self) -> Floats:
-        return np.empty((0, self._before.shape[1]))
+        last, point = self._before, self._start + self._next * self._step
+        if len(last) and abs(point - last[0, 0]) <= self.TOLERANCE * self._step:
+            last[0, 0] = point
+        return last
 
 
 def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.intp] | None) -> Floats:

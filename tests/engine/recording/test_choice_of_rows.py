@@ -80,20 +80,31 @@ def test_a_grid_is_the_same_however_the_rows_come(sizes, step):
     """Rows at 0, 1, 2, …: straight lines between them are exact for time itself."""
     total = sum(sizes)
     if total:
-        wanted = np.arange(0, (total - 1) / step + 1e-9) * step
+        wanted = (np.arange(0, (total - 1) / step + 1e-9) * step).tolist()
+        if total - 1 - wanted[-1] > 1e-9 * step:
+            wanted.append(total - 1)
         assert thinned(Grid(0.0, step), chunks(sizes)) == approx(wanted, abs=1e-12)
+
+
+def on_grid(grid, *chunks):
+    return np.concatenate([*(grid.keep(rows) for rows in chunks), grid.rest()])
 
 
 def test_between_two_rows_a_grid_is_linear():
     rows = np.array([[0.0, 0.0], [1.0, 10.0], [3.0, 30.0]])
-    assert Grid(0.0, 0.5).keep(rows)[:, 1].tolist() == [0, 5, 10, 15, 20, 25, 30]
+    assert on_grid(Grid(0.0, 0.5), rows)[:, 1].tolist() == [0, 5, 10, 15, 20, 25, 30]
+
+
+def test_a_grid_has_the_last_row_where_it_does_not_end_there():
+    rows = np.array([[0.0, 0.0], [1.0, 10.0], [3.0, 30.0]])
+    assert on_grid(Grid(0.0, 2.0), rows).tolist() == [[0.0, 0.0], [2.0, 20.0], [3.0, 30.0]]
 
 
 def test_between_two_rows_a_grid_holds_discrete_columns():
     """Also integers, whose cells are no doubles."""
     rows = np.array([[0.0, 0.0, 2.0, 0.0], [1.0, 10.0, 4.0, 0.0], [3.0, 30.0, 6.0, 0.0]])
     rows.view(np.int64)[:, 3] = [2**63 - 1, -5, 7]
-    found = Grid(0.0, 0.5, [False, True, True]).keep(rows)
+    found = on_grid(Grid(0.0, 0.5, [False, True, True]), rows)
     assert found[:, 1].tolist() == [0, 5, 10, 15, 20, 25, 30]
     assert found[:, 2].tolist() == [2, 2, 4, 4, 4, 4, 6]
     assert found.view(np.int64)[:, 3].tolist() == [2**63 - 1] * 2 + [-5] * 4 + [7]
@@ -108,18 +119,20 @@ def test_held_columns_have_the_last_value_before_each_point_of_a_grid(sizes, ste
     rows = np.arange(total, dtype=float)[:, None].repeat(2, axis=1)
     rows.view(np.int64)[:, 1] = np.arange(total)
     grid = Grid(0.0, step, [True])
-    found = np.concatenate([grid.keep(chunk) for chunk in np.split(rows, np.cumsum(sizes)[:-1])])
+    found = on_grid(grid, *np.split(rows, np.cumsum(sizes)[:-1]))
     assert found.view(np.int64)[:, 1].tolist() == np.floor(found[:, 0] + Grid.TOLERANCE * step).astype(int).tolist()
 
 
 def test_a_grid_beside_an_infinite_value_keeps_the_finite_one():
     rows = np.array([[0.0, 1.0], [1.0, np.inf], [2.0, 3.0]])
-    assert Grid(0.0, 1.0).keep(rows)[:, 1].tolist() == [1.0, np.inf, 3.0]
+    assert on_grid(Grid(0.0, 1.0), rows)[:, 1].tolist() == [1.0, np.inf, 3.0]
 
 
-def test_at_an_event_a_grid_has_the_value_after_it():
+@pytest.mark.parametrize("cut", range(5))
+def test_at_an_event_a_grid_has_the_value_after_it(cut):
+    """Also if the other side of the event comes later."""
     rows = np.array([[0.0, 0.0], [1.0, 1.0], [1.0, 5.0], [2.0, 6.0]])
-    assert Grid(0.0, 0.5).keep(rows)[:, 1].tolist() == [0, 0.5, 5, 5.5, 6]
+    assert on_grid(Grid(0.0, 0.5), rows[:cut], rows[cut:])[:, 1].tolist() == [0, 0.5, 5, 5.5, 6]
 
 
 def test_every_nth_row_of_a_run_is_one_of_all_its_rows(tmp_path):
@@ -131,16 +144,33 @@ def test_every_nth_row_of_a_run_is_one_of_all_its_rows(tmp_path):
     assert (tmp_path / "r.csv").read_text().count("\n") == 10
 
 
-def test_an_output_step_is_a_number_of_macro_steps():
-    trace = run(plan(), Folder(), recording=Recording(output_step=0.1)).unwrap()
-    assert trace.t == approx([0, 0.1, 0.2, 0.3, 0.4, 0.5], abs=1e-12)
+@pytest.mark.parametrize("settings", [{}, {"adaptive": 1e-4}, {"implementation": "me"}], ids=str)
+@pytest.mark.parametrize("distance", [0.1, 0.015, 0.0042])
+def test_rows_of_an_output_step_are_there_whatever_steps_are_made(settings, distance):
+    trace = run(plan(**settings), Folder(), recording=Recording(output_step=distance)).unwrap()
+    assert trace.t[:-1] == approx(distance * np.arange(len(trace) - 1), abs=1e-12)
+    assert trace.t[-1] == approx(0.5, abs=1e-12)
+    assert 0 < trace.t[-1] - trace.t[-2] <= distance * (1 + 1e-9)
+
+
+def test_between_macro_steps_rows_of_an_output_step_are_on_straight_lines():
+    whole = run(plan(), Folder()).unwrap()
+    part = run(plan(), Folder(), recording=Recording(output_step=0.015)).unwrap()
+    for signal in whole.signals:
+        assert part[signal] == approx(np.interp(part.t, whole.t, whole[signal]), abs=1e-12)
+
+
+@pytest.mark.parametrize("distance", [0.1, 0.01])
+def test_rows_of_an_output_step_that_fits_have_the_bits_of_the_run(distance):
+    whole = run(plan(), Folder()).unwrap()
+    part = run(plan(), Folder(), recording=Recording(output_step=distance)).unwrap()
+    assert np.array_equal(part.y, whole.y[:: round(distance / 0.01)])
 
 
 @pytest.mark.parametrize(
     ("recording", "reason"),
     [
-        (Recording(output_step=0.015), "whole number of macro steps of 0.01 s; found 0.015 s"),
-        (Recording(output_step=0.001), "whole number"),
+        (Recording(output_step=0.0), "greater than 0 s, found 0"),
         (Recording(output_step=0.1, every=2), "exclude each other"),
         (Recording(every=0), "at least 1; found 0"),
     ],
