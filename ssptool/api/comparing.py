@@ -6,6 +6,7 @@ from pathlib import Path
 from ssptool.drawing.plot import PICTURES, check_plot_name
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.trace import Trace
+from ssptool.results.alignment import without_prefix
 from ssptool.results.comparison import NothingToCompare as NothingToCompare
 from ssptool.results.comparison import TraceComparison, compare_traces
 from ssptool.results.comparison_picture import draw_comparison
@@ -22,6 +23,7 @@ def compare(
     tolerance: Tolerance | None = None,
     special: Sequence[ToleranceFor] = (),
     plot: Path | None = None,
+    drop_prefix: str = "",
 ) -> TraceComparison:
     """Compare a trace with a reference: does every signal stay inside the tube around its reference?
 
@@ -36,6 +38,8 @@ def compare(
         largest magnitude of the reference.
     special
         Tolerances for single signals or patterns; the last that fits counts.
+    drop_prefix
+        Beginning that is dropped from names of signals, in both: other tools put `model.root.` before them.
     plot
         Draw the signals that agree the least into this PNG, SVG or PDF file.
 
@@ -44,13 +48,13 @@ def compare(
     NothingMatches
         A pattern fits no signal of the reference.
     NothingToCompare
-        A trace has no rows, or the reference no signals.
+        A trace has no rows, its times go back, or the reference has no signals.
     UnreadableTrace
         A file is not a trace.
     """
     if plot is not None:
         check_plot_name(plot, PICTURES)
-    found, expected = _trace(trace), _trace(reference)
+    found, expected = (without_prefix(_trace(one), drop_prefix) for one in (trace, reference))
     comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special)
     if plot is not None:
         draw_comparison(comparison, found, expected, plot)

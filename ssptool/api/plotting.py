@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ssptool.drawing.curves import Curve
+from ssptool.drawing.paper import Size
 from ssptool.drawing.plot import check_plot_name as check_plot_name
 from ssptool.drawing.plot import plot_signals
 from ssptool.engine.columns import NUMBERED
@@ -20,6 +21,7 @@ def plot(
     *,
     patterns: Sequence[str] = (),
     title: str = "",
+    size: str | None = None,
 ) -> None:
     """Draw signals over time, one panel per unit, into a PNG, SVG or PDF file or an HTML page that zooms.
 
@@ -29,19 +31,22 @@ def plot(
         A trace or a file of results; or several, by the name that each has in the legend.
     patterns
         Full names, in which * stands for any text. Without them, all of real numbers. Texts are never drawn.
+    size
+        Of a picture for print, WIDTHxHEIGHT in mm, cm or in: `160x90mm`. Letters have 8 points; without, 10 points.
 
     Raises
     ------
     ValueError
-        The name has another ending, a pattern fits no signal, or there is nothing to draw.
+        The name has another ending, a pattern fits no signal, there is nothing to draw, or the size is none.
     PlotUnavailable
         The library that draws is not installed.
     """
     path = Path(path)
     check_plot_name(path)
+    paper = None if size is None else Size.parse(size)
     named = runs if isinstance(runs, Mapping) else {"": runs}
     traces = {name: run if isinstance(run, Trace) else read_trace(run) for name, run in named.items()}
-    plot_signals(curves_of(traces, patterns), path, title)
+    plot_signals(curves_of(traces, patterns), path, title, paper)
 
 
 def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curve]:

@@ -34,6 +34,10 @@ def compare_command(
     time: Annotated[
         _Widths, typer.Option(metavar="[PATTERN=]SECONDS", help="How much earlier or later values may come.")
     ] = None,
+    drop_prefix: Annotated[
+        str,
+        typer.Option("--drop-prefix", metavar="TEXT", help="Dropped from names of signals, e.g. model.root."),
+    ] = "",
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print the comparison.")] = TextOrJson.TEXT,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw the worst signals and their tubes: .png, .svg or .pdf.")
@@ -52,6 +56,7 @@ def compare_command(
         tolerance=tolerance,
         special=special,
         plot=plot,
+        drop_prefix=drop_prefix,
     )
     typer.echo(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison))
     raise typer.Exit(0 if comparison.agrees else 1)

@@ -31,6 +31,10 @@ def plot_command(
         str | None,
         typer.Option("--kind", metavar="KIND", help="Of a study: scatter, tornado or envelope; else what fits to it."),
     ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--size", metavar="WxH", help="Of a picture for print, e.g. 160x90mm or 6.3x3.5in."),
+    ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
 ) -> None:
     """Draw results over time: one panel per unit, the runs on top of each other.
@@ -38,6 +42,8 @@ def plot_command(
     Of a study: results over factors, the effects of factors one at a time, or the envelope of all traces.
     """
     if any(map(Path.is_dir, results)):
+        if size is not None:
+            raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")
         _plot_study(results, output, signals or [], kind, title)
         return
     if kind is not None:
@@ -45,7 +51,8 @@ def plot_command(
     names = _names(results)
     path = output or Path(results[0].with_suffix(".png").name)
     runs = dict(zip(names, results, strict=True)) if len(results) > 1 else results[0]
-    ssptool.plot(runs, path, patterns=signals or [], title=title if title is not None else " and ".join(names))
+    shown = title if title is not None else " and ".join(names)
+    ssptool.plot(runs, path, patterns=signals or [], title=shown, size=size)
     typer.echo(f"plot: {path}")
 
 

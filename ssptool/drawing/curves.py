@@ -86,9 +86,9 @@ def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
 
 
 def _styled(curves: Sequence[Curve]) -> Iterator[Styled]:
-    """Signals differ by colour and runs by dashes; a single signal's runs by colour."""
+    """Signals differ by colour and runs by dashes; a single signal's runs by both: equal ones hide each other else."""
     labels = list(dict.fromkeys(curve.label for curve in curves))
     runs = list(dict.fromkeys(curve.run for curve in curves))
     for curve in curves:
         label, run = labels.index(curve.label), runs.index(curve.run)
-        yield Styled(curve, label, run) if len(labels) > 1 else Styled(curve, run, 0)
+        yield Styled(curve, label, run) if len(labels) > 1 else Styled(curve, run, run)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ssptool.drawing.curves import Curve, panels
+from ssptool.drawing.paper import Size
 from ssptool.drawing.plot_page import draw_page
 from ssptool.drawing.plot_picture import draw_picture
 
@@ -12,20 +13,30 @@ PAGES = (".html",)
 FORMATS = (*PICTURES, *PAGES)
 
 
-def plot_signals(curves: Sequence[Curve], path: Path, title: str = "") -> None:
+def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Size | None = None) -> None:
     """Draw curves over time into a PNG, SVG or PDF file, or into an HTML page that zooms; chosen by the ending.
+
+    Parameters
+    ----------
+    size
+        Of a picture for print; a page has that of its window.
 
     Raises
     ------
     PlotUnavailable
         The library that draws is not installed.
     ValueError
-        The file name has another ending, or there is nothing to draw.
+        The file name has another ending, there is nothing to draw, or a page is to have a size.
     """
     check_plot_name(path, FORMATS)
+    if size is not None:
+        check_plot_name(path, PICTURES)
     contents = panels(curves)
     path.parent.mkdir(parents=True, exist_ok=True)
-    (draw_page if path.suffix.lower() in PAGES else draw_picture)(contents, path, title)
+    if path.suffix.lower() in PAGES:
+        draw_page(contents, path, title)
+    else:
+        draw_picture(contents, path, title, size)
 
 
 def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.columns import TEXT
+from ssptool.engine.columns import NUMBERED
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import Column, Trace
+from ssptool.results.alignment import aligned
 from ssptool.results.codes import coded, fits_doubles
 from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of
 from ssptool.results.tube import Curve, Floats, tube
@@ -60,6 +61,12 @@ class SignalComparison:
         """Whether there were values to compare."""
         return self.verdict in (Verdict.AGREES, Verdict.DIFFERS)
 
+    @property
+    def judgement(self) -> str:
+        """The verdict in words."""
+        since = f", outside since {self.first_outside:g} s" if self.first_outside is not None else ""
+        return self.verdict.value + since
+
 
 @dataclass(frozen=True, slots=True)
 class TraceComparison:
@@ -98,9 +105,10 @@ def compare_traces(
 ) -> TraceComparison:
     """Compare every signal of the reference with the one of the same name in the trace.
 
-    A signal agrees if it is inside the tube around its reference at all times of both. Signals of type Float64 and
-    Float32 are lines between their samples, if they are not discrete; all others are held, and must be equal unless a
-    special tolerance says otherwise. Texts are equal or not, whatever the tolerance.
+    Units are converted where both are common ones. A signal agrees if it is inside the tube around its reference at all
+    times of both. Signals of type Float64 and Float32 are lines between their samples, if they are not discrete; all
+    others are held, and must be equal unless a special tolerance says otherwise. Texts are equal or not, whatever the
+    tolerance.
 
     Parameters
     ----------
@@ -116,11 +124,15 @@ def compare_traces(
     NothingMatches
         A pattern fits no signal of the reference.
     NothingToCompare
-        A trace has no rows, or the reference no signals.
+        A trace has no rows, its times go back, or the reference has no signals.
     """
     check_patterns([*patterns, *(one.pattern for one in special)], reference.signals, "signal of the reference")
     if not len(trace) or not len(reference):
         raise NothingToCompare("a trace without rows cannot be compared")
+    for name, one in (("trace", trace), ("reference", reference)):
+        _check_times(name, one.t)
+    alignment = aligned(trace, reference)
+    trace, reference = alignment.trace, alignment.reference
     chosen = [c for c in reference.columns if not patterns or fits_any(patterns, c.signal)]
     if not chosen:
         raise NothingToCompare("the reference has no signals")
@@ -129,12 +141,20 @@ def compare_traces(
         _signal(trace, reference, column, tolerance_of(column.signal, special, default if column.real else EXACT))
         for column in chosen
     ]
+    results = [replace(one, remark=alignment.remarks.get(one.signal, one.remark)) for one in results]
     known = set(reference.signals)
     return TraceComparison(
         signals=tuple(sorted(results, key=_rank)),
         extra=tuple(name for name in trace.signals if name not in known),
         remarks=tuple(_ends(trace, reference, default.time)),
     )
+
+
+def _check_times(name: str, t: Floats) -> None:
+    wrong = np.flatnonzero(~(np.diff(t) >= 0.0))
+    if wrong.size:
+        row = int(wrong[0])
+        raise NothingToCompare(f"the times of the {name} go back: {t[row]:g} s is followed by {t[row + 1]:g} s")
 
 
 def _ends(trace: Trace, reference: Trace, time: float) -> list[str]:
@@ -155,15 +175,14 @@ def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance
         return SignalComparison(wanted.signal, wanted.unit, verdict, tolerance, remark=remark)
 
     if found is None:
-        near = get_close_matches(wanted.signal, trace.signals, 1)
-        return verdict(Verdict.MISSING, f"did you mean {near[0]}?" if near else "")
+        return verdict(Verdict.MISSING, _near(wanted.signal, trace.signals))
     if None not in (found.unit, wanted.unit) and found.unit != wanted.unit:
         return verdict(Verdict.OTHER_UNIT, f"it is in {found.unit}, its reference in {wanted.unit}")
-    if found.real != wanted.real or (TEXT in (found.type, wanted.type) and found.type != wanted.type):
+    if found.real != wanted.real or (NUMBERED & {found.type, wanted.type} and found.type != wanted.type):
         return verdict(Verdict.OTHER_TYPE, f"it is {found.type}, its reference {wanted.type}")
     values, expected = trace[wanted.signal], reference[wanted.signal]
     held = wanted.held or found.held
-    if wanted.type == TEXT or (_wants_equal(tolerance) and not (fits_doubles(values) and fits_doubles(expected))):
+    if wanted.type in NUMBERED or (_wants_equal(tolerance) and not (fits_doubles(values) and fits_doubles(expected))):
         return _equal(_Samples(trace.t, values), _Samples(reference.t, expected), wanted, tolerance)
     return _inside(
         Curve(trace.t, values.astype(np.float64), held),
@@ -171,6 +190,16 @@ def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance
         wanted,
         tolerance,
     )
+
+
+def _near(signal: str, there: Sequence[str]) -> str:
+    """What may have been meant; other tools put the name of the model before all names."""
+    for name in there:
+        longer, shorter = sorted((signal, name), key=len, reverse=True)
+        if longer.endswith("." + shorter):
+            return f"it is called {name} there: drop the prefix {longer.removesuffix(shorter)}"
+    near = get_close_matches(signal, there, 1)
+    return f"did you mean {near[0]}?" if near else ""
 
 
 def _wants_equal(tolerance: Tolerance) -> bool:

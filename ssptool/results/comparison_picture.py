@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from ssptool.drawing.plot import PICTURES, check_plot_name
-from ssptool.drawing.plot_picture import new_figure
+from ssptool.drawing.plot_picture import new_figure, save
 from ssptool.engine.trace import Trace
+from ssptool.results.alignment import aligned
 from ssptool.results.comparison import SignalComparison, TraceComparison, Verdict
 from ssptool.results.tube import Curve, tube
 
@@ -25,6 +26,8 @@ def draw_comparison(
         The file name has another ending, or no signal could be compared.
     """
     check_plot_name(path, PICTURES)
+    alignment = aligned(trace, reference)
+    trace, reference = alignment.trace, alignment.reference
     shown = _distinct(comparison, trace, reference)[:most]
     if not shown:
         raise ValueError("there is no signal to draw: none could be compared")
@@ -34,9 +37,12 @@ def draw_comparison(
         _draw_signal(values, deviation, one, trace, reference)
     for axis in rows[-1]:
         axis.set_xlabel("time [s]")
+    entries = [axis.get_legend_handles_labels() for axis in rows[0]]
+    handles, names = [h for each, _ in entries for h in each], [name for _, each in entries for name in each]
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
     figure.suptitle(title)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path)
+    save(figure, path)
 
 
 def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> list[SignalComparison]:
@@ -61,11 +67,11 @@ def _draw_signal(values: Any, deviation: Any, one: SignalComparison, trace: Trac
     values.plot(found.t, found.y, color=colour, linewidth=1.3, linestyle="--", label="trace", **step)
     middle = expected.at(t)
     deviation.fill_between(t, around.lower - middle, around.upper - middle, alpha=0.3, color="tab:gray", label="tube")
-    deviation.plot(t, found.at(t) - middle, color=colour, linewidth=1.0, label="trace − reference", **step)
-    values.set_title(f"{one.signal}: {one.verdict.value}", fontsize="medium", loc="left")
-    values.set_ylabel(f"[{one.unit}]" if one.unit else "[-]")
+    deviation.plot(t, found.at(t) - middle, color=colour, linewidth=1.0, label="difference", **step)
+    values.set_title(one.signal, fontsize="small", loc="left")
+    values.set_ylabel(f"[{one.unit or '-'}]")
+    deviation.set_title(one.judgement, fontsize="small", loc="right")
     for axis in (values, deviation):
         if one.first_outside is not None:
-            axis.axvline(one.first_outside, color=colour, linewidth=0.8, linestyle=":", label="leaves its tube")
+            axis.axvline(one.first_outside, color=colour, linewidth=0.8, linestyle=":")
         axis.grid(visible=True, alpha=0.3)
-        axis.legend(loc="upper right", fontsize="small", framealpha=0.8)

@@ -24,10 +24,9 @@ def comparison_text(comparison: TraceComparison) -> str:
 def _row(one: SignalComparison) -> tuple[str, ...]:
     if not one.compared:
         return one.signal, one.unit or "", "", "", "", f"{one.verdict.value}: {one.remark}".removesuffix(": ")
-    since = f", outside since {one.first_outside:g} s" if one.first_outside is not None else ""
     told = f": {one.remark}" if one.remark else ""
     allowed = f"{one.half_width:.3g}" + (f" ± {one.tolerance.time:g} s" if one.tolerance.time else "")
-    return one.signal, one.unit or "", f"{one.deviation:.3g}", allowed, f"{one.at:g}", one.verdict.value + since + told
+    return one.signal, one.unit or "", f"{one.deviation:.3g}", allowed, f"{one.at:g}", one.judgement + told
 
 
 def _judgement(comparison: TraceComparison) -> str:

@@ -73,6 +73,30 @@ def test_a_plot_works_in_a_browser(ssptool, results, tmp_path, page):
 
 
 @browser
+def test_zooming_into_one_panel_zooms_all(ssptool, results, tmp_path, page):
+    ssptool("plot", results, "--output", tmp_path / "p.html")
+    page.goto((tmp_path / "p.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
+    ranges = (
+        "() => { const l = document.querySelector('.js-plotly-plot')._fullLayout;"
+        " return l._subplots.xaxis.map(id => l['xaxis' + id.slice(1)].range); }"
+    )
+    assert len(page.evaluate(ranges)) == 4
+    box = page.locator(
+        ".js-plotly-plot .subplot.xy .drag, .js-plotly-plot .draglayer .xy .nsewdrag"
+    ).first.bounding_box()
+    y = box["y"] + box["height"] / 2
+    page.mouse.move(box["x"] + 0.25 * box["width"], y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.5 * box["width"], y, steps=8)
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    for begin, end in page.evaluate(ranges):
+        assert (begin, end) == pytest.approx((0.25, 0.5), abs=0.02)
+    assert page.errors == []
+
+
+@browser
 def test_a_diagram_opens_nested_systems_and_zooms(ssptool, tmp_path, page):
     ssptool("draw", SYSTEMS / "mass_spring_damper", "--output", tmp_path / "d.html")
     page.goto((tmp_path / "d.html").as_uri())

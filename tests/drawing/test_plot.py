@@ -1,5 +1,6 @@
 """Plots: one panel per unit, one legend entry per curve that can be seen."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from lxml import etree
 
 from ssptool.drawing.curves import Curve
+from ssptool.drawing.paper import Size
 from ssptool.drawing.plot import check_plot_name, plot_signals
 
 T = np.linspace(0.0, 1.0, 11)
@@ -45,3 +47,35 @@ def test_other_endings_are_refused(name):
 def test_nothing_to_draw_is_refused(tmp_path):
     with pytest.raises(ValueError, match="no signal"):
         plot_signals([], tmp_path / "p.png")
+
+
+def test_a_picture_for_print_has_its_size_and_its_fonts_in_it(tmp_path):
+    """85 mm are 85 / 25.4 · 72 = 240.9 points; fonts are embedded as TrueType (FontFile2)."""
+    plot_signals([Curve("a.x", "m", T, T)], tmp_path / "p.pdf", size=Size.parse("85x60mm"))
+    content = (tmp_path / "p.pdf").read_bytes()
+    (box,) = re.findall(rb"/MediaBox \[([^]]*)\]", content)
+    assert [float(side) for side in box.split()] == pytest.approx([0, 0, 85 / 25.4 * 72, 60 / 25.4 * 72])
+    assert b"/FontFile2" in content
+    assert b"/Subtype /Image" not in content
+    plot_signals([Curve("a.x", "m", T, T)], tmp_path / "p.svg", size=Size.parse("3.5x2in"))
+    root = etree.parse(tmp_path / "p.svg").getroot()
+    assert (root.get("width"), root.get("height")) == ("252pt", "144pt")
+    assert root.find(".//{*}image") is None
+
+
+def test_the_same_plot_is_the_same_file(tmp_path):
+    for ending in ("svg", "pdf", "png"):
+        for name in "ab":
+            plot_signals([Curve("a.x", "m", T, T)], tmp_path / f"{name}.{ending}")
+        assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+@pytest.mark.parametrize("text", ["85x60", "0x60mm", "85x60px", "x", "1e3x2mm", "85.5.5x60mm", "9999x2in"])
+def test_what_is_no_size_is_refused(text):
+    with pytest.raises(ValueError, match="like 160x90mm"):
+        Size.parse(text)
+
+
+def test_a_page_has_no_size(tmp_path):
+    with pytest.raises(ValueError, match=r"\.png, \.svg, \.pdf"):
+        plot_signals([Curve("a.x", "m", T, T)], tmp_path / "p.html", size=Size(3.0, 2.0))

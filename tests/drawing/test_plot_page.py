@@ -35,9 +35,9 @@ def test_signals_differ_by_colour_and_runs_by_dashes():
     ]
 
 
-def test_the_runs_of_a_single_signal_differ_by_colour():
+def test_the_runs_of_a_single_signal_differ_by_colour_and_dashes():
     (panel,) = panels([Curve("x", "m", T, T + n, run=str(n)) for n in range(3)])
-    assert [(one.colour, one.dash) for one in panel.curves] == [(0, 0), (1, 0), (2, 0)]
+    assert [(one.colour, one.dash) for one in panel.curves] == [(0, 0), (1, 1), (2, 2)]
 
 
 def test_runs_with_the_same_values_stay_apart():

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import ssptool
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.trace import Column, Trace
 from ssptool.results.comparison import NothingToCompare, Verdict, compare_traces
@@ -85,7 +86,7 @@ def test_the_last_pattern_that_fits_gives_the_tolerance():
 @pytest.mark.parametrize(
     ("column", "verdict", "word"),
     [
-        (Column("A.y", "mm"), Verdict.OTHER_UNIT, "mm"),
+        (Column("A.y", "kg"), Verdict.OTHER_UNIT, "kg"),
         (Column("A.y", "m", "Boolean"), Verdict.OTHER_TYPE, "Boolean"),
         (Column("A.yy", "m"), Verdict.MISSING, "A.yy"),
     ],
@@ -174,3 +175,52 @@ def test_a_text_is_not_compared_with_a_number():
     reference = trace([0.0], (Column("A.s", type="String"), ["1"]))
     one = compare_traces(trace([0.0], (Column("A.s", type="Int32"), [1])), reference).signals[0]
     assert one.verdict is Verdict.OTHER_TYPE
+
+
+def test_common_units_are_converted():
+    """1500 rpm = 50 π rad/s; 20 degC = 293.15 K; 1 bar = 100 kPa."""
+    found = trace([0, 1], (Column("w", "rpm"), 1500.0), (Column("T", "degC"), 20.0), (Column("p", "bar"), 1.0))
+    wanted = trace([0, 1], (Column("w", "rad/s"), 50 * np.pi), (Column("T", "K"), 293.15), (Column("p", "kPa"), 100.0))
+    comparison = compare_traces(found, wanted, tolerance=Tolerance(relative=1e-12))
+    assert comparison.agrees
+    assert {one.signal: (one.unit, one.remark) for one in comparison.signals} == {
+        "w": ("rad/s", "converted from rpm"),
+        "T": ("K", "converted from degC"),
+        "p": ("kPa", "converted from bar"),
+    }
+    assert "converted from rpm" in comparison_text(comparison)
+
+
+@pytest.mark.parametrize("unit", ["N", "furlong"])
+def test_units_that_cannot_be_converted_are_told(unit):
+    one = compare_traces(trace([0, 1], (Column("y", unit), 1.0)), trace([0, 1], (Column("y", "m"), 1.0))).signals[0]
+    assert one.verdict is Verdict.OTHER_UNIT
+    assert one.remark == f"it is in {unit}, its reference in m"
+
+
+@pytest.mark.parametrize("kind", ["Boolean", "Int32", "UInt8", "Enumeration"])
+def test_a_reference_that_does_not_tell_types_has_those_of_the_trace_if_its_values_have(kind):
+    """Compared as what they are: held between samples, and equal."""
+    machine = bool if kind == "Boolean" else int
+    found = trace([0, 1, 2], (Column("y", type=kind), np.array([0, 1, 1], dtype=machine)))
+    assert compare_traces(found, trace([0, 1, 2], (Column("y"), [0.0, 1.0, 1.0]))).agrees
+    assert compare_traces(trace([0, 1, 2], (Column("y"), [0.0, 1.0, 1.0])), found).agrees
+    late = compare_traces(found, trace([0, 1, 2], (Column("y"), [0.0, 0.0, 1.0]))).signals[0]
+    assert late.verdict is Verdict.DIFFERS
+    assert late.first_outside == 1.0
+    assert compare_traces(found, trace([0, 1, 2], (Column("y"), [0.0, 0.5, 1.0]))).signals[0].verdict is (
+        Verdict.OTHER_TYPE
+    )
+
+
+def test_names_with_another_tools_prefix_are_recognized():
+    found, wanted = trace([0, 1], (Column("A.y"), 1.0)), trace([0, 1], (Column("model.root.A.y"), 1.0))
+    one = compare_traces(found, wanted).signals[0]
+    assert one.verdict is Verdict.MISSING
+    assert one.remark == "it is called A.y there: drop the prefix model.root."
+    assert ssptool.compare(found, wanted, drop_prefix="model.root.").agrees
+
+
+def test_times_that_go_back_are_refused():
+    with pytest.raises(NothingToCompare, match="times of the reference go back: 2 s is followed by 1 s"):
+        compare_traces(trace([0, 1, 2], (Column("y"), 0.0)), trace([0, 2, 1], (Column("y"), 0.0)))

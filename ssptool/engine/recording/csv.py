@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -55,6 +56,8 @@ class CsvWriter:
 def read_csv(path: Path) -> Trace:
     """Read a trace that `CsvWriter` or a similar tool wrote. A last line that was cut off is left out.
 
+    Values are separated by commas, semicolons or tabs; blanks around them and a byte order mark are passed over.
+
     Units, types and descriptions are those of the file beside it, if there is one. Without it numbers are of type
     Float64, unless digits would be lost, and a column without any number holds texts.
 
@@ -63,11 +66,12 @@ def read_csv(path: Path) -> Trace:
     UnreadableTrace
         The first column is not `time`, or a line has a wrong number of values or one that is not of its column's type.
     """
-    with path.open(encoding="utf-8", newline="") as file:
+    with path.open(encoding="utf-8-sig", newline="") as file:
         text = file.read()
-    lines = csv.reader(io.StringIO(text[: text.rfind("\n") + 1], newline=""), strict=True)
+    complete = io.StringIO(text[: text.rfind("\n") + 1], newline="")
+    lines = csv.reader(complete, delimiter=_delimiter(text), skipinitialspace=True, strict=True)
     header = _next(lines, path) or []
-    if not header or header[0] != "time":
+    if not header or header[0].lower() not in _TIMES:
         raise UnreadableTrace(path, f"the first column must be 'time', found {header[:1]}", 1)
     numbers, rows = _body(lines, path, len(header))
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
@@ -80,6 +84,16 @@ def read_csv(path: Path) -> Trace:
         for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
     return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
+
+
+_TIMES = ("time", "time [s]")
+"""What other tools call the first column, in any case."""
+
+
+def _delimiter(text: str) -> str:
+    """What follows the name of the first column."""
+    found = re.match(r'\s*"?time(?: \[s\])?"?\s*([,;\t])', text, re.IGNORECASE)
+    return found[1] if found else ","
 
 
 def _next(lines: Any, path: Path) -> list[str] | None:

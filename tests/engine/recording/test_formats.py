@@ -328,3 +328,21 @@ def test_mat_has_the_layout_of_trajectories(tmp_path):
     assert content["dataInfo"].tolist() == [[0, 2, 2, 2], [1, 2, 3, 4], [0, 0, 0, 0], [-1, -1, -1, -1]]
     assert np.array_equal(content["data_2"], rows.T)
     assert list(content)[:6] == ["Aclass", "name", "description", "dataInfo", "data_1", "data_2"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"time","A.y","A.b"\n0.0,1.5,0.0\n1.0,2.5,1.0\n',  # FMPy
+        "\ufefftime, A.y, A.b\n0, 1.5, 0\n1, 2.5, 1\n",
+        "Time;A.y;A.b\r\n0;1.5;0\r\n1;2.5;1\r\n",
+        "time [s]\tA.y\tA.b\n0\t1.5\t0\n1\t2.5\t1\n",
+    ],
+    ids=["quotes", "mark and blanks", "semicolons", "tabs"],
+)
+def test_csv_files_of_other_tools_are_read(tmp_path, text):
+    (tmp_path / "r.csv").write_text(text, encoding="utf-8", newline="")
+    trace = read_trace(tmp_path / "r.csv")
+    assert trace.signals == ("A.y", "A.b")
+    assert trace.t.tolist() == [0.0, 1.0]
+    assert trace["A.y"].tolist() == [1.5, 2.5]
