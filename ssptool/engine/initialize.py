@@ -10,6 +10,7 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.beginnings import Beginnings
 from ssptool.engine.cells import write_cell
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
 from ssptool.engine.kept_starts import departures
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
@@ -102,6 +103,7 @@ class _Initialization:
         self._guess()
         self._make_consistent()
         self._pass_on_at_start()
+        self._set_clocks()
         for instance in self.assembly.instances:
             instance.exit_initialization()
         for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
@@ -190,6 +192,14 @@ class _Initialization:
                 self.plan.interval.start,
             )
         )
+
+    def _set_clocks(self) -> None:
+        events = self.assembly.events
+        try:
+            if events is not None:
+                events.agenda.begin(events.modes)
+        except WithoutInterval as error:
+            raise _Stopped(without_interval(error, self.plan.interval.start)) from error
 
     def _walk(
         self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None], assembly: Assembly | None = None

@@ -87,10 +87,10 @@ class Schedules:
         return PlannedGroup((ode.instances,), ode.sweep, (), (False,))
 
     def _graph(self, stage: Stage) -> DependencyGraph:
-        """Without the outputs that stay what they are between events: they depend on nothing."""
+        """Without clocks and the outputs that stay what they are between events: they depend on nothing."""
         graph = dependency_graph(self.table.flow, stage)
-        fixed = self.table.events.outputs
-        return graph.part(signal for signal in graph if signal not in fixed) if fixed else graph
+        still = self.table.still
+        return graph.part(signal for signal in graph if signal not in still) if still else graph
 
     def _inside(self, block: Block) -> bool:
         """Signals of components that have slots; the system's own inputs and outputs are neither set nor

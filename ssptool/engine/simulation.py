@@ -14,6 +14,7 @@ from ssptool.engine.assembly import Assembly, Sources, assemble
 from ssptool.engine.cells import read_cell, write_cell
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure, RunError
+from ssptool.engine.event_mode.planned import CLOCK
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Call, Floats, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
@@ -375,6 +376,8 @@ class Simulation:
                 raise NotSettable(name, "it is an output of the system")
             return
         variable = self._variable(signal)
+        if variable.type == CLOCK:
+            raise NotSettable(name, "it is a clock; it ticks at its own times, or where a connection triggers it")
         tunable = variable.causality is Causality.PARAMETER and variable.variability is Variability.TUNABLE
         if not tunable and variable.causality is not Causality.INPUT:
             raise NotSettable(

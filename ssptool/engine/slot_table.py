@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ssptool.engine.capabilities import capabilities
 from ssptool.engine.cells import NOTHING, holds_integer
-from ssptool.engine.event_mode.planned import CLOCK, EventModes
+from ssptool.engine.event_mode.planned import CLOCK, EventModes, clock_signals
 from ssptool.engine.kernel.interface import ACCESS, FLOAT
 from ssptool.engine.masters.energy import Bond
 from ssptool.engine.plan import PlannedInstance, PlannedWire
@@ -36,14 +36,15 @@ class SlotTable:
         self.network = network
         self.events = events
         self.flow = events.between_events(network)
-        self.at_events = events.inputs | events.outputs
+        self.still = events.outputs | clock_signals(network)  # between events
+        self.at_events = events.inputs | self.still
         self.implementations = implementations
         self.stimuli = stimuli
         self.fed = {feed(driven.signal): driven for driven in stimuli.driven}
         every = chain(network.ports, *(component.ports for component in network.components.values()))
         self.ports = tuple(port for port in every if port.kind in ("input", "output") and self._carries(port))
         self.signals = tuple(port.signal for port in self.ports)
-        self.types = tuple(port.type for port in self.ports)
+        self.types = tuple(_exchanged_as(port) for port in self.ports)
         # An input of a component that is driven is recorded there, not where its values come from.
         hidden = {signal for signal, driven in self.fed.items() if signal != driven.signal}
         self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
@@ -65,6 +66,8 @@ class SlotTable:
         component = self.network.components.get(port.signal.component)
         if component is None:
             return port.type in ACCESS[3]
+        if port.type == CLOCK:
+            return component.name in self.events.members
         # In model exchange, what is not continuous may be set at events only.
         if self.implementations[component.name] is InterfaceType.MODEL_EXCHANGE:
             return port.type == FLOAT
@@ -210,8 +213,9 @@ class SlotTable:
         component = self.network.components.get(port.signal.component)
         known = component.description.variables.get(port.signal.variable) if component else None
         events = known is not None and known.variability is not Variability.CONTINUOUS
-        discrete = events and not holds_integer(port.type)
-        return Column(str(port.signal), port.unit, port.type, port.description, discrete)
+        kind = _exchanged_as(port)
+        discrete = events and not holds_integer(kind)
+        return Column(str(port.signal), port.unit, kind, port.description, discrete)
 
     def notes(self) -> Iterable[str]:
         for parameter in self.network.unmatched:
@@ -225,6 +229,11 @@ class SlotTable:
             ]
             if others:
                 yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
+
+
+def _exchanged_as(port: Port) -> str:
+    """The type of a signal: of a clock, whether it ticks."""
+    return "Boolean" if port.type == CLOCK else port.type
 
 
 def _is_structural(network: Network, signal: Signal) -> bool:

@@ -74,6 +74,28 @@ class EventMode:
         seconds = decimal[0] if math.isfinite(decimal[0]) else 0.0
         return Fraction(seconds), Qualifier(qualifier[0])
 
+    def shift(self, clock: Clock) -> Fraction:
+        """The time of the first tick after the start [s]."""
+        if clock.supports_fraction:
+            counter, resolution = (c_uint64 * 1)(), (c_uint64 * 1)()
+            self._call("fmi3GetShiftFraction", _references([clock]), 1, counter, resolution)
+            return Fraction(counter[0], resolution[0] or 1)
+        decimal = (c_double * 1)()
+        self._call("fmi3GetShiftDecimal", _references([clock]), 1, decimal)
+        return Fraction(decimal[0] if math.isfinite(decimal[0]) else 0.0)
+
+    def tell(self, clock: Clock) -> None:
+        """The interval and the shift that were chosen for a clock; in initialization mode, or in event mode."""
+        for what, function in (("interval", "fmi3SetInterval"), ("shift", "fmi3SetShift")):
+            time = clock.interval if what == "interval" else clock.shift
+            if what not in clock.told or time is None:
+                continue
+            if clock.supports_fraction:
+                fraction = (c_uint64 * 1)(time.numerator), (c_uint64 * 1)(time.denominator)
+                self._call(f"{function}Fraction", _references([clock]), 1, *fraction)
+            else:
+                self._call(f"{function}Decimal", _references([clock]), 1, (c_double * 1)(float(time)))
+
     def _call(self, function: str, *arguments: object) -> None:
         self.instance.call(function, self.instance.component, *arguments)
 

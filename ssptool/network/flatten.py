@@ -141,6 +141,7 @@ def _port(terminal: Terminal) -> Port:
         unit=None if unit is None else unit.name,
         description=terminal.description,
         position=terminal.position,
+        clock=terminal.clock,
     )
 
 

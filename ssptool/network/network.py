@@ -15,7 +15,8 @@ class Port:
     """A connector of a component or of the root system, with everything deduced that the SSD may leave out.
 
     `kind` has SSP's spelling (`input`, `output`, `parameter` …); `type` has FMI 3.0's (`Float64` for `Real`);
-    `unit` is the one that the signal's value is in while the system runs: that of the FMU variable.
+    `unit` is the one that the signal's value is in while the system runs: that of the FMU variable. `clock` are the
+    attributes that the SSD states of a connector of type Clock, as they are written.
     """
 
     signal: Signal
@@ -24,6 +25,7 @@ class Port:
     unit: str | None
     description: str
     position: Position
+    clock: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

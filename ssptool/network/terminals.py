@@ -49,7 +49,8 @@ class Terminal(NamedTuple):
     `variable` is None for the connectors of systems; then `type` and `unit` are None where the SSD does not
     state them. `extents` are those of an array: a number, the name of the connector beside it that gives the number, or
     None where nothing is stated; `array` is the name of that of which this is an element. `shared`: it belongs to a
-    signal dictionary, as an entry or a connector of a reference, and takes no parameters.
+    signal dictionary, as an entry or a connector of a reference, and takes no parameters. `clock` are the attributes of
+    an `ssc:Clock`, as they are written.
     """
 
     key: Key
@@ -65,6 +66,7 @@ class Terminal(NamedTuple):
     extents: Extents = ()
     array: str | None = None
     shared: bool = False
+    clock: tuple[tuple[str, str], ...] = ()
 
 
 def terminals(tree: Tree) -> dict[Key, Terminal]:
@@ -149,6 +151,12 @@ def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
     )
 
 
+def _clock(connector: ssd.Connector) -> tuple[tuple[str, str], ...]:
+    if not isinstance(connector.type, ssc.Clock):
+        return ()
+    return tuple((str(name), str(value)) for name, value in connector.type.attrib.items())
+
+
 def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
     return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
 
@@ -182,6 +190,7 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
             variable_unit=variable_unit,
             items=variable.items,
             extents=place.elements.arrays.get(variable.name, ()),
+            clock=_clock(connector),
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
+from ssptool.engine.ending import Ending, Failure
 from ssptool.fmu.clocks import Clock, IntervalVariability
 from ssptool.fmu.event_mode import EventMode, Qualifier
 
@@ -41,10 +42,10 @@ class Timer:
 class Agenda:
     """The next ticks of all clocks.
 
-    Intervals that are stated are taken from the model description, where a decimal number is exact; others are asked of
-    the FMU at the start. Those of tunable and changing clocks are asked again after each of their ticks, those of
-    countdown clocks after each event iteration (FMI 3.0 §2.2.8). Sums of fractions are exact, so that ticks do not
-    drift.
+    Intervals that are stated are taken from the system or the model description, where a decimal number is exact;
+    others are asked of the FMU in initialization mode. Those of changing clocks are asked again after each of their
+    ticks, those of countdown clocks, and of tunable ones that the FMU decides on, after each event iteration (FMI 3.0
+    §2.2.8). Sums of fractions are exact, so that ticks do not drift.
     """
 
     def __init__(self, start: float, clocks: Iterable[tuple[int, Clock]]) -> None:
@@ -64,7 +65,7 @@ class Agenda:
         return tuple(timer for timer in self.timers if self.time(timer) <= until)
 
     def begin(self, modes: Modes) -> None:
-        """Find the first ticks.
+        """Find the first ticks, and tell FMUs what the system states; in initialization mode.
 
         Raises
         ------
@@ -74,13 +75,15 @@ class Agenda:
             It tells that there is none.
         """
         for timer in self.timers:
-            clock = timer.clock
+            mode, clock = modes[timer.member], timer.clock
             if clock.variability in _PERIODIC:
-                timer.interval = clock.interval
-                if timer.interval is None:
-                    timer.interval = _positive(modes[timer.member], clock)
-            if clock.variability is not IntervalVariability.COUNTDOWN:
-                timer.next = clock.shift
+                mode.tell(clock)
+                timer.interval = _positive(mode, clock) if clock.interval is None else clock.interval
+                timer.next = mode.shift(clock) if clock.shift is None and clock.interval is None else clock.shift
+                timer.next = timer.next or Fraction(0)
+            else:
+                interval, qualifier = mode.interval(clock)
+                timer.next = interval if qualifier is Qualifier.CHANGED else clock.shift
 
     def after(self, t: float, ticked: Collection[int], modes: Modes) -> None:
         """After the discrete states were updated at t [s], where timers of these numbers have ticked.
@@ -94,6 +97,8 @@ class Agenda:
                 self._move_on(timer, modes[timer.member])
             if timer.clock.variability is IntervalVariability.COUNTDOWN:
                 self._count_down(timer, modes[timer.member], t)
+            elif timer.clock.variability is IntervalVariability.TUNABLE and timer.clock.interval is None:
+                self._tune(timer, modes[timer.member], t)
 
     def _move_on(self, timer: Timer, mode: EventMode) -> None:
         last = timer.next or Fraction(0)
@@ -102,10 +107,6 @@ class Agenda:
                 interval, qualifier = mode.interval(timer.clock)
                 if qualifier is not Qualifier.UNCHANGED:
                     timer.interval = interval if qualifier is Qualifier.CHANGED else None
-            case IntervalVariability.TUNABLE:
-                interval, qualifier = mode.interval(timer.clock)
-                if qualifier is Qualifier.CHANGED:
-                    timer.interval = _checked(mode, timer.clock, interval)
             case IntervalVariability.COUNTDOWN:
                 timer.interval = None
         timer.next = None if timer.interval is None else last + timer.interval
@@ -116,6 +117,13 @@ class Agenda:
             timer.next = Fraction(t) - self._start + interval
         elif qualifier is Qualifier.NOT_YET_KNOWN:
             timer.next = None
+
+    def _tune(self, timer: Timer, mode: EventMode, t: float) -> None:
+        """A new interval begins where it is told, not at the tick before."""
+        interval, qualifier = mode.interval(timer.clock)
+        if qualifier is Qualifier.CHANGED and interval != timer.interval:
+            timer.interval = _checked(mode, timer.clock, interval)
+            timer.next = Fraction(t) - self._start + interval
 
     # -- to go on in another process ------------------------------------------------------------------------------
 
@@ -135,3 +143,7 @@ def _checked(mode: EventMode, clock: Clock, interval: Fraction) -> Fraction:
     if interval <= 0:
         raise WithoutInterval(mode.name, clock, interval)
     return interval
+
+
+def without_interval(error: WithoutInterval, t: float) -> Failure:
+    return Failure(Ending.FMI, str(error), "see the messages of the FMU; check its parameters", t, error.component)

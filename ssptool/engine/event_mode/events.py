@@ -9,7 +9,7 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.checkpoint import Checkpoint
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.event_mode.agenda import WithoutInterval
+from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
 from ssptool.engine.event_mode.running import Member, RunningEvents
 from ssptool.engine.kernel.interface import Call, Floats, Outcome
 from ssptool.engine.masters.master import CLOSE, Coupled, Memory
@@ -68,6 +68,7 @@ class Events:
         return self._checkpoint is not None
 
     def before_steps(self) -> None:
+        self.running.hide_ticks()
         for member in self.members.values():
             member.step.reset()
 
@@ -111,16 +112,16 @@ class Events:
         """The first event, right after initialization, which the members are in event mode for."""
         t = system.start
         try:
-            self.running.agenda.begin(self.running.modes)
             self._iterate(system, t)
             self.running.leave()
             self._beside(system, t)
+            self.running.show_ticks()
         except Stopped as stopped:
             self.failure = stopped.failure
         except FmiError as error:
             self.failure = self.assembly.refused(error, t)
         except WithoutInterval as error:
-            self.failure = _without_interval(error, t)
+            self.failure = without_interval(error, t)
 
     def handle(self, system: Coupled, t: float, *, jump: bool) -> Failure | None:
         causes = tuple(self._causes(t))
@@ -134,19 +135,19 @@ class Events:
     ) -> Failure | None:
         try:
             self._chatter.note(t, causes)
-            for member in self.members.values():
-                member.step.reset()
+            self.before_steps()
             self.running.enter()
             action()
             self._iterate(system, t)
             self.running.leave()
             self._beside(system, t)
+            self.running.show_ticks()
         except Stopped as stopped:
             return stopped.failure
         except FmiError as error:
             return self.assembly.refused(error, t)
         except WithoutInterval as error:
-            return _without_interval(error, t)
+            return without_interval(error, t)
         return None
 
     def memory(self) -> Memory:
@@ -276,10 +277,6 @@ class Events:
 
 def _nothing() -> None:
     pass
-
-
-def _without_interval(error: WithoutInterval, t: float) -> Failure:
-    return Failure(Ending.FMI, str(error), "see the messages of the FMU; check its parameters", t, error.component)
 
 
 def begin_events(assembly: Assembly, running: RunningEvents, system: Coupled, *, afresh: bool) -> Events:

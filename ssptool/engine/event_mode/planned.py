@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from ssptool.engine.capabilities import SAVES, VARIES_STEP
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
-from ssptool.fmu.clocks import Clock, clock_of
+from ssptool.fmu.clocks import Clock, clock_of, in_system
 from ssptool.fmu.description import Causality, Interface, InterfaceType, Variability, Variable
 from ssptool.network.arrays import whole
 from ssptool.network.network import Component, Network, Port
@@ -211,12 +211,15 @@ def _timed(component: Component) -> tuple[Clock, ...]:
 
 
 def _clocks(component: Component, causality: Causality) -> Iterator[Clock]:
+    stated = {port.signal.variable: port.clock for port in component.ports}
     for variable in component.description.variables.values():
         if variable.type == CLOCK and variable.causality is causality:
             try:
-                yield clock_of(variable)
+                yield in_system(clock_of(variable), variable, stated.get(variable.name, ()))
             except ValueError as error:
-                raise Unsupported(f"component {component.name}", str(error), "ask for a corrected FMU") from None
+                raise Unsupported(
+                    f"component {component.name}", str(error), "correct the connector, or ask for a corrected FMU"
+                ) from None
 
 
 def _member(component: Component, rolls_back: bool) -> EventMember:

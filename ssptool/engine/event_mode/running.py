@@ -58,6 +58,7 @@ class RunningEvents:
         timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
         self.agenda = Agenda(plan.interval.start, timed)
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        self._ticked: set[Signal] = set()
         self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in plan.event_modes.wires}
         self._by_name = {member.name: member for member in self.members.values()}
         self._clocks = {
@@ -131,6 +132,7 @@ class RunningEvents:
             if own:
                 member.mode.tick(own)
                 member.active.update(clock.name for clock in own)
+        self._ticked.update(fresh)
         return frozenset(fresh)
 
     def listen(self) -> frozenset[Signal]:
@@ -142,12 +144,23 @@ class RunningEvents:
                 ticking = member.mode.ticking(waiting)
                 member.active.update(clock.name for clock in ticking)
                 found += [Signal(member.name, clock.name) for clock in ticking]
+        self._ticked.update(found)
         return frozenset(found)
 
     def triggered_by(self, clocks: Iterable[Signal]) -> Iterator[Signal]:
         """Input clocks that connections lead to from these."""
         for signal in clocks:
             yield from self.plan.event_modes.clock_wires.get(signal, ())
+
+    def show_ticks(self) -> None:
+        """After an event: connectors of clocks that have ticked in it are true, until the next step or event."""
+        for signal in self._ticked & self._slots.keys():
+            self.kernel.integers[self._slots[signal]] = 1
+
+    def hide_ticks(self) -> None:
+        for signal in self._ticked & self._slots.keys():
+            self.kernel.integers[self._slots[signal]] = 0
+        self._ticked.clear()
 
     def rest(self) -> None:
         """An event iteration is over: no clock is active any more."""

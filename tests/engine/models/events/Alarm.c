@@ -1,4 +1,4 @@
-/* Two clocks whose intervals are its own business: `beat` (changing) ticks after 0.1, then 0.2, then 0.3 s, and so on;
+/* Two clocks whose intervals are its own business: `beat` (changing) ticks after 0.1 s, then 0.1, 0.2, 0.3 s later, and so on;
  * `alarm` (countdown) ticks `pause` after every tick of `beat`.
  */
 #include "events.h"
@@ -34,6 +34,6 @@ bool model_update(State *s)
 
 int model_interval(const State *s, unsigned clock, double *interval)
 {
-    *interval = clock == beat ? 0.1 * s->integer[beats] : s->real[pause];
-    return clock == beat || s->own[counting] ? 2 : 1;
+    *interval = clock == beat ? 0.1 * (s->integer[beats] ? s->integer[beats] : 1) : s->real[pause];
+    return clock == beat || s->own[counting] ? 2 : s->integer[beats] ? 1 : 0;
 }

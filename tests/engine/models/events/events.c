@@ -274,6 +274,79 @@ fmi3Status fmi3GetIntervalDecimal(fmi3Instance instance, const fmi3ValueReferenc
     return fmi3OK;
 }
 
+__attribute__((weak)) int model_interval_fraction(const State *s, unsigned clock, uint64_t *counter,
+                                                  uint64_t *resolution)
+{
+    (void)s, (void)clock, (void)counter, (void)resolution;
+    return -1;
+}
+
+__attribute__((weak)) void model_shift_fraction(unsigned clock, uint64_t *counter, uint64_t *resolution)
+{
+    (void)clock;
+    *counter = 0;
+    *resolution = 1;
+}
+
+fmi3Status fmi3GetIntervalFraction(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,
+                                   fmi3UInt64 counters[], fmi3UInt64 resolutions[], fmi3IntervalQualifier qualifiers[])
+{
+    SELF;
+    REQUIRE(EVENT | INITIALIZATION);
+    for (size_t i = 0; i < n; i++) {
+        const int qualifier = model_interval_fraction(&self->now, rows[i], &counters[i], &resolutions[i]);
+        if (qualifier < 0)
+            return refuse(self, __func__, "the clock does not support fractions", rows[i]);
+        qualifiers[i] = (fmi3IntervalQualifier)qualifier;
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, fmi3Float64 shifts[])
+{
+    SELF;
+    REQUIRE(EVENT | INITIALIZATION);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t counter, resolution;
+        model_shift_fraction(rows[i], &counter, &resolution);
+        shifts[i] = (double)counter / (double)resolution;
+    }
+    return fmi3OK;
+}
+
+fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,
+                                fmi3UInt64 counters[], fmi3UInt64 resolutions[])
+{
+    SELF;
+    REQUIRE(EVENT | INITIALIZATION);
+    for (size_t i = 0; i < n; i++)
+        model_shift_fraction(rows[i], &counters[i], &resolutions[i]);
+    return fmi3OK;
+}
+
+/* What the importer says of clocks is kept in `place`. */
+#define TOLD(What, place, modes)                                                                            \
+    fmi3Status fmi3Set##What##Decimal(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,     \
+                                      const fmi3Float64 times[])                                            \
+    {                                                                                                       \
+        SELF;                                                                                               \
+        REQUIRE(modes);                                                                                     \
+        for (size_t i = 0; i < n; i++)                                                                      \
+            self->now.place[rows[i]] = times[i];                                                            \
+        return fmi3OK;                                                                                      \
+    }                                                                                                       \
+    fmi3Status fmi3Set##What##Fraction(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,    \
+                                       const fmi3UInt64 counters[], const fmi3UInt64 resolutions[])         \
+    {                                                                                                       \
+        SELF;                                                                                               \
+        REQUIRE(modes);                                                                                     \
+        for (size_t i = 0; i < n; i++)                                                                      \
+            self->now.place[rows[i]] = (double)counters[i] / (double)resolutions[i];                        \
+        return fmi3OK;                                                                                      \
+    }
+TOLD(Interval, interval, INITIALIZATION | EVENT)
+TOLD(Shift, shift, INITIALIZATION)
+
 fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *state)
 {
     SELF;
@@ -342,13 +415,6 @@ NO_VARIABLES(Int64)
 NO_VARIABLES(UInt64)
 NO_VARIABLES(Boolean)
 NO_VARIABLES(String)
-NOT_OFFERED(fmi3GetShiftDecimal, REFERENCES, fmi3Float64 v[])
-NOT_OFFERED(fmi3SetShiftDecimal, REFERENCES, const fmi3Float64 v[])
-NOT_OFFERED(fmi3SetIntervalDecimal, REFERENCES, const fmi3Float64 v[])
-NOT_OFFERED(fmi3GetShiftFraction, REFERENCES, fmi3UInt64 c[], fmi3UInt64 r[])
-NOT_OFFERED(fmi3SetShiftFraction, REFERENCES, const fmi3UInt64 c[], const fmi3UInt64 r[])
-NOT_OFFERED(fmi3GetIntervalFraction, REFERENCES, fmi3UInt64 c[], fmi3UInt64 r[], fmi3IntervalQualifier q[])
-NOT_OFFERED(fmi3SetIntervalFraction, REFERENCES, const fmi3UInt64 c[], const fmi3UInt64 r[])
 NOT_OFFERED(fmi3SetDebugLogging, fmi3Instance instance, fmi3Boolean on, size_t n, const fmi3String categories[])
 NOT_OFFERED(fmi3ActivateModelPartition, fmi3Instance instance, fmi3ValueReference clock, fmi3Float64 t)
 NOT_OFFERED(fmi3Reset, fmi3Instance instance)

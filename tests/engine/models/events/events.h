@@ -33,6 +33,7 @@ typedef struct {
     unsigned char bytes[MAX_ROWS][MAX_BYTES];
     size_t size[MAX_ROWS];
     double own[MAX_ROWS];   /* what the model remembers besides */
+    double interval[MAX_ROWS], shift[MAX_ROWS]; /* of clocks, as the importer has said [s]; 0: it has not */
     double slope[MAX_ROWS]; /* of continuous inputs, over the step that is under way */
 } State;
 
@@ -48,5 +49,8 @@ bool model_advance(State *s, double end);
 bool model_update(State *s);
 /* Until the next tick of a clock [s]; 0: not known, 1: as before, 2: new. */
 int model_interval(const State *s, unsigned clock, double *interval);
+/* The same as a fraction, and the time of the first tick; models without clocks that support it leave these out. */
+int model_interval_fraction(const State *s, unsigned clock, uint64_t *counter, uint64_t *resolution);
+void model_shift_fraction(unsigned clock, uint64_t *counter, uint64_t *resolution);
 
 #endif
