@@ -64,6 +64,15 @@ class NotSavable(Exception):
         self.reason = reason
 
 
+class NotRunning(Exception):
+    """Outside of its context a simulation has no FMUs."""
+
+    def __init__(self, ended: bool) -> None:
+        reason = "has ended with its context: make a new one" if ended else "runs in a `with` statement only"
+        super().__init__(f"a simulation {reason}")
+        self.ended = ended
+
+
 class PastTheEnd(ValueError):
     """The stop time is earlier."""
 
@@ -107,6 +116,8 @@ class Simulation:
     ------
     RunError
         On entry: initialization failed. In `step` and `run_until`: a component or the coupling did.
+    NotRunning
+        Outside of the context, by all that needs the FMUs; what is recorded can still be read. By a second entry.
     """
 
     def __init__(self, plan: Plan, sources: Sources, *, native: bool | None = None, saved: Path | None = None) -> None:
@@ -121,6 +132,7 @@ class Simulation:
         self._native = native
         self._saved = saved
         self._stack = ExitStack()
+        self._running = self._ended = False
         self._observers: list[Observer] = []
         self._assembly: Assembly
         self._system: Coupled
@@ -138,6 +150,8 @@ class Simulation:
         self.initialization: InitializationReport | None = None
 
     def __enter__(self) -> Self:
+        if self._running or self._ended:
+            raise NotRunning(ended=True)
         with ExitStack() as stack:
             self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
             if self._saved is None:
@@ -146,16 +160,22 @@ class Simulation:
             else:
                 self._go_on(SavedSimulation.read(self._saved, self.plan))
             self._stack = stack.pop_all()
+        self._running = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._running, self._ended = False, True
         with self._stack:
             if self._failure is not None:
                 self._assembly.abandon(self._failure)
             else:
                 self._assembly.terminate(self.time)
+
+    def _check_running(self) -> None:
+        if not self._running:
+            raise NotRunning(self._ended)
 
     # -- time ------------------------------------------------------------------------------------------------
 
@@ -177,6 +197,7 @@ class Simulation:
         PastTheEnd
             There are not so many steps until the stop time, which the FMUs were told.
         """
+        self._check_running()
         if count < 1:
             raise ValueError(f"the number of steps must be at least 1, found {count}")
         if not self.plan.master.chooses_steps and count > self.plan.interval.steps - self._steps:
@@ -196,6 +217,7 @@ class Simulation:
         PastTheEnd
             That is after the stop time.
         """
+        self._check_running()
         interval = self.plan.interval
         if time > interval.stop + TOLERANCE * interval.step:
             raise PastTheEnd(time, interval.stop)
@@ -260,7 +282,9 @@ class Simulation:
 
     @property
     def trace(self) -> Trace:
-        """What was recorded so far, since entry."""
+        """What was recorded so far, since entry; also when the context has been left."""
+        if not self._rows:
+            raise NotRunning(self._ended)
         rows = np.concatenate(self._rows)
         self._rows = [rows]
         return Trace(rows[:, 0], rows[:, 1:], self._columns, self._contents())
@@ -279,6 +303,7 @@ class Simulation:
         ------
         UnknownName
         """
+        self._check_running()
         signal = self._signal(name)
         if signal in self._arrays:
             return self._get_array(signal)
@@ -315,6 +340,7 @@ class Simulation:
         ValueError
             An array has another shape.
         """
+        self._check_running()
         signal = self._signal(name)
         given = self._given(name, signal, value)
         self._check_settable(name, given)
@@ -432,6 +458,7 @@ class Simulation:
         NotSavable
             An FMU cannot serialize its state.
         """
+        self._check_running()
         stepper = self._savable()
         kernel = self._assembly.kernel
         # First: it may bring the FMUs to where they are to be saved.

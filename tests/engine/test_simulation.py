@@ -15,7 +15,7 @@ from ssptool.engine.recording.selection import select
 from ssptool.engine.saved import NotASavedSimulation, SavedForAnother
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import NotSavable, NotSettable, PastTheEnd, Simulation, UnknownName
+from ssptool.engine.simulation import NotRunning, NotSavable, NotSettable, PastTheEnd, Simulation, UnknownName
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 
 
@@ -55,6 +55,38 @@ def test_many_steps_at_once_are_the_same_as_one_by_one():
 def test_running_until_a_time_ends_at_the_first_point_not_before_it(time, reached):
     with Simulation(plan(), Folder()) as simulation:
         assert simulation.run_until(time) == approx(reached, abs=1e-12)
+
+
+USES = [
+    lambda simulation, _: simulation.step(),
+    lambda simulation, _: simulation.run_until(0.2),
+    lambda simulation, _: simulation.get("System1.x1"),
+    lambda simulation, _: simulation.set("System1.m1", 2.0),
+    lambda simulation, folder: simulation.save(folder / "saved"),
+    lambda simulation, _: list(simulation),
+]
+
+
+@pytest.mark.parametrize("use", USES)
+def test_outside_of_its_context_a_simulation_refuses_what_needs_its_fmus(use, tmp_path):
+    simulation = Simulation(plan(), Folder())
+    with pytest.raises(NotRunning, match="`with` statement"):
+        use(simulation, tmp_path)
+    with simulation:
+        simulation.step(3)
+    with pytest.raises(NotRunning, match="make a new one"):
+        use(simulation, tmp_path)
+    assert len(simulation.trace) == 4
+
+
+def test_a_simulation_is_entered_once():
+    simulation = Simulation(plan(), Folder())
+    with pytest.raises(NotRunning):
+        _ = simulation.trace
+    with simulation, pytest.raises(NotRunning):
+        simulation.__enter__()
+    with pytest.raises(NotRunning):
+        simulation.__enter__()
 
 
 def test_there_is_no_step_beyond_the_stop_time_that_the_fmus_know():
