@@ -102,10 +102,14 @@ def _remarks(
     if "findings" in highlights:
         yield from findings(validate(path, variant=variant).diagnostics)
     if "loops" in highlights:
-        graph = analyze(build_network(archive, structure))
-        edges = loop_edges(graph)
-        for wire in graph.network.wires:
-            arrays = graph.network.arrays
-            if (whole(wire.source, arrays), whole(wire.destination, arrays)) in edges:
-                for origin in wire.origin:
-                    yield Remark(Mark.LOOP, origin.file, origin.line, "part of an algebraic loop")
+        yield from loop_remarks(archive, structure)
+
+
+def loop_remarks(archive: Archive, structure: Document) -> Iterator[Remark]:
+    """The connections that close algebraic loops."""
+    graph = analyze(build_network(archive, structure))
+    edges, arrays = loop_edges(graph), graph.network.arrays
+    for wire in graph.network.wires:
+        if (whole(wire.source, arrays), whole(wire.destination, arrays)) in edges:
+            for origin in wire.origin:
+                yield Remark(Mark.LOOP, origin.file, origin.line, "part of an algebraic loop")

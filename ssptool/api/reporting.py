@@ -1,20 +1,25 @@
 """A page about a run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from ssptool.api.drawing import loop_remarks
 from ssptool.api.plotting import curves_of
 from ssptool.api.validating import validate
 from ssptool.documents.archive import Archive
-from ssptool.drawing.curves import panels
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.drawing.curves import Curve, panels
 from ssptool.drawing.plot import check_plot_name
 from ssptool.drawing.plot_page import page_markup
 from ssptool.drawing.sheets.arranging import arranged
-from ssptool.drawing.sheets.marks import findings, marked
+from ssptool.drawing.sheets.marks import Mark, Remark, findings, marked
 from ssptool.drawing.sheets.reading import stated_sheets
+from ssptool.drawing.sheets.sheet import Sheet
 from ssptool.drawing.sheets.svg import sheet_svg
 from ssptool.drawing.thinning import thinned
 from ssptool.engine.recording.files import read_manifest, read_trace
+from ssptool.network.places import dotted
 from ssptool.results.report.facts import Picture, run_facts, sheet_identity
 from ssptool.results.report.page import report_page
 
@@ -55,7 +60,7 @@ def report(
     with Archive.open(system) as archive:
         stated = stated_sheets(archive, archive.structure(variant))
         sheets = [arranged(stated, path) for path in stated]
-        remarks = marked(sheets, findings(diagnostics))
+        remarks = marked(sheets, [*findings(diagnostics), *_loops(archive, variant), *_failed(sheets, manifest)])
         anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
         facts = run_facts(
             manifest,
@@ -64,11 +69,32 @@ def report(
                 for sheet in sheets
             ],
             findings=diagnostics,
-            plots=Picture(f"{len(curves)} signals of {Path(results).name}", page_markup(panels(curves))),
+            plots=_plots(curves, Path(results).name, len(trace)),
             locate=lambda name: _located(archive, name),
         )
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(report_page(facts), encoding="utf-8")
+
+
+def _plots(curves: Sequence[Curve], name: str, rows: int) -> Picture:
+    if not curves or not rows:
+        return Picture(f"There is nothing to plot: {name} has {rows} rows, and {len(curves)} signals of numbers.", "")
+    return Picture(f"{len(curves)} signals of {name}", page_markup(panels(curves)))
+
+
+def _loops(archive: Archive, variant: str | None) -> list[Remark]:
+    try:
+        return list(loop_remarks(archive, archive.structure(variant)))
+    except InvalidDocument:
+        return []  # The findings say why.
+
+
+def _failed(sheets: Sequence[Sheet], manifest: Mapping[str, Any]) -> Iterator[Remark]:
+    """Where the run ended, if that was in one place."""
+    failure = manifest.get("failure") or {}
+    for block in (block for sheet in sheets for block in sheet.blocks):
+        if dotted(block.path) == failure.get("component"):
+            yield Remark(Mark.ERROR, block.span.file, block.span.first, failure.get("message", ""))
 
 
 def _located(archive: Archive, name: str) -> Path | None:

@@ -1,6 +1,7 @@
 """Panels of curves as one HTML page that zooms and needs no network, by plotly."""
 
 import html
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -52,23 +53,49 @@ def page_figure(panels: Sequence[Panel]) -> Any:
         from plotly.subplots import make_subplots  # type: ignore[import-untyped, unused-ignore]  # heavy and optional
     except ImportError as error:
         raise PlotUnavailable("plotly") from error
-    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.16 / (len(panels) + 1))
+    above = all(_rows_of_legend(panel) <= _LEGEND_ROWS for panel in panels)
+    gap = _GAP + (_LEGEND if above else 0)
+    height = _HEIGHT * len(panels) + gap * (len(panels) - 1)
+    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=gap / height)
     for row, panel in enumerate(panels, start=1):
         for one in panel.curves:
-            figure.add_scatter(
-                row=row, col=1, **_line(one), legendgrouptitle_text=panel.axis_label, legendgroup=str(row)
+            entry = (
+                {"legend": _legend(row), "showlegend": True} if above else {"legendgrouptitle_text": panel.axis_label}
             )
+            figure.add_scatter(row=row, col=1, **_line(one), legendgroup=str(row), **entry)
         figure.update_yaxes(title_text=panel.axis_label, row=row, col=1)
+        if above:
+            top = next(figure.select_yaxes(row=row, col=1)).domain[1]
+            place = {"orientation": "h", "x": 0.0, "y": top, "yanchor": "bottom", "groupclick": "toggleitem"}
+            figure.update_layout({_legend(row): place})
     figure.update_xaxes(title_text="time [s]", row=len(panels), col=1)
+    top = _GAP + (_LEGEND if above else 0)
     figure.update_layout(
         template="plotly_white",
-        height=100 + _HEIGHT * len(panels),
+        height=height + top + _BOTTOM,
         hovermode="x unified",
         hoversubplots="axis",
         legend={"groupclick": "toggleitem"},
-        margin={"t": 40, "l": 70},
+        margin={"t": top, "l": 70, "b": _BOTTOM, "r": 20},
     )
     return figure
+
+
+_GAP, _LEGEND, _BOTTOM = 16, 44, 60
+"""Between panels, for a legend above one, and below the last [px]."""
+_LEGEND_ROWS, _NARROW, _LETTER = 2, 620, 7.0
+"""Rows of legend for which there is room above a panel; width of a page on paper and of a letter [px]."""
+
+
+def _rows_of_legend(panel: Panel) -> float:
+    """How many rows its names take above a panel on paper: all entries are as wide as the widest."""
+    widest = max(len(one.curve.name) for one in panel.curves) * _LETTER + 45
+    return math.ceil(len(panel.curves) / max(1, int(_NARROW / widest)))
+
+
+def _legend(row: int) -> str:
+    """Plotly's name for the legend of a panel."""
+    return "legend" if row == 1 else f"legend{row}"
 
 
 def _line(one: Styled) -> dict[str, Any]:

@@ -64,6 +64,30 @@ def test_a_report_works_in_a_browser(ssptool, results, tmp_path, page):
 
 
 @browser
+def test_a_report_can_be_read_in_the_dark(ssptool, results, tmp_path, page):
+    ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
+    page.emulate_media(color_scheme="dark")
+    page.goto((tmp_path / "r.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 31)"
+    assert violations(page) == []
+
+
+@browser
+def test_plots_of_a_report_are_on_the_page_when_it_is_printed(ssptool, results, tmp_path, page):
+    """A4 without margins of 14 mm is 182 mm, 688 px, wide."""
+    ssptool("report", SYSTEMS / "dual_mass_oscillator", results)
+    page.goto((tmp_path / "r.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 688, "height": 971})
+    box = page.locator(".js-plotly-plot .main-svg").first.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 688
+    assert page.locator("nav").first.is_hidden()
+
+
+@browser
 def test_a_plot_works_in_a_browser(ssptool, results, tmp_path, page):
     ssptool("plot", results, "--output", tmp_path / "p.html")
     page.goto((tmp_path / "p.html").as_uri())

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.sheets.sheet import Sheet
+from ssptool.engine.settings import Settings
 
 Rows = Sequence[Sequence[str]]
 
@@ -39,6 +40,8 @@ class RunFacts:
     title: str
     ok: bool
     verdict: str
+    failure: Table
+    messages: Sequence[str]
     diagrams: Sequence[Picture]
     findings: Sequence[Diagnostic]
     choices: Table
@@ -75,6 +78,8 @@ def run_facts(
         title=manifest.get("system", "Interrupted run"),
         ok=manifest.get("status") == "completed",
         verdict=_verdict(manifest, failure),
+        failure=Table("What happened", ("what", "value"), list(_failure(failure or {}))),
+        messages=(failure or {}).get("messages", ()),
         diagrams=diagrams,
         findings=findings,
         choices=Table("What was chosen, and why", ("setting", "value", "reason"), _choices(manifest)),
@@ -96,6 +101,20 @@ def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> 
     interval = manifest["interval"]
     told = f": {failure['message']}" if failure and failure.get("message") else ""
     return f"{manifest['status']}, {interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}{told}"
+
+
+_FAILURE = {
+    "component": "component",
+    "function": "FMI function in flight",
+    "time": "time of the run [s]",
+    "advice": "what to try",
+}
+
+
+def _failure(failure: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    for name, words in _FAILURE.items():
+        if failure.get(name) not in (None, ""):
+            yield words, str(failure[name])
 
 
 def _choices(manifest: Mapping[str, Any]) -> Rows:
@@ -158,12 +177,11 @@ def _inputs(manifest: Mapping[str, Any], locate: Callable[[str], Path | None]) -
         yield one["name"], one["sha256"][:16], now
 
 
-_DEFAULTS: tuple[Any, ...] = (None, "auto", {}, [])
-
-
 def _settings(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    defaults = asdict(Settings())
     for name, value in manifest.get("settings", {}).items():
-        if value not in _DEFAULTS:
+        # In the manifest they are as JSON has them.
+        if value and value != defaults.get(name):
             yield name.replace("_", " "), str(value)
 
 

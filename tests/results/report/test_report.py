@@ -11,6 +11,8 @@ import ssptool
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.results.report.facts import Picture, run_facts
 from ssptool.results.report.page import report_page
+from tests.drawing.sheets.test_sheets import connector, element, system
+from tests.fmus import build as fmus
 
 SYSTEM = Path(__file__).parents[3] / "systems" / "dual_mass_oscillator"
 
@@ -23,8 +25,8 @@ def run(tmp_path_factory) -> tuple[Path, Path]:
     return system, folder / "r.parquet"
 
 
-def page(system: Path, results: Path, tmp_path: Path):
-    ssptool.report(system, results, tmp_path / "r.html")
+def page(folder: Path, results: Path, tmp_path: Path):
+    ssptool.report(folder, results, tmp_path / "r.html")
     return html.parse(tmp_path / "r.html").getroot()
 
 
@@ -83,6 +85,47 @@ def test_a_failed_run_says_why(tmp_path):
     verdict = root.xpath("//header/p")[0]
     assert verdict.get("class") == "bad"
     assert "algebraic loop" in verdict.text_content()
+
+
+@pytest.fixture
+def broken(tmp_path) -> Path:
+    """A system whose component Bad crashes its process at a parameter's time; the other is called Good."""
+    folder = tmp_path / "broken"
+    (folder / "resources").mkdir(parents=True)
+    shutil.copy(fmus.build() / "fmi2" / "Misbehaving.fmu", folder / "resources" / "M.fmu")
+    connectors = connector("u", "input") + connector("y", "output")
+    parts = [element(name, connectors).replace(f"{name}.fmu", "resources/M.fmu") for name in ("Good", "Bad")]
+    line = '<ssd:Connection startElement="Good" startConnector="y" endElement="Bad" endConnector="u"/>\n'
+    return Path(system(folder, "".join(parts), line))
+
+
+@pytest.mark.parametrize(("when", "rows"), [(0.45, 5), (-1.0, 0)], ids=["later", "at the start"])
+def test_a_run_that_crashed_says_where_and_what_to_try(broken, tmp_path, when, rows):
+    overrides = {"Bad.what": str(fmus.WRITE_TO_NULL), "Bad.when": str(when)}
+    settings = ssptool.Settings(stop_time=1.0, step_size=0.1)
+    ssptool.simulate(broken, overrides=overrides, settings=settings, output=tmp_path / "r.csv", isolated=True)
+    assert len(ssptool.read_trace(tmp_path / "r.csv")) == rows
+    root = page(broken, tmp_path / "r.csv", tmp_path)
+    told = dict(cells(root, "What happened"))
+    assert told["component"] == "Bad"
+    assert told["FMI function in flight"].startswith("fmi2")
+    assert "supplier" in told["what to try"]
+    (marked,) = root.xpath("//*[name()='g'][contains(@class, 'block error')]")
+    assert "SIGSEGV" in marked.xpath("./*[name()='title']")[0].text
+    if not rows:
+        assert "nothing to plot" in root.xpath("//section[@id='results']/p")[0].text
+
+
+def test_algebraic_loops_stand_out_in_the_diagram(run, tmp_path):
+    loud = page(*run, tmp_path).xpath("//*[name()='polyline'][contains(@class, 'wire loop')]")
+    assert {line.xpath("./*[name()='title']")[0].text.splitlines()[0] for line in loud} >= {
+        "System1.a1 – System2.a1",
+        "System2.F – System1.F",
+    }
+
+
+def test_only_settings_that_are_no_defaults_are_listed(run, tmp_path):
+    assert cells(page(*run, tmp_path), "Settings other than the defaults") == [["stop time", "0.1"]]
 
 
 def test_text_is_escaped_and_only_pictures_are_markup():
