@@ -1,20 +1,28 @@
 """What a system is made of, how its signals depend on each other, and why its variables have their values."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssptool.api.opening import NO_OVERRIDES, valid
 from ssptool.documents.archive import Archive
+from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.drawing.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.drawing.inventory import INVENTORY_RENDERERS as INVENTORY_RENDERERS
 from ssptool.network.dependencies import Stage
-from ssptool.network.explanation import Explained, explain_all
+from ssptool.network.explanation import Explained, Explanation, explain_all
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
 from ssptool.network.inventory import Inventory, take_inventory
 from ssptool.network.network import Network
 from ssptool.network.system_graph import SystemGraph, analyze
+from ssptool.network.units import document_units
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
 
 
 def flatten(
@@ -42,20 +50,37 @@ def explain(
     variant: str | None = None,
     parameters: Sequence[Path] = (),
     overrides: Mapping[str, str] = NO_OVERRIDES,
+    inputs: "Given | None" = None,
+    scenario: "Scenario | Path | str | None" = None,
 ) -> tuple[Explained, ...]:
     """Why variables and connectors have their values, by their full names; without a name, all of them.
 
-    A system with errors is explained as far as it can be flattened.
+    A system with errors is explained as far as it can be flattened. With `inputs` and `scenario` also what these do to
+    them during a run.
 
     Raises
     ------
     UnknownName
         The system has no such variable; `near` has names like it.
+    BadInputs, BadScenario
+        They do not fit the system.
     """
     with Archive.open(path) as archive:
         structure = archive.structure(variant)
         network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
-    return explain_names(network, *names) if names else explain_all(network)
+        units = document_units(structure.root_as(SystemStructureDescription))
+    explained = explain_names(network, *names) if names else explain_all(network)
+    if inputs is None and scenario is None:
+        return explained
+    # Only here: the engine takes a while to load.
+    from ssptool.engine.settings import Settings
+    from ssptool.engine.stimuli.origins import acting_on
+    from ssptool.engine.stimuli.resolve import resolve
+
+    acting = acting_on(resolve(network, Settings(), inputs, scenario, units))
+    return tuple(
+        replace(one, during=acting.get(one.signal, ())) if isinstance(one, Explanation) else one for one in explained
+    )
 
 
 def graph(path: Path | str, *, variant: str | None = None, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:

@@ -54,6 +54,7 @@ def _lines(explained: Explained) -> Iterator[str]:
     if explained.refused:
         lines = [f"{item.feature}   {item.position}" for item in explained.refused]
         yield from _section("it is given what is not supported", lines)
+    yield from _section("during a run", explained.during)
     if explained.leaving:
         yield from _section("goes to", (line for wire in explained.leaving for line in _onward(wire)))
 
@@ -89,6 +90,8 @@ def _why(explanation: Explanation) -> str:
             return ""
         case Origin.CALCULATED:
             return "calculated by the FMU"
+        case Origin.NOTHING if explanation.during:
+            return "nothing in the system sets it"
         case Origin.NOTHING if explanation.refused:
             return "no value that is supported is given to it"
         case Origin.NOTHING if explanation.source:
@@ -96,7 +99,8 @@ def _why(explanation: Explanation) -> str:
         case Origin.NOTHING:
             return "nothing sets it: it is not connected, and not given a value"
         case Origin.DEFAULT:
-            return f"the start value in the FMU{_at(explanation)}, {_AT_DEFAULT.get(explanation.kind, _UNSET)}"
+            why = "from which a run goes on" if explanation.during else _AT_DEFAULT.get(explanation.kind, _UNSET)
+            return f"the start value in the FMU{_at(explanation)}, {why}"
 
 
 _UNSET = "because nothing else sets it"
@@ -201,7 +205,8 @@ def _row(explained: Explained) -> tuple[str, str, str, str]:
         near = f"; did you mean {explained.near[0]}?" if explained.near else ""
         return explained.name, "–", "", f"no variable, given at {explained.position}{near}"
     value = "" if explained.value is None else _quantity(explained.value, explained.unit, explained.item)
-    return str(explained.signal), explained.kind, value, _short(explained)
+    during = "; changed during a run" if explained.during else ""
+    return str(explained.signal), explained.kind, value, f"{_short(explained)}{during}"
 
 
 def _short(explanation: Explanation) -> str:
@@ -247,6 +252,7 @@ def _content(explained: Explained) -> dict[str, Any]:
             "assignment": None if explained.brought is None else _assignment(explained.brought),
         },
         "goesTo": [_wire(wire, wire.destination) for wire in explained.leaving],
+        "duringRun": list(explained.during),
         "notSupported": [{"feature": item.feature, "position": _position(item.position)} for item in explained.refused],
     }
 

@@ -57,7 +57,7 @@ def choose_interval(network: Network, settings: Settings) -> tuple[Interval, tup
         There is no stop time; it is before the start; the step is not positive; the step size asked for does
         not divide the interval into whole steps, to within 1e-9 of a step.
     """
-    start, start_reason = _start(network, settings)
+    start, start_reason = start_time(network, settings)
     stop, stop_reason = _stop(network, settings)
     if not (math.isfinite(start) and math.isfinite(stop) and stop >= start):
         raise ValueError(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
@@ -70,7 +70,8 @@ def choose_interval(network: Network, settings: Settings) -> tuple[Interval, tup
     return Interval(start, step, steps), choices
 
 
-def _start(network: Network, settings: Settings) -> tuple[float, str]:
+def start_time(network: Network, settings: Settings) -> tuple[float, str]:
+    """[s], and why."""
     if settings.start_time is not None:
         return settings.start_time, ASKED
     if network.experiment.start is not None:

@@ -62,6 +62,8 @@ class Explanation:
     leaving: tuple[Wire, ...] = ()
     refused: tuple[Unsupported, ...] = ()
     """What it is given as well, but this version cannot take."""
+    during: tuple[str, ...] = ()
+    """What acts on it from outside during a run, if that is known."""
 
 
 Explained: TypeAlias = Explanation | Unmatched

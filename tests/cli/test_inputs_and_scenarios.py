@@ -1,5 +1,7 @@
 """`--inputs`, `--interpolation` and `--scenario` of `run` and `plan`."""
 
+import json
+
 import pytest
 from pytest import approx
 
@@ -70,3 +72,45 @@ def test_wrong_usage_is_told(ssptool, pushed, arguments, message):
     status, _, err = ssptool("run", pushed, *arguments)
     assert status == 2
     assert message in err
+
+
+def test_explain_says_what_a_run_does_to_a_signal(ssptool, pushed, tmp_path):
+    write(tmp_path / "push.csv", "time,push\n0,3\n2,3\n2,4\n")
+    write(
+        tmp_path / "fault.yaml",
+        "events:\n- {time: 0.65, variable: Mass.F, action: bias, value: 1}\n"
+        "- {time: 0.7, variable: Mass.m, action: override, value: 9}\nend: 0.9\n",
+    )
+    options = ("--inputs", "push.csv", "--scenario", "fault.yaml")
+    _, out, _ = ssptool("explain", pushed, "push", "Mass.F", "Mass.m", *options)
+    lines = [line.strip() for line in out.splitlines()]
+    assert "driven by push.csv, column push (linear), 3 rows from 0 s to 2 s, 1 jump" in lines
+    first = lines.index("from t = 0.65 s: 1.0 is added")
+    assert lines[first + 1] == "from t = 0.9 s: as it would be"
+    assert "from t = 0.7 s: 9.0" in lines
+    _, out, _ = ssptool("explain", pushed, "Mass.F", "--format", "json", *options)
+    (found,) = json.loads(out)
+    assert found["duringRun"] == ["from t = 0.65 s: 1.0 is added", "from t = 0.9 s: as it would be"]
+    status, _, err = ssptool("explain", pushed, "push", "--inputs", "nothing.csv")
+    assert status == 2 and "nothing.csv" in err
+
+
+def test_a_table_with_jumps_and_lines_and_a_scenario_end_to_end(ssptool, pushed, tmp_path):
+    """F = 10 t to 0.35 s, then 1; 2 more from 0.5 s; none from 0.75 s. Events are between communication points."""
+    write(tmp_path / "push.csv", "time,push\n0,0\n0.35,3.5\n0.35,1\n0.9,1\n")
+    write(
+        tmp_path / "fault.yaml",
+        "events:\n- {time: 0.5, variable: Mass.F, action: bias, value: 2}\n"
+        "- {time: 0.75, variable: push, action: override, value: -2}\n",
+    )
+    options = ("--inputs", "push.csv", "--scenario", "fault.yaml", "--step-size", 0.1)
+    finals = set()
+    for how in (["--in-process"], [], ["--threads", 2]):
+        status, _, err = ssptool("run", pushed, *options, *how, "-o", "out.csv")
+        assert (status, err) == (0, "")
+        trace = api.read_trace(tmp_path / "out.csv")
+        momentum = 10 * 0.35**2 / 2 + 0.15 + 3 * 0.25 + 0.0 * 0.25
+        assert trace["Mass.v"][-1] == approx(momentum / MASS, abs=1e-12)
+        assert list(trace.t).count(0.35) == 2
+        finals.add(float(trace["Mass.z"][-1]))
+    assert len(finals) == 1

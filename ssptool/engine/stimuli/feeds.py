@@ -1,6 +1,5 @@
 """Courses of inputs as columns of a kernel."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -100,7 +99,7 @@ class Feeds:
             axes.setdefault(place, np.array(rows.times, dtype=np.float64))
             cells = np.array([cell(kernel, one.type, value) for value in rows.values])
             columns.append(Column(one.slot, place, cells, rows.linear))
-        kernel.courses(Courses(tuple(axes.values()), columns, _inputs(plan, self._feeds)))
+        kernel.courses(Courses(tuple(axes.values()), columns, driven_inputs(plan)))
         functions = [place for place, one in enumerate(self._feeds) if _rows(one.course) is None]
         self._sampled = tuple(_Sampled(self._feeds[place], kernel.course(place)) for place in functions)
 
@@ -136,9 +135,9 @@ class Feeds:
             one.cells[0] = cell(self.kernel, one.feed.type, value)
 
 
-def _inputs(plan: Plan, feeds: Sequence[Feed]) -> tuple[DrivenInput, ...]:
+def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
     """Inputs of components that driven inputs lead to."""
-    courses = {one.slot: one.course for one in feeds}
+    courses = {one.slot: one.course for one in feeds_of(plan)}
     sources = {wire.destination: courses[wire.source] for wire in plan.wires if wire.source in courses}
     return tuple(
         DrivenInput(slot, _running(plan, one, place, sources[slot]))

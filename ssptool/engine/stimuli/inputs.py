@@ -229,7 +229,7 @@ class _Resolution:
             except InvalidValue as error:
                 self._find("inputs", 0, target.name, f"row {row}: found {error.found!r}, expected {error.expected}")
         if len(self.findings) == before:
-            self._accept(target, Table(tuple(moments), tuple(found), how), f"a table of {len(found)} rows")
+            self._accept(target, Table(tuple(moments), tuple(found), how), "a table")
 
 
 _SAME = Conversion()

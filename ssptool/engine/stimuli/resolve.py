@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ssptool.engine.choices import choose_interval
+from ssptool.engine.choices import start_time
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.actions import resolve_scenario
 from ssptool.engine.stimuli.inputs import Given, resolve_inputs
@@ -41,6 +41,6 @@ def resolve(
         from ssptool.engine.stimuli.scenario_file import read_scenario
 
         scenario = read_scenario(Path(scenario))
-    stimuli = resolve_scenario(scenario, network, driven, choose_interval(network, settings)[0].start)
+    stimuli = resolve_scenario(scenario, network, driven, start_time(network, settings)[0])
     more = () if scenario.file is None else (scenario.file,)
     return replace(stimuli, files=(*files, *more))

@@ -237,11 +237,26 @@ def test_an_interpolation_that_there_is_not_is_refused():
 # -- what is said of it --------------------------------------------------------------------------------------
 
 
+def test_the_plan_says_how_many_rows_there_are_and_how_inputs_run(pushed, pushed2):
+    table = ssptool.Table((0.0, 1.0, 1.0, 4.0), (0.0, 1.0, 2.0, 2.0))
+    line, _ = ssptool.input_origins(ssptool.plan(pushed2, inputs={"push": table}))
+    assert line == "push: a table, 4 rows from 0 s to 4 s, 1 jump; 0.0 at the start"
+    for given, settings, words in (
+        (ssptool.Table((0.0,), (1.0,), "hold"), {}, "held from the start of each step"),
+        (table, {"input": "hold"}, "held from the start of each step"),
+        (table, {"implementation": "me"}, "has its value at every instant"),
+    ):
+        plan = ssptool.plan(pushed, inputs={"push": given}, settings=ssptool.Settings(**settings))
+        *_, way = ssptool.input_origins(plan)
+        assert way.strip() == f"Mass.F: {words}"
+
+
 def test_the_plan_says_where_each_input_comes_from(pushed2, tmp_path):
     path = tmp_path / "push.csv"
     path.write_text("time,push [kN]\n0,0.001\n")
-    (line,) = ssptool.input_origins(ssptool.plan(pushed2, inputs=path))
+    line, way = ssptool.input_origins(ssptool.plan(pushed2, inputs=path))
     assert line == f"push: {path}, column push (linear, 1000·kN → N); 1.0 at the start"
+    assert way.strip() == "Mass.F: runs with it over each step"
     (line,) = ssptool.input_origins(ssptool.plan(pushed2))
     assert line == "push: 0.0 all the time, the value that Mass.F starts from"
     (line,) = ssptool.input_origins(ssptool.plan(pushed2, overrides={"push": "2"}))
