@@ -118,7 +118,10 @@ class Iteration(NamedTuple):
         counts: list[int] = []
         system, h = self.system, self.system.step
         for done in range(len(rows)):
-            iterations = self.step(system.time(first + done), h, system.time(first + done + 1))
+            end = system.time(first + done + 1)
+            if system.drive is not None:
+                system.drive.begin(h, end)
+            iterations = self.step(system.time(first + done), h, end)
             if isinstance(iterations, Failure):
                 return Stretch(done, iterations, tuple(counts))
             counts.append(iterations)
