@@ -59,7 +59,9 @@ class Assembly:
     ode_kernel
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
     events
-        The components that use event mode, if there are any.
+        The components of co-simulation that use event mode, if there are any.
+    integrated
+        Those of model exchange that exchange something at events only, if there is an ODE.
     kept
         Stand-ins of which the kernel has the addresses only.
     """
@@ -75,12 +77,18 @@ class Assembly:
     ode: AsInstance | None = None
     ode_kernel: Kernel | None = None
     events: RunningEvents | None = None
+    integrated: RunningEvents | None = None
     kept: tuple[object, ...] = ()
 
     @property
     def of_ode(self) -> "Assembly":
         """The same with the kernel of the components of model exchange."""
         return self if self.ode_kernel is None else replace(self, kernel=self.ode_kernel)
+
+    def events_of_ode(self) -> RunningEvents:
+        """What components of model exchange exchange at events, with the present kernel."""
+        assert self.integrated is not None
+        return self.integrated.within(self.kernel)
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """What a kernel operation that failed means."""
@@ -196,12 +204,14 @@ def assemble(
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
         members: list[Member] = []
+        integrated: list[Member] = []
         kept: list[_Added] = []
         for planned in plan.instances:
             binary = supply.binary(archive.local_path(planned.source), planned.description, planned.interface)
             coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
             added = _add(kernel, plan, binary, supply, watch, len(instances), coupled)
-            members += [added.member] if added.member is not None else []
+            if added.member is not None:
+                (integrated if planned.interface is InterfaceType.MODEL_EXCHANGE else members).append(added.member)
             kept.append(added)
             instances.append(added.instance)
             tables.append(added.table)
@@ -209,8 +219,10 @@ def assemble(
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
         assembly = Assembly(plan, kernel, tuple(instances), tuple(tables), kept=tuple(kept))
+        if plan.ode is not None:
+            assembly = replace(assembly, integrated=RunningEvents(plan, kernel, integrated, plan.ode.events))
         if members:
-            assembly = replace(assembly, events=RunningEvents(plan, kernel, members))
+            assembly = replace(assembly, events=RunningEvents(plan, kernel, members, plan.event_modes))
         if plan.coupled_ode is not None:
             assembly = _with_ode(assembly, plan.coupled_ode)
         _connect(kernel, plan, plan.wires)
@@ -277,6 +289,7 @@ def _add(
 ) -> _Added:
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
+    of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
     asks = _asks_for_inputs(planned)
     environment = kernel.environment() if asks or coupled else 0
@@ -312,7 +325,7 @@ def _add(
         table = watch.stand_in(index, table)
     if coupled:
         table = idle_steps(table)
-    member = None
+    member = None if of_ode is None else Member(index, of_ode, instance, EventMode(instance))
     if events is not None:
         step = StepReport()
         table = replace(table, report=step.numbers)

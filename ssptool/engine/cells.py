@@ -1,12 +1,12 @@
 """Values of all types in the cells of a kernel."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
 from ssptool.engine.columns import BYTES, NUMBERED, TEXT, as_content, from_content
 from ssptool.engine.columns import holds_integer as holds_integer
-from ssptool.engine.kernel.interface import Kernel
+from ssptool.engine.kernel.interface import Integers, Kernel
 from ssptool.fmu.description import Value
 
 NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}
@@ -27,6 +27,13 @@ def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
             return number % 2**64
         case _:
             return number
+
+
+def copy_cells(source: Kernel, destination: Kernel, slots: Integers, numbered: Collection[int]) -> None:
+    """From one kernel to another with the same `slots` (k,); in those of them that are `numbered`, the numbers differ."""
+    destination.integers[slots] = source.integers[slots]
+    for slot in numbered:
+        destination.integers[slot] = destination.number(source.content(int(source.integers[slot])))
 
 
 def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:

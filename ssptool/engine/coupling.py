@@ -13,8 +13,9 @@ from ssptool.engine.interface_derivatives import InterfaceDerivatives
 from ssptool.engine.interface_pattern import interface_pattern
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
-from ssptool.engine.masters.master import Component, Coupled, Instances, Part
+from ssptool.engine.masters.master import Alone, Component, Coupled, Instances, Part
 from ssptool.engine.ode.begin import begin_alone, begin_beside
+from ssptool.engine.ode.system import Sweeps
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
 
@@ -127,7 +128,7 @@ def couple(
         groups=groups,
         evaluate=evaluation,
         explain=assembly.explain,
-        integration=begin_alone(assembly, everything, evaluation, afresh=afresh)
+        integration=_begin_alone(assembly, evaluation, loops, everything, afresh)
         if plan.ode is not None and plan.ode.alone
         else None,
         ode=ode,
@@ -147,13 +148,22 @@ def couple(
     return replace(system, events=events)
 
 
+def _begin_alone(
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances, afresh: bool
+) -> Alone:
+    assert assembly.plan.ode is not None
+    slopes = evaluation.register(_registered(assembly.plan.ode.slopes, loops))
+    return begin_alone(assembly, Sweeps(everything.sweep, slopes), evaluation, afresh=afresh)
+
+
 def _begin_beside(
     assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances, afresh: bool
 ) -> Component:
     ode = assembly.plan.coupled_ode
     assert ode is not None
     own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
-    component = begin_beside(assembly, own.register(_registered(ode.sweep, loops)), own, afresh=afresh)
+    whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.sweep, ode.slopes))
+    component = begin_beside(assembly, Sweeps(whole, slopes), own, afresh=afresh)
     if afresh:
         # What fails here fails again in the first step, and is told then.
         evaluation(everything.sweep, assembly.plan.interval.start)

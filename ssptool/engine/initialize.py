@@ -8,7 +8,7 @@ import numpy as np
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.beginnings import Beginnings
-from ssptool.engine.cells import write_cell
+from ssptool.engine.cells import copy_cells, write_cell
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
 from ssptool.engine.kept_starts import departures
@@ -97,6 +97,9 @@ class _Initialization:
         self.sweep_loops: dict[int, RunningLoop] = {}
         self.second_guesses: dict[int, float] = {}
         self.beginnings = Beginnings(assembly)
+        self.at_events = [] if assembly.events is None else [assembly.events]
+        if assembly.integrated is not None:
+            self.at_events.append(assembly.integrated)
 
     def pass_through(self) -> None:
         self._enter()
@@ -161,8 +164,8 @@ class _Initialization:
         real = np.ones(len(values), dtype=bool)
         real[list(self.plan.integers)] = False
         values[real & ~np.isfinite(values)] = 0.0
-        if self.assembly.events is not None:
-            self.assembly.events.present()
+        for events in self.at_events:
+            events.present()
         # An output may start from where its component cannot be; what it feeds starts from where that can be.
         for wire in self.plan.wires:
             if wire.source in cut and real[wire.source] and wire.conversion.factor:
@@ -179,24 +182,24 @@ class _Initialization:
 
     def _pass_on_at_start(self) -> None:
         """What is exchanged at events and belongs to no clock, until it settles."""
-        events = self.assembly.events
         for _ in range(MAX_ITERATIONS):
-            if events is None or not events.pass_on_at_start():
+            changed = [signal for events in self.at_events for signal in events.pass_on_at_start()]
+            if not changed:
                 return
             self._make_consistent()
         raise _Stopped(
             Failure(
                 Ending.EVENTS,
-                f"discrete signals do not settle in initialization mode, after {MAX_ITERATIONS} passes",
+                "discrete signals do not settle in initialization mode, after "
+                f"{MAX_ITERATIONS} passes: {', '.join(map(str, changed))}",
                 "look for discrete equations that contradict each other around a loop of connections",
                 self.plan.interval.start,
             )
         )
 
     def _set_clocks(self) -> None:
-        events = self.assembly.events
         try:
-            if events is not None:
+            for events in self.at_events:
                 events.agenda.begin(events.modes)
         except WithoutInterval as error:
             raise _Stopped(without_interval(error, self.plan.interval.start)) from error
@@ -242,7 +245,7 @@ class _Initialization:
             self._walk(group.sweep, self._solve_for_sweeps)
         if self.plan.coupled_ode is not None:
             own = self.assembly.of_ode
-            own.kernel.values[:] = self.kernel.values
+            copy_cells(self.kernel, own.kernel, np.arange(len(self.kernel.values)), self.plan.numbered)
             self._walk(self.plan.coupled_ode.sweep, lambda number: self._solve_for_sweeps(number, own), own)
 
 

@@ -13,12 +13,13 @@ from ssptool.engine.choices import (
     refuse_substeps,
 )
 from ssptool.engine.event_mode.master import with_event_mode
-from ssptool.engine.event_mode.planned import plan_event_modes
+from ssptool.engine.event_mode.planned import EventModes, plan_event_modes
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.beside import Beside
+from ssptool.engine.ode.planned_events import plan_ode_events
 from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planned_calls import Schedules
 from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
@@ -60,15 +61,16 @@ def make_plan(
     network = extended(network, stimuli, interval.start)
     implementations = choose_implementations(network, settings)
     events = plan_event_modes(network, implementations.of, adaptive=settings.adaptive is not None)
-    refuse_at_events(stimuli, events)
-    table = SlotTable(network, implementations.of, stimuli, events)
+    of_ode = plan_ode_events(network, implementations.of)
+    refuse_at_events(stimuli, events.beside(of_ode))
+    table = SlotTable(network, implementations.of, stimuli, events.beside(of_ode))
     instances = tuple(table.instance(name) for name in network.components)
     schedules = Schedules(table, instances, implementations.exchange)
     initialization = schedules.initialization()
-    ode = schedules.ode()
+    ode = schedules.ode(of_ode)
     groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
     master, master_choices = _choose_master(
-        schedules, settings, ode, interval, bonds_of(network, settings, bonds, schedules.exchange, units)
+        schedules, settings, ode, events, interval, bonds_of(network, settings, bonds, schedules.exchange, units)
     )
     return Plan(
         network=network,
@@ -100,6 +102,7 @@ def _choose_master(
     schedules: Schedules,
     settings: Settings,
     ode: PlannedOde | None,
+    events: EventModes,
     interval: Interval,
     bonds: tuple[PowerBond, ...],
 ) -> tuple[Master, tuple[Choice, ...]]:
@@ -114,7 +117,7 @@ def _choose_master(
     situation = Situation(fed, schedules.cycles(), everyone, tuple(map(schedules.table.bond, bonds)), bonded)
     base, choices = choose_master(situation, settings)
     acted = acted_on(base, schedules.table.stimuli, everyone, interval)
-    base = with_event_mode(base, schedules.table.events) if schedules.table.events else acted
+    base = with_event_mode(base, events) if events else acted
     if ode is None:
         return base, choices
     refuse_substeps(exchange, settings)

@@ -11,6 +11,7 @@ from ssptool.engine.choices import (
     Choice,
     Interval,
 )
+from ssptool.engine.columns import NUMBERED
 from ssptool.engine.event_mode.planned import NO_EVENT_MODES, EventModes
 from ssptool.engine.kernel.interface import FLOAT, Call, LoopCalls, SolveLoop
 from ssptool.engine.masters.master import Master
@@ -31,7 +32,7 @@ class PlannedInstance:
     `starts` are the values to set before initialization: parameters and start values, by variable; `structure` those of
     structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
     Of a component in event mode, inputs that are set at events only and outputs that belong to clocks are in
-    `Plan.event_modes` instead.
+    `Plan.event_modes` instead, and of one of model exchange in `PlannedOde.events`.
     """
 
     name: str
@@ -112,16 +113,22 @@ class PlannedOde(NamedTuple):
         By index.
     sweep
         Computes their wired inputs and all outputs, states being given.
+    slopes
+        Computes no more of it than state derivatives and event indicators need.
     inputs
-        Slots of their inputs that something else feeds.
+        Slots of their continuous inputs that something else feeds.
     alone
         There are no components of co-simulation, and `sweep` is that of communication points too.
+    events
+        What is exchanged at events only.
     """
 
     instances: tuple[int, ...]
     sweep: tuple[Call | SolveLoop, ...]
+    slopes: tuple[Call | SolveLoop, ...]
     inputs: tuple[int, ...]
     alone: bool
+    events: EventModes = NO_EVENT_MODES
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +216,11 @@ class Plan:
     def coupled_ode(self) -> PlannedOde | None:
         """Where it is stepped beside components of co-simulation."""
         return None if self.ode is None or self.ode.alone else self.ode
+
+    @property
+    def numbered(self) -> tuple[int, ...]:
+        """Slots of texts and bytes, of which a cell has the number."""
+        return tuple(slot for slot, kind in enumerate(self.types) if kind in NUMBERED)
 
     @property
     def integers(self) -> tuple[int, ...]:

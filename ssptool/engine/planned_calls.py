@@ -1,10 +1,12 @@
 """Evaluation orders as the calls of a kernel."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate, chain, pairwise, product
 
 from ssptool.engine.cells import holds_integer
+from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
 from ssptool.engine.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde
@@ -67,7 +69,7 @@ class Schedules:
         found = (part for part in parts if len(part) > 1 or any(name in flow.after[name] for name in part))
         return tuple(sorted(tuple(sorted(part)) for part in found))
 
-    def ode(self) -> PlannedOde | None:
+    def ode(self, events: EventModes) -> PlannedOde | None:
         """With the states given, every output and every wired input of the components of model exchange."""
         if not self.exchange:
             return None
@@ -79,8 +81,11 @@ class Schedules:
         sources, slots = self.table.sources, self.table.slots
         fed = [s for name in self.exchange for s in self.instances[self.index[name]].inputs if s in sources]
         inputs = tuple(slots[signal] for signal in fed if sources[signal].source.component not in inside)
+        wired = frozenset(self.table.whole.get(source, source) for s in fed if (source := sources[s].source))
+        needed = frozenset(chain.from_iterable(map(self.table.slots_of, wired)))
         indices = tuple(self.index[name] for name in self.exchange)
-        return PlannedOde(indices, calls, inputs, alone=len(indices) == len(self.instances))
+        alone = len(indices) == len(self.instances)
+        return PlannedOde(indices, calls, tuple(_without(calls, needed)), inputs, alone, events)
 
     def whole(self, ode: PlannedOde) -> PlannedGroup:
         """The group of a system that is nothing but an ODE."""
@@ -188,6 +193,17 @@ class Schedules:
             and _visits_are_whole(loop, graph)
             and all(self.table.kind(signal) != "Float32" for signal in loop.signals),
         )
+
+
+def _without(calls: Iterable[Call | SolveLoop], needed: AbstractSet[int]) -> Iterator[Call | SolveLoop]:
+    """The calls, but for outputs that are not needed."""
+    for call in calls:
+        if isinstance(call, SolveLoop):
+            yield call
+            continue
+        outputs = tuple(slot for slot in call.outputs if slot in needed)
+        if call.inputs or outputs:
+            yield call._replace(outputs=outputs)
 
 
 def _visits_are_whole(loop: Loop, graph: Graph) -> bool:

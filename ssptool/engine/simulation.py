@@ -253,7 +253,7 @@ class Simulation:
         """At most so many rows; gives the number of steps among them, the other sides of jumps being none."""
         if self._failure is not None:
             raise RunError(self._failure)
-        before = self.time
+        before, point = self.time, self._history[-1, 0]
         rows = np.empty((count, self._history.shape[1]))
         stretch = self._stepper.run(self._steps, rows)
         self._remember(rows[: stretch.steps], stretch.points)
@@ -268,7 +268,7 @@ class Simulation:
         if sided and self._system.integration is None:
             return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0], prepend=before)))
         if stretch.points is not None:
-            return int(np.count_nonzero(stretch.points))
+            return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0][stretch.points], prepend=point)))
         return max(stretch.steps, 1)
 
     def _remember(self, rows: Floats, points: NDArray[np.bool_] | None = None) -> None:
@@ -278,7 +278,13 @@ class Simulation:
         self._last = rows[-1].copy()
         self._rows.append(rows[:, self._chosen])
         accepted = rows if points is None else rows[points]
-        self._history = np.concatenate([self._history, accepted[-REMEMBERED:]])[-REMEMBERED:]
+        history = np.concatenate([self._history, accepted[-REMEMBERED:]])[-REMEMBERED:]
+        sides = np.flatnonzero(np.diff(history[:, 0]) == 0)
+        if sides.size:
+            # At the other side of an event, what was before is forgotten.
+            since = history[sides[-1] + 1 :]
+            history = np.concatenate([[np.concatenate([[LONG_AGO], since[0, 1:]])], since])
+        self._history = history
 
     @property
     def trace(self) -> Trace:

@@ -14,7 +14,6 @@ from ssptool.engine.plan import PlannedInstance, PlannedWire
 from ssptool.engine.power_bonds import PowerBond
 from ssptool.engine.stimuli.stimuli import Stimuli, feed
 from ssptool.engine.trace import Column
-from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
 from ssptool.network.arrays import wholes
 from ssptool.network.network import Network, Port
@@ -60,7 +59,6 @@ class SlotTable:
         for signal, given in network.assignments.items():
             kind = self.structure if _is_structural(network, signal) else self.starts
             kind[signal.component][signal.variable] = given.value
-        self._check_wires()
 
     def _carries(self, port: Port) -> bool:
         component = self.network.components.get(port.signal.component)
@@ -68,20 +66,7 @@ class SlotTable:
             return port.type in ACCESS[3]
         if port.type == CLOCK:
             return component.name in self.events.members
-        # In model exchange, what is not continuous may be set at events only.
-        if self.implementations[component.name] is InterfaceType.MODEL_EXCHANGE:
-            return port.type == FLOAT
         return port.type in ACCESS.get(component.description.fmi_major, ())
-
-    def _check_wires(self) -> None:
-        for wire in self.flow.wires:
-            for signal in (wire.source, wire.destination):
-                if signal not in self.slots:
-                    raise Unsupported(
-                        f"connection {wire.source} → {wire.destination}",
-                        f"{signal} is of another type than {FLOAT}, and its component is integrated as model exchange",
-                        "use co-simulation for the component, or remove the connection",
-                    )
 
     def slots_of(self, signal: Signal) -> tuple[int, ...]:
         """Of a scalar, or of all elements of an array; none if it is not exchanged."""

@@ -1,36 +1,25 @@
 """Events of co-simulation: bringing components to one, and through it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.checkpoint import Checkpoint
-from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
+from ssptool.engine.ending import Failure
+from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, EventIteration, Updated, endless
 from ssptool.engine.event_mode.running import Member, RunningEvents
-from ssptool.engine.kernel.interface import Call, Floats, Outcome
+from ssptool.engine.kernel.interface import Call, Outcome
 from ssptool.engine.masters.master import CLOSE, Coupled, Memory
-from ssptool.engine.ode.events import MAX_ITERATIONS, SETTLED
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.exchange import DiscreteUpdate
 from ssptool.fmu.instance import FmiError
-from ssptool.network.signals import Signal
 
 
 @dataclass(slots=True)
 class Events:
     """Implements `masters.master.Events` for the members of an assembly.
 
-    An event iteration activates the clocks that are due, exchanges values and passes on ticks of clocks until nothing
-    moves, and then has all members update their discrete states; iterations follow each other at the same time until no
-    member wants another one and nothing moves.
-
-    References
-    ----------
-    FMI 3.0 §2.3.3 (event mode, fmi3UpdateDiscreteStates), §2.2.8 (clocks), §4.2.1.
+    Each of them is an event iteration of the members.
     """
 
     assembly: Assembly
@@ -120,8 +109,6 @@ class Events:
             self.failure = stopped.failure
         except FmiError as error:
             self.failure = self.assembly.refused(error, t)
-        except WithoutInterval as error:
-            self.failure = without_interval(error, t)
 
     def handle(self, system: Coupled, t: float, *, jump: bool) -> Failure | None:
         causes = tuple(self._causes(t))
@@ -146,8 +133,6 @@ class Events:
             return stopped.failure
         except FmiError as error:
             return self.assembly.refused(error, t)
-        except WithoutInterval as error:
-            return without_interval(error, t)
         return None
 
     def memory(self) -> Memory:
@@ -191,50 +176,26 @@ class Events:
             self.running.enter()
             self._iterate(system, t)
             self.running.leave()
-        raise Stopped(self._endless(t, [], ()))
+        raise Stopped(endless(t, (), ()))
 
     # -- event iteration -----------------------------------------------------------------------------------------
 
     def _iterate(self, system: Coupled, t: float) -> None:
         """Event iterations until the members settle. They are in event mode, and stay there."""
-        agenda, members = self.running.agenda, tuple(self.members.values())
-        timers = agenda.due(t + self._close)
-        ticked = {number for number, timer in enumerate(agenda.timers) if timer in timers}
-        due = [Signal(self.members[timer.member].name, timer.clock.name) for timer in timers]
-        for _ in range(MAX_ITERATIONS):
-            self._exchange(system, t, due)
-            due = []
-            before = system.kernel.values.copy()
-            ticking = self.running.ticking
-            updates = [self._update(member, t) for member in members]
-            agenda.after(t, ticked, self.running.modes)
-            ticked = set()
-            self.running.rest()
-            self._evaluate(system, t)
-            again = [member.name for member, update in zip(members, updates, strict=True) if update.again]
-            if not again and not self._moved(system, before) and not self.running.pending():
-                return
-        raise Stopped(self._endless(t, again, ticking))
+        self._iteration(system).settle(t, t + self._close)
 
-    def _exchange(self, system: Coupled, t: float, due: list[Signal]) -> None:
-        """Within one event iteration: ticks and values go where connections lead, until nothing moves any more."""
-        waiting = list(due)
-        for _ in range(MAX_ITERATIONS):
-            fresh = set(self.running.tick(waiting))
-            self._evaluate(system, t)
-            changed = [*self.running.pass_on(frozenset(fresh)), *self.running.collect()]
-            heard = self.running.listen()
-            waiting = list(self.running.triggered_by([*fresh, *heard]))
-            if not (fresh or heard or changed or waiting):
-                return
-        raise Stopped(self._endless(t, [], self.running.ticking, changed))
+    def _iteration(self, system: Coupled) -> EventIteration:
+        return EventIteration(self.running, system.nominal, lambda t: self._evaluate(system, t), self._update)
 
-    def _update(self, member: Member, t: float) -> DiscreteUpdate:
-        update = member.mode.update()
-        if update.terminate:
-            raise Stopped(wish_to_end(member.name, t))
-        member.next_time = update.next_time
-        return update
+    def _update(self, t: float) -> list[Updated]:
+        found = []
+        for member in self.members.values():
+            update = member.mode.update()
+            if update.terminate:
+                raise Stopped(wish_to_end(member.name, t))
+            member.next_time = update.next_time
+            found.append(Updated(member.name, update.again))
+        return found
 
     def _evaluate(self, system: Coupled, t: float) -> None:
         """Everything that the kernel exchanges, at this instant."""
@@ -244,35 +205,12 @@ class Events:
             raise Stopped(failure)
         system.kernel.exchange(system.everything.group)
 
-    def _moved(self, system: Coupled, before: Floats) -> bool:
-        now, integers = system.kernel.values, list(self.assembly.plan.integers)
-        if np.any(now.view(np.int64)[integers] != before.view(np.int64)[integers]):
-            return True
-        real = np.ones(len(now), dtype=bool)
-        real[integers] = False
-        change = np.abs(now[real] - before[real])
-        return bool(np.any(~(change <= SETTLED * np.maximum(np.abs(before[real]), system.nominal[real]))))
-
     def _check(self, outcome: Outcome, t: float) -> None:
         if failure := self._explained(outcome, t):
             raise Stopped(failure)
 
     def _explained(self, outcome: Outcome, t: float) -> Failure | None:
         return None if outcome.ok else self.assembly.explain(outcome, t)
-
-    def _endless(
-        self, t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequence[Signal] = ()
-    ) -> Failure:
-        clocks = f"; clocks that tick: {', '.join(ticking)}" if ticking else ""
-        who = f"{', '.join(again)} still want{'s' if len(again) == 1 else ''} new discrete states" if again else ""
-        signals = f"signals still move: {', '.join(map(str, moving))}" if moving else "signals still move"
-        return Failure(
-            Ending.EVENTS,
-            f"the event iteration has no end: after {MAX_ITERATIONS} iterations {who or signals}{clocks}",
-            "look for clocks and discrete equations that drive each other around a loop of connections",
-            t,
-            again[0] if again else "",
-        )
 
 
 def _nothing() -> None:

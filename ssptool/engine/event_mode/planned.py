@@ -73,8 +73,18 @@ class EventModes:
         return frozenset(one.signal for member in self.members.values() for one in member.outputs)
 
     @property
+    def signals(self) -> frozenset[Signal]:
+        """All that changes at events only, clocks included."""
+        clocks = (Signal(member.name, clock.name) for member in self.members.values() for clock in member.clocks)
+        return self.inputs | self.outputs | frozenset(clocks)
+
+    @property
     def inputs(self) -> frozenset[Signal]:
         return frozenset(one.signal for member in self.members.values() for one in member.inputs)
+
+    def beside(self, other: "EventModes") -> "EventModes":
+        """The members of both, and what leads into their event inputs."""
+        return replace(self, members={**self.members, **other.members}, wires=(*self.wires, *other.wires))
 
     def between_events(self, network: Network) -> Network:
         """The same network with the wires that act at all times."""
@@ -140,12 +150,12 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         notes = (
             f"events inside a macro step are handled at its end, because not every FMU {SAVES}: {', '.join(unable)}",
         )
-    members = {name: _member(component, rolls_back) for name, component in wanted.items()}
+    members = {name: event_member(component, returns_early=rolls_back) for name, component in wanted.items()}
     inputs = {one.signal for member in members.values() for one in member.inputs}
     return EventModes(
         members,
         tuple(wire for wire in network.wires if wire.destination in inputs),
-        _clock_wires(network),
+        clock_wires(network),
         rolls_back,
         notes,
     )
@@ -193,6 +203,15 @@ def _event_arrays(network: Network, component: Component) -> list[Signal]:
     return [whole(signal, network.arrays) for signal in at_events if whole(signal, network.arrays) is not signal]
 
 
+def refuse_clocked_arrays(network: Network, component: Component) -> None:
+    """Raise `Unsupported` for the first array that belongs to a clock."""
+    for port, variable in _exchanged(component):
+        if variable.clocks and (array := whole(port.signal, network.arrays)) is not port.signal:
+            raise Unsupported(
+                f"connector {array}", "arrays that belong to clocks are not exchanged", "use scalar connectors"
+            )
+
+
 def _at_events(port: Port, variable: Variable) -> bool:
     continuous = variable.variability is Variability.CONTINUOUS
     return bool(variable.clocks) or (port.kind == "input" and not continuous)
@@ -222,7 +241,8 @@ def _clocks(component: Component, causality: Causality) -> Iterator[Clock]:
                 ) from None
 
 
-def _member(component: Component, rolls_back: bool) -> EventMember:
+def event_member(component: Component, *, returns_early: bool = False) -> EventMember:
+    """What a component sets, gets and ticks at events."""
     inputs: list[Clocked] = []
     outputs: list[Clocked] = []
     for port, variable in _exchanged(component):
@@ -240,11 +260,12 @@ def _member(component: Component, rolls_back: bool) -> EventMember:
         timed=_timed(component),
         triggered=tuple(clock for clock in _clocks(component, Causality.INPUT) if clock.triggered),
         ticking=tuple(clock for clock in _clocks(component, Causality.OUTPUT) if clock.name in connected | own),
-        returns_early=rolls_back,
+        returns_early=returns_early,
     )
 
 
-def _clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
+def clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
+    """Which clocks a clock triggers."""
     clocks = clock_signals(network)
     found: dict[Signal, tuple[Signal, ...]] = {}
     for wire in network.wires:
@@ -261,16 +282,32 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
                 reason = _no_clock(network, implementations, signal)
                 if reason is not None:
                     raise Unsupported(f"connection {wire.source} → {wire.destination}", reason, "remove the connection")
+            _check_kinds(implementations, wire)
             _check_trigger(network, wire)
     for name, component in network.components.items():
         for port, variable in _exchanged(component):
-            if variable.clocks and not _offers(component, implementations[name]) and _is_wired(network, port.signal):
+            if variable.clocks and not _ticks(component, implementations[name]) and _is_wired(network, port.signal):
                 raise Unsupported(
                     f"connector {port.signal}",
-                    f"it belongs to the clock {variable.clocks[0]}, which ticks in event mode of FMI 3.0 "
-                    "co-simulation only, and the FMU does not offer that or is run as model exchange",
-                    "run the component as co-simulation, or ask for an FMU with hasEventMode",
+                    f"it belongs to the clock {variable.clocks[0]}, which ticks in event mode only, and the "
+                    "co-simulation of the FMU does not offer that",
+                    "ask for an FMU with hasEventMode, or run the component as model exchange",
                 )
+
+
+def _ticks(component: Component, kind: InterfaceType) -> bool:
+    """In event mode, which all of model exchange has."""
+    return kind is InterfaceType.MODEL_EXCHANGE or _offers(component, kind)
+
+
+def _check_kinds(implementations: Mapping[str, InterfaceType], wire: Wire) -> None:
+    if implementations[wire.source.component] is not implementations[wire.destination.component]:
+        raise Unsupported(
+            f"connection {wire.source} → {wire.destination}",
+            "clocks of model exchange and of co-simulation do not trigger each other: the ones tick while the ODE is "
+            "integrated, the others at communication points",
+            "run both as model exchange, or both as co-simulation (--implementation me or cs)",
+        )
 
 
 def _is_wired(network: Network, signal: Signal) -> bool:
@@ -289,8 +326,8 @@ def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], si
         return f"{signal} is a clock of the system itself, and nothing lets that tick"
     if not _is_clock(network, signal):
         return f"{signal} is no clock"
-    if not _offers(component, implementations[component.name]):
-        return f"clocks tick in event mode of FMI 3.0 co-simulation, which component {component.name} does not use"
+    if not _ticks(component, implementations[component.name]):
+        return f"clocks tick in event mode, which the co-simulation of component {component.name} does not offer"
     return None
 
 

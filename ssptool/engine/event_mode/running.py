@@ -8,7 +8,7 @@ import numpy as np
 
 from ssptool.engine.cells import NOTHING, read_cell, write_cell
 from ssptool.engine.event_mode.agenda import Agenda
-from ssptool.engine.event_mode.planned import Clocked, EventMember
+from ssptool.engine.event_mode.planned import Clocked, EventMember, EventModes
 from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.plan import Plan
@@ -22,14 +22,14 @@ from ssptool.network.signals import Signal, Wire
 class Member:
     """A running instance in event mode; `active` are its clocks that tick in the present event iteration.
 
-    `next_time` [s] is that of its next time event. `fresh`: nothing has been set since its clocks became active.
+    `next_time` [s] is that of its next time event. What is integrated has no `step` that would report.
     """
 
     index: int
     planned: EventMember
     instance: FmuInstance
     mode: EventMode
-    step: StepReport
+    step: StepReport = field(default_factory=StepReport)
     active: set[str] = field(default_factory=set)
     next_time: float = math.inf
 
@@ -50,7 +50,7 @@ class RunningEvents:
         When their clocks tick.
     """
 
-    def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[Member]) -> None:
+    def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[Member], modes: EventModes) -> None:
         self.plan = plan
         self.kernel = kernel
         self.members: Mapping[int, Member] = {member.index: member for member in members}
@@ -59,18 +59,27 @@ class RunningEvents:
         self.agenda = Agenda(plan.interval.start, timed)
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
         self._ticked: set[Signal] = set()
-        self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in plan.event_modes.wires}
+        self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in modes.wires}
+        self._modes = modes
         self._by_name = {member.name: member for member in self.members.values()}
         self._clocks = {
             Signal(member.name, clock.name): (member, clock)
             for member in self.members.values()
             for clock in member.planned.clocks
         }
+        shown = (self._slots[signal] for signal in self._clocks if signal in self._slots)
+        self._clock_slots = np.array(tuple(shown), dtype=np.intp)
+
+    def within(self, kernel: Kernel) -> "RunningEvents":
+        """The same in another kernel with the same slots: who uses this one must not go on doing so."""
+        other = RunningEvents(self.plan, kernel, self.members.values(), self._modes)
+        other.agenda = self.agenda
+        return other
 
     @property
     def next_time(self) -> float:
         """Of the next tick or time event that is known [s]."""
-        return min(self.agenda.next_time, *(member.next_time for member in self.members.values()))
+        return min((self.agenda.next_time, *(member.next_time for member in self.members.values())))
 
     # -- initialization ------------------------------------------------------------------------------------------
 
@@ -84,10 +93,9 @@ class RunningEvents:
                 kind = self.plan.types[self._slots[one.signal]]
                 write_cell(self.kernel, self._slots[one.signal], kind, _nothing(kind) if value is None else value)
 
-    def pass_on_at_start(self) -> bool:
-        """In initialization mode, set inputs that belong to no clock; whether any has changed. May raise FmiError."""
-        changed = [self._pass_on(member, one) for member, one in self._inputs() if not one.clocks]
-        return any(changed)
+    def pass_on_at_start(self) -> list[Signal]:
+        """In initialization mode, set inputs that belong to no clock; which have changed. May raise FmiError."""
+        return [one.signal for member, one in self._inputs() if not one.clocks and self._pass_on(member, one)]
 
     # -- event mode ----------------------------------------------------------------------------------------------
 
@@ -150,7 +158,7 @@ class RunningEvents:
     def triggered_by(self, clocks: Iterable[Signal]) -> Iterator[Signal]:
         """Input clocks that connections lead to from these."""
         for signal in clocks:
-            yield from self.plan.event_modes.clock_wires.get(signal, ())
+            yield from self._modes.clock_wires.get(signal, ())
 
     def show_ticks(self) -> None:
         """After an event: connectors of clocks that have ticked in it are true, until the next step or event."""
@@ -158,9 +166,9 @@ class RunningEvents:
             self.kernel.integers[self._slots[signal]] = 1
 
     def hide_ticks(self) -> None:
-        for signal in self._ticked & self._slots.keys():
-            self.kernel.integers[self._slots[signal]] = 0
-        self._ticked.clear()
+        if self._clock_slots.size:
+            self.kernel.integers[self._clock_slots] = 0
+            self._ticked.clear()
 
     def rest(self) -> None:
         """An event iteration is over: no clock is active any more."""

@@ -98,6 +98,15 @@ class Component(Ode, Protocol):
         """
         ...
 
+    @property
+    def listens(self) -> bool:
+        """Whether components of co-simulation feed inputs that are set at events only."""
+        ...
+
+    def waits(self) -> bool:
+        """Whether such an input has changed, so that there has to be an event at the communication point reached."""
+        ...
+
     def news(self) -> tuple[int, int]:
         """Events, and evaluations of derivatives, since this was asked last."""
         ...

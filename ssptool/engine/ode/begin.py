@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ssptool.engine.assembly import Assembly
+from ssptool.engine.cells import copy_cells
 from ssptool.engine.ending import Failure
-from ssptool.engine.masters.master import Instances
 from ssptool.engine.ode.beside import Beside
 from ssptool.engine.ode.integrated import Integrated
-from ssptool.engine.ode.system import OdeSystem
+from ssptool.engine.ode.system import OdeSystem, Sweeps
 
 if TYPE_CHECKING:
     # Not where there is no CVODE.
@@ -30,7 +32,7 @@ class MissingIntegrator(Exception):
         self.reason = reason
 
 
-def begin_alone(assembly: Assembly, everything: Instances, evaluate: Evaluate, *, afresh: bool) -> "Alone":
+def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "Alone":
     """A system that is nothing but an ODE, at the first instant of continuous time; or if it does not start `afresh`,
     before it recalls where it was.
 
@@ -39,7 +41,7 @@ def begin_alone(assembly: Assembly, everything: Instances, evaluate: Evaluate, *
     MissingIntegrator
         There is no CVODE here.
     """
-    integration = _integration(assembly, everything.sweep, evaluate)
+    integration = _integration(assembly, sweeps, evaluate)
     integration.system.drive = assembly.driver
     from ssptool.engine.ode.alone import Alone
 
@@ -49,8 +51,8 @@ def begin_alone(assembly: Assembly, everything: Instances, evaluate: Evaluate, *
     return alone
 
 
-def begin_beside(assembly: Assembly, sweep: int, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
-    """An ODE beside components of co-simulation, likewise; `sweep` and `evaluate` are those of the kernel of its own.
+def begin_beside(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
+    """An ODE beside components of co-simulation, likewise; `sweeps` and `evaluate` are those of the kernel of its own.
 
     Raises
     ------
@@ -58,22 +60,19 @@ def begin_beside(assembly: Assembly, sweep: int, evaluate: Evaluate, *, afresh: 
         There is no CVODE here.
     """
     plan, own = assembly.plan, assembly.of_ode.kernel
-    own.values[:] = assembly.kernel.values
-    integration = _integration(assembly.of_ode, sweep, evaluate)
+    copy_cells(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
+    integration = _integration(assembly.of_ode, sweeps, evaluate)
     from ssptool.engine.ode.component import OdeComponent
 
     component = OdeComponent(integration, assembly)
     if afresh:
         component.begin()
-        for one in plan.integrated:
-            slots = [*one.input_slots, *one.output_slots]
-            assembly.kernel.values[slots] = own.values[slots]
     assert assembly.ode is not None
     assembly.ode.stepped = component
     return component
 
 
-def _integration(assembly: Assembly, sweep: int, evaluate: Evaluate) -> "Integration":
+def _integration(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate) -> "Integration":
     plan, master = assembly.plan, assembly.plan.master
     integrator = master.integrator if isinstance(master, Beside) else master
     assert plan.ode is not None and isinstance(integrator, Integrated)
@@ -83,4 +82,4 @@ def _integration(assembly: Assembly, sweep: int, evaluate: Evaluate) -> "Integra
     except (ImportError, OSError) as error:
         raise MissingIntegrator(str(error)) from error
     everyone = assembly.kernel.group(range(len(plan.instances)))
-    return Integration(OdeSystem(assembly, plan.ode, sweep, everyone, evaluate), plan, integrator)
+    return Integration(OdeSystem(assembly, plan.ode, sweeps, everyone, evaluate), plan, integrator)

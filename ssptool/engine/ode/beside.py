@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.ending import Failure
+from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import (
     Component,
@@ -29,8 +30,9 @@ from ssptool.engine.ode.integrated import Integrated
 class Beside:
     """`base` couples; to it the ODE of all components of model exchange is one more component of co-simulation.
 
-    All that this adds is rows: each event inside a macro step has one for its left and one for its right side. There
-    the signals of the ODE are those that it had, and all others are interpolated between communication points.
+    To that it adds rows: each event inside a macro step has one for its left and one for its right side. There the
+    signals of the ODE are those that it had, and all others are interpolated between communication points. Where
+    signals of others that the ODE takes at events only change at a communication point, there is an event too.
     """
 
     base: Master
@@ -51,6 +53,10 @@ class Beside:
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (*self.base.outline(groups), *self.integrator.as_component())
+
+
+def _nothing() -> None:
+    pass
 
 
 class Row(NamedTuple):
@@ -77,8 +83,12 @@ class _WithEvents:
         filled = self._hand_out(rows, points)
         iterations: tuple[int, ...] = ()
         rejected = 0
-        while filled < len(rows) and not self.done and self.failure is None:
+        while filled < len(rows) and not self.finished and self.failure is None:
+            if self.ode.waits():
+                filled += self._react(rows[filled], points[filled : filled + 1])
+                continue
             count = len(rows) - filled if self.chooses_steps else min(len(rows) - filled, self.steps - self.point)
+            count = 1 if self.ode.listens else count
             # Where they belong if there are no events: who follows the run, or survives it, sees each step at once.
             stretch = self.base.run(self.point, rows[filled : filled + count])
             iterations += stretch.iterations
@@ -86,8 +96,13 @@ class _WithEvents:
             filled = self._take(stretch, rows, points, filled)
         failure = None if self.rows else self.failure
         events, evaluations = self.ode.news()
-        finished = self.done and not self.rows
+        finished = self.finished and not self.rows
         return Stretch(filled, failure, iterations, rejected, finished, events, evaluations, points[:filled])
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to be done."""
+        return self.done and not self.ode.waits()
 
     def memory(self) -> Memory:
         if not isinstance(self.base, Remembering):
@@ -113,6 +128,25 @@ class _WithEvents:
         if isinstance(self.base, Remembering):
             self.base.recall(part_of(memory, "base"))
         self.ode.recall(part_of(memory, "ode"))
+
+    def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
+        """To the other side of the communication point that was reached, since signals of others that the ODE takes at
+        events only have changed there. Gives how many rows are filled.
+        """
+        t = float(self.last[0])
+        for _ in range(MAX_ITERATIONS):
+            if self.system.events is not None:
+                self.failure = self.system.events.intervene(self.system, t, _nothing)
+            else:
+                self.failure = self.ode.intervene(_nothing) or self.system.settle(t)
+            if self.failure is not None:
+                return 0
+            if not self.ode.waits():
+                row[0], row[1:], point[:] = t, self.system.kernel.values[self.system.recorded], True
+                self.last = row.copy()
+                return 1
+        self.failure = endless(t, (), ())
+        return 0
 
     def _take(self, stretch: Stretch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
         """Put rows of events between those of a stretch; what finds no room waits. Returns how many are filled now."""

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
-from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.interface import FLOAT, Floats
 from ssptool.engine.masters.master import Memory
 from ssptool.engine.ode.alone import Tally
+from ssptool.engine.ode.border import Border
 from ssptool.engine.ode.course import Course
 from ssptool.engine.ode.integration import Integration
 from ssptool.engine.ode.position import Position
@@ -60,8 +61,8 @@ class OdeComponent:
         self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
-        every = (slot for one in assembly.plan.integrated for slot in one.input_slots)
-        self._every_input = np.array(tuple(every), dtype=np.intp)
+        self._border = Border(assembly.plan, ode, integration.system.kernel, assembly.kernel)
+        self._moving = np.array([assembly.plan.types[slot] == FLOAT for slot in ode.inputs], dtype=bool)
         self._own, self._held = _columns(assembly.plan, ode)
         self._snapshots: dict[int, Snapshot] = {}
         self._numbers = count(1)
@@ -84,6 +85,7 @@ class OdeComponent:
             self._failure = stopped.failure
         except FmiError as error:
             self._failure = self._system.refused(error, integration.time).failure
+        self._border.tell_everything()
 
     def step(self, t: float, h: float) -> None:
         """Integrate from t to t + h [s]. Raises `Stopped`."""
@@ -112,6 +114,7 @@ class OdeComponent:
             raise self._system.refused(error, snapshot.position.t) from None
         self._system.course, self._signs, self._end = snapshot.inputs, snapshot.signs, snapshot.end
         self.integration.go_to(snapshot.position)
+        self._border.tell()
         while self._events and self._events[-1].end > snapshot.end:
             self._events.pop()
 
@@ -154,15 +157,31 @@ class OdeComponent:
 
     def intervene(self, action: Callable[[], None]) -> Failure | None:
         """Let something be done to the components; what follows from it is in their outputs."""
-        self._system.kernel.values[self._every_input] = self._kernel.values[self._every_input]
+
+        def act() -> None:
+            action()
+            self._border.hear_inputs()
+            self._border.hear()
+
         try:
-            self.integration.intervene(action)
+            self.integration.intervene(act)
             self._signs = self.integration.indicators()
         except Stopped as stopped:
             return stopped.failure
         except FmiError as error:
             return self._system.refused(error, self.integration.time).failure
+        self._border.tell()
         return None
+
+    @property
+    def listens(self) -> bool:
+        return self._border.listens
+
+    def waits(self) -> bool:
+        if not self._border.listens or self._failure is not None:
+            return False
+        self._border.hear()
+        return self._system.events.pending()
 
     def news(self) -> tuple[int, int]:
         return self._tally.news()
@@ -171,15 +190,20 @@ class OdeComponent:
         position = self.integration.position(self.integration.time)
         self.integration.go_to(position)
         events = [np.concatenate(((event.end,), event.row)) for event in self._events]
-        width = 2 + len(self._assembly.plan.recorded)
+        width, kernel = 2 + len(self._assembly.plan.recorded), self._system.kernel
         return {
             **position.memory(),
             "signs": self._signs,
             "end": np.array(self._end),
             "rows": np.array(events).reshape(-1, width),
+            "contents": np.array([kernel.content(number).hex() for number in range(kernel.contents)], dtype=np.str_),
         }
 
     def recall(self, memory: Memory) -> None:
+        for content in memory["contents"].tolist():
+            self._system.kernel.number(
+                bytes.fromhex(content)
+            )  # in their order, so that they get the numbers that they had
         self.integration.go_to(Position.recalled(memory))
         self._tally = Tally(self.integration, self.integration.statistics)
         self._signs, self._end = memory["signs"], float(memory["end"])
@@ -196,15 +220,18 @@ class OdeComponent:
         while not integration.advance(end, end):
             pass
         integration.rows.pop()  # the communication point's is made when all components are there
-        self._events.extend(EventRow(end, row) for row in integration.rows)
+        self._events.extend(EventRow(end, self._border.told(row)) for row in integration.rows)
         integration.rows.clear()
         self._signs, self._end = integration.indicators(), end
+        self._border.tell()
 
     def _course(self, t: float) -> Course | None:
         """How the kernel has inputs run over the macro step from t; None if there are no inputs."""
         if not self._inputs.size:
             return None
-        value, rates = self._kernel.input_value[self._inputs], self._kernel.input_rates[:, self._inputs]
+        # Only of those of type Float64 it is said how they run; all others are held.
+        value = np.where(self._moving, self._kernel.input_value[self._inputs], self._kernel.values[self._inputs])
+        rates = self._kernel.input_rates[:, self._inputs] * self._moving
         return Course(t, value, rates[0], rates[1])
 
     def _keep_states(self) -> None:
@@ -226,6 +253,7 @@ def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np
     instances = [plan.instances[index] for index in ode.instances]
     slots = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
     slots |= {wire.destination for wire in plan.wires if wire.source in slots}
+    slots |= {slot for slot, signal in enumerate(plan.signals) if signal in ode.events.signals}
     own = np.array([True, *(slot in slots for slot in plan.recorded)])
     integers = set(plan.integers)
     held = np.array([False, *(slot in integers for slot in plan.recorded)])

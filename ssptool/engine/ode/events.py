@@ -1,22 +1,22 @@
 """Events: what happens between one side of an instant and the other, and how often it may."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from ssptool.engine.chatter import Cause, wish_to_end
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.event_mode.iteration import EventIteration, Updated
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.exchange import DiscreteUpdate
 from ssptool.fmu.instance import FmiError
 
-MAX_ITERATIONS = 100
-"""Of one event. Discrete equations that need more chase each other."""
+SAME_TIME = 1e-12
+"""Relative: an event this close to a communication point is at it."""
 
-SETTLED = 1e-12
-"""Relative change of a signal that counts as none: algebraic loops are solved to this."""
+TIME_EVENT = "time event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,31 +39,44 @@ def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
     Raises
     ------
     Stopped
-        The iteration does not end, or a component refuses or asks to end the simulation.
-
-    References
-    ----------
-    FMI 2.0.4 §3.2.3, FMI 3.0 §3.1.2 (event iteration of connected FMUs).
+        The iteration does not end, or a component refuses, asks to end the simulation, or for an event in the past.
+    FmiError
+        A component refuses a value or a tick.
     """
-    system.settle(t)
-    nominals_changed = changed = False
-    updates: list[DiscreteUpdate] = []
-    for _ in range(MAX_ITERATIONS):
-        before = system.kernel.values.copy()
-        updates = _update(system, t)
-        nominals_changed = nominals_changed or any(update.nominals_changed for update in updates)
-        system.settle(t)
-        change = np.abs(system.kernel.values - before)
-        moving = bool(np.any(~(change <= SETTLED * np.maximum(np.abs(before), nominal))))
-        again = any(update.again for update in updates)
-        changed = changed or moving or again or any(update.states_changed for update in updates)
-        if not moving and not again:
-            next_time = min((update.next_time for update in updates), default=np.inf)
-            timed = zip(system.models, updates, strict=True)
-            timers = tuple(Cause(model.name, "time event") for model, u in timed if u.next_time == next_time)
-            return Outcome(next_time, timers, nominals_changed, changed)
-    busy = [model.name for model, update in zip(system.models, updates, strict=True) if update.again]
-    raise Stopped(_endless(busy, t))
+    every: list[DiscreteUpdate] = []
+
+    def update(t: float) -> list[Updated]:
+        found = _update(system, t)
+        every.extend(found)
+        return [Updated(model.name, one.again) for model, one in zip(system.models, found, strict=True)]
+
+    iteration, until = EventIteration(system.events, nominal, system.settle, update), t + _close(t)
+    system.events.hide_ticks()
+    changed = iteration.settle(t, until)
+    system.events.show_ticks()
+    next_time, timers = _next(system, every[-len(system.models) :], t)
+    return Outcome(
+        next_time,
+        timers,
+        nominals_changed=any(one.nominals_changed for one in every),
+        changed=changed or any(one.states_changed for one in every),
+    )
+
+
+def _close(t: float) -> float:
+    return SAME_TIME * max(1.0, abs(t))
+
+
+def _next(system: OdeSystem, updates: Sequence[DiscreteUpdate], t: float) -> tuple[float, tuple[Cause, ...]]:
+    """The next time event, or tick of a clock, and whose it is."""
+    agenda, members = system.events.agenda, system.events.members
+    times = {Cause(model.name, TIME_EVENT): one.next_time for model, one in zip(system.models, updates, strict=True)}
+    ticks = {Cause(members[one.member].name, f"clock {one.clock.name}"): agenda.time(one) for one in agenda.timers}
+    for cause, time in times.items():
+        if time < t - _close(t):
+            raise Stopped(_too_late(cause.component, time, t))
+    next_time = min((*times.values(), *ticks.values()), default=math.inf)
+    return next_time, tuple(cause for cause, time in {**times, **ticks}.items() if time == next_time)
 
 
 def _update(system: OdeSystem, t: float) -> list[DiscreteUpdate]:
@@ -78,12 +91,11 @@ def _update(system: OdeSystem, t: float) -> list[DiscreteUpdate]:
     return updates
 
 
-def _endless(busy: list[str], t: float) -> Failure:
-    who = f"{', '.join(busy)} still want{'s' if len(busy) == 1 else ''} new discrete states" if busy else "signals move"
+def _too_late(name: str, time: float, t: float) -> Failure:
     return Failure(
         Ending.EVENTS,
-        f"the event iteration has no end: after {MAX_ITERATIONS} iterations {who}",
-        "look for discrete equations that contradict each other around a loop of connections",
+        f"component {name} asks for a time event at t = {time!r} s, which is over",
+        "ask for a corrected FMU: the time of the next event that it states must not be in the past",
         t,
-        busy[0] if busy else "",
+        name,
     )

@@ -11,21 +11,21 @@ from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.cvode import Arrival, Cvode, Effort, IntegrationFailed
-from ssptool.engine.ode.events import Outcome, iterate
+from ssptool.engine.ode.events import SAME_TIME, TIME_EVENT, Outcome, iterate
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
+from ssptool.engine.ode.planned_events import takes_samples
 from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
 from ssptool.engine.stopped import Stopped
 
-SAME_TIME = 1e-12
-"""Relative: an event this close to a communication point is at it."""
-
 MAX_STUCK = 20
 """Internal steps in a row that may be too small for time to pass."""
 
 JUMP = Cause("the system", "a jump of an input")
+
+SAMPLE = Cause("the system", "a discrete input")
 
 STEPS_BETWEEN_EVENTS = 4
 """At least, where an event of the same cause has been seen before, for as long as it took to come back."""
@@ -76,6 +76,7 @@ class Integration:
         self._restarted = plan.interval.start
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
         self._reports_steps = any(model.reports_steps for model in system.models)
+        self._samples = takes_samples(plan)
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
 
@@ -117,6 +118,7 @@ class Integration:
             restarted=self._restarted,
             at_zero=self._at_zero,
             seen=self._chatter.seen,
+            agenda=tuple(self.system.events.agenda.memory()),
             events=self._events,
         )
 
@@ -134,6 +136,7 @@ class Integration:
         self._limit_step(position.longest_step)
         self._restarted, self._at_zero = position.restarted, position.at_zero
         self._chatter.seen = position.seen
+        self.system.events.agenda.recall(position.agenda)
         self._events = position.events
         self._solver.x[:] = position.x
         self.system.kernel.values[:] = position.values
@@ -201,14 +204,14 @@ class Integration:
             self.rows.append(self.system.row(point))
             return True
         if self._handled:
-            self._step(limit)
+            self._step(point if self._samples else limit)
             return False
         self._handled = True
         if not (at_point or self._arrival.roots or self._time_event_due() or self._jump_due() or self._reports_steps):
             return False
         t = point if at_point else self._arrival.t
         self.system.place(self._arrival.t, self._solver.x)
-        causes = self._causes()
+        causes = self._causes(at_point=at_point)
         if causes:
             self._event(self._arrival.t, t, causes, at_point)
         elif at_point:
@@ -226,6 +229,7 @@ class Integration:
             self._wary_until = math.inf
             self._limit_step(math.inf)
         before = self._arrival.t
+        self.system.events.hide_ticks()
         try:
             self._arrival, self._handled = self._solver.reach(limit), False
         except IntegrationFailed as error:
@@ -244,14 +248,19 @@ class Integration:
         t = self._arrival.t
         return self._next_time <= t or _same(self._next_time, t)
 
-    def _causes(self) -> tuple[Cause, ...]:
-        """Why there is an event where the components are; empty if there is none. Tells them of the step."""
+    def _causes(self, *, at_point: bool) -> tuple[Cause, ...]:
+        """Why there is an event where the components are; empty if there is none. Tells them of the step.
+
+        What changes all the time, but is taken at events only, is so at communication points.
+        """
         t = self._arrival.t
         causes: list[Cause] = [self.system.causes[root] for root in self._arrival.roots]
         if self._time_event_due():
             causes += self._timers
         if self._jump_due():
             causes.append(JUMP)
+        if at_point and self.system.events.pending():
+            causes.append(SAMPLE)
         for model in self.system.models:
             event, terminate = model.completed_step()
             if terminate:
@@ -267,7 +276,7 @@ class Integration:
         something.
         """
         leaving = _same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
-        left = self.system.row(row_time)
+        left, timers = self.system.row(row_time), self._timers
         if at_point or not leaving:
             self.rows.append(left)
         self.before_event()
@@ -277,7 +286,7 @@ class Integration:
             self.system.jump(t)
         outcome = iterate(self.system, t, self._nominal)
         seen = outcome.changed or not leaving
-        own = tuple(cause for cause in causes if cause != JUMP)
+        own = _suspect(causes, timers)
         recurrence = self._chatter.note(t, own) if seen else math.inf
         self._leave_event_mode(t, outcome, first=False)
         self._beware(t, recurrence)
@@ -320,6 +329,12 @@ class Integration:
         ending = setback.ending if setback.ending is Ending.NONFINITE else Ending.INTEGRATION
         message = f"the integrator cannot go on: {reason}; last: {setback.message}"
         return replace(setback, ending=ending, message=message, time=t, recoverable=True)
+
+
+def _suspect(causes: tuple[Cause, ...], timers: tuple[Cause, ...]) -> tuple[Cause, ...]:
+    """Causes that may chatter: neither what comes from outside, nor clocks, which tick as often as they say."""
+    clocks = {timer for timer in timers if timer.what != TIME_EVENT}
+    return tuple(cause for cause in causes if cause not in (JUMP, SAMPLE) and cause not in clocks)
 
 
 def _same(a: float, b: float) -> bool:

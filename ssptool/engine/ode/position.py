@@ -34,6 +34,8 @@ class Position:
         When events of each cause have been [s].
     events
         How many there were.
+    agenda
+        When clocks tick.
     """
 
     t: float
@@ -47,6 +49,7 @@ class Position:
     at_zero: frozenset[Cause]
     seen: Mapping[Cause, tuple[float, ...]]
     events: int
+    agenda: tuple[str, ...]
 
     def memory(self) -> Memory:
         """As arrays, for a file."""
@@ -56,6 +59,7 @@ class Position:
             "values": self.values,
             "times": np.array([self.t, self.next_time, self.wary_until, self.longest_step, self.restarted]),
             "events": np.array(self.events),
+            "agenda": np.array(self.agenda, dtype=np.str_),
             "timers": _texts(self.timers),
             "at_zero": _texts(sorted(self.at_zero, key=str)),
             "causes": _texts(self.seen),
@@ -79,6 +83,7 @@ class Position:
             at_zero=frozenset(_causes(memory["at_zero"])),
             seen=dict(zip(_causes(memory["causes"]), seen, strict=True)),
             events=int(memory["events"]),
+            agenda=tuple(memory["agenda"].tolist()),
         )
 
 

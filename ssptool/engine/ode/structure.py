@@ -83,6 +83,7 @@ def structure(plan: Plan) -> Structure:
     """That of the components of model exchange of a plan, in the order of its instances."""
     instances = plan.integrated
     owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
+    owned -= set(plan.integers)  # they do not move
     wires = [wire for wire in plan.wires if wire.source in owned and wire.destination in owned]
     whole = dict(chain.from_iterable(map(_arrays, instances)))
     inputs = _numbered(whole, (wire.destination for wire in wires))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import c_double, memset
 from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,13 @@ BELOW_ZERO = -1e-300
 """What an event indicator that is exactly zero is taken for."""
 
 _DOUBLE = 8  # bytes
+
+
+class Sweeps(NamedTuple):
+    """Of the kernel: everything, and what state derivatives and event indicators need."""
+
+    whole: int
+    slopes: int
 
 
 class OdeSystem:
@@ -45,13 +53,15 @@ class OdeSystem:
         Of the inputs that others than its components feed, if they vary.
     drive
         What acts from outside on a system that is nothing but this ODE, if anything does.
+    events
+        What its components exchange at events only, and their clocks.
     """
 
     def __init__(
         self,
         assembly: Assembly,
         ode: PlannedOde,
-        sweep: int,
+        sweeps: Sweeps,
         group: int,
         evaluate: Callable[[int, float], Failure | None],
     ) -> None:
@@ -59,8 +69,9 @@ class OdeSystem:
         self.kernel = assembly.kernel
         self.course: Course | None = None
         self.drive: Drive | None = None
+        self.events = assembly.events_of_ode()
         self._inputs = np.array(ode.inputs, dtype=np.intp)
-        self._assembly, self._sweep, self._group, self._evaluate = assembly, sweep, group, evaluate
+        self._assembly, self._sweeps, self._group, self._evaluate = assembly, sweeps, group, evaluate
         self.width = 1 + len(assembly.plan.recorded)
         self._recorded = np.array(assembly.plan.recorded, dtype=np.intp)
         states = [model.states for model in self.models]
@@ -85,7 +96,7 @@ class OdeSystem:
     def slopes(self, t: float, x: int, place: int) -> bool:
         """f: write x' at (t, x); both vectors by address."""
         try:
-            if not self._move(t, x):
+            if not self._move(t, x, self._sweeps.slopes):
                 return False
             for model, offset in self._slopes:
                 model.slopes(place + offset)
@@ -102,7 +113,7 @@ class OdeSystem:
         where the integrator stops, an indicator that rises is then above zero indeed.
         """
         try:
-            if not self._move(t, x):
+            if not self._move(t, x, self._sweeps.slopes):
                 return False
             for model, offset in self._signs:
                 model.event_indicators(place + offset)
@@ -112,10 +123,12 @@ class OdeSystem:
         found[found == 0.0] = BELOW_ZERO
         return self._finite(t, found, self.causes, GET_INDICATORS)
 
-    def reach(self, t: float, x: int) -> bool:
-        """Be at (t, x); False where that cannot be."""
+    def reach(self, t: float, x: int, *, whole: bool = False) -> bool:
+        """Be at (t, x), with inputs that are consistent, and all outputs if it is to be the `whole`; False where that
+        cannot be.
+        """
         try:
-            return self._move(t, x)
+            return self._move(t, x, self._sweeps.whole if whole else self._sweeps.slopes)
         except FmiError as error:
             return self.avoid(error, t)
 
@@ -143,12 +156,12 @@ class OdeSystem:
         Stopped
             The system cannot be evaluated there.
         """
-        if not self.reach(t, x.ctypes.data):
+        if not self.reach(t, x.ctypes.data, whole=True):
             raise self.stopped()
 
     def settle(self, t: float) -> None:
         """Make inputs and outputs consistent where the components are. Raises `Stopped`."""
-        if not self._evaluated(t):
+        if not self._evaluated(t, self._sweeps.whole):
             raise self.stopped()
 
     def row(self, t: float) -> Floats:
@@ -193,7 +206,7 @@ class OdeSystem:
 
     # -------------------------------------------------------------------------------------------------------
 
-    def _move(self, t: float, x: int) -> bool:
+    def _move(self, t: float, x: int, sweep: int) -> bool:
         if self.course is not None:
             self.kernel.values[self._inputs] = self.course.at(t)
         if self.drive is not None:
@@ -203,14 +216,14 @@ class OdeSystem:
                 raise Stopped(error.failure(t)) from None
         for model, offset in self._parts:
             model.move(t, x + offset)
-        return self._evaluated(t)
+        return self._evaluated(t, sweep)
 
-    def _evaluated(self, t: float) -> bool:
-        outcome = self.kernel.evaluate(self._sweep)
+    def _evaluated(self, t: float, sweep: int) -> bool:
+        outcome = self.kernel.evaluate(sweep)
         if outcome.ok:
             return True
         if outcome.code is Code.LOOP:
-            self.setback = self._evaluate(self._sweep, t)
+            self.setback = self._evaluate(sweep, t)
             return self.setback is None
         self.setback = self._assembly.explain(outcome, t)
         if outcome.code is Code.FMI and outcome.fmi_status != DISCARD:
