@@ -30,7 +30,7 @@ def read_cell(kernel: Kernel, slot: int, kind: str) -> Value:
 
 
 def copy_cells(source: Kernel, destination: Kernel, slots: Integers, numbered: Collection[int]) -> None:
-    """From one kernel to another with the same `slots` (k,); in those of them that are `numbered`, the numbers differ."""
+    """From one kernel to another with the same `slots` (k,); where they are `numbered`, the numbers differ."""
     destination.integers[slots] = source.integers[slots]
     for slot in numbered:
         destination.integers[slot] = destination.number(source.content(int(source.integers[slot])))

@@ -33,7 +33,7 @@ def values_of(number):
         "count": number,
         "text": f"{'on' if number % 2 else 'off'} {number}",
         "level": 0.75 if number % 2 else 0.25,
-        "bytes": bytes([0, number]).hex(),
+        "bytes": bytes([0, number]),
         "single": float(np.float32(0.1) * np.float32(number)),
         "tiny": -number,
         "big": 2**60 + number,
