@@ -19,7 +19,7 @@ import ssptool
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 STEP = 1e-3
-IMPORTS = "import typer, pydantic, lxml.etree, numpy, fmpy.fmi2, fmpy.fmi3"
+IMPORTS = "import typer, lxml.etree, numpy, fmpy.fmi2, fmpy.fmi3"
 
 
 def fresh(command: list[str]) -> float:

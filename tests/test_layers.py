@@ -10,6 +10,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
+    ["dataclass"],
     ["documents"],
     ["fmu"],
     ["network"],

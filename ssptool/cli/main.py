@@ -52,6 +52,8 @@ def common(
 def main() -> None:
     """Run the command. Whatever goes wrong reaches the user as a sentence, and the caller as an exit status."""
     _spare_the_collector()
+    # Threads of the BLAS library take longer to start than most runs do, and matrices here are small.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     signal.signal(signal.SIGTERM, _terminate)
     try:
         app()

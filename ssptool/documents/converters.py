@@ -7,9 +7,10 @@ of other scripts, XML Schema does not); writing gives a text that reads back as 
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, TypeVar
+
+from ssptool.dataclass import dataclass
 
 T = TypeVar("T")
 E = TypeVar("E", bound=StrEnum)

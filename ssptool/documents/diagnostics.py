@@ -1,8 +1,9 @@
 """What is wrong with a document, as values: a code, a severity, a place, a message and what to try."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
+
+from ssptool.dataclass import dataclass
 
 
 class Severity(StrEnum):

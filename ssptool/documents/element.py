@@ -200,11 +200,12 @@ class AtMostOne(Slot[E]):
     def __get__(self, element: "Element | None", owner: type) -> Self | E | None:
         if element is None:
             return self
-        if self.container is not None:
+        if self.container is not None or not self.by_class:
             return next(self.elements(element), None)
+        classes = self.classes
         for node in element:
-            if self.holds(node):
-                return cast(E, node)
+            if type(node) in classes:
+                return node  # type: ignore[return-value]  # of a class that is asked for
         return None
 
     def __set__(self, element: "Element", value: E | None) -> None:

@@ -4,10 +4,11 @@ An FMU is a zip as well, so that `resources/A.fmu!modelDescription.xml` is the n
 entry of the package itself has, `!` and all, is that entry's.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.entries import Entries, Limits, ZipEntries
 

@@ -3,9 +3,11 @@
 import re
 from array import array
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lxml import etree
+
+from ssptool.dataclass import dataclass
 
 Scope = Mapping[str | None, str]  # prefixes to namespaces, as `nsmap` of lxml
 

@@ -1,10 +1,12 @@
 """Signals to draw, put into panels: one per unit, curves that would hide each other as one."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ssptool.dataclass import dataclass
 
 Floats = NDArray[np.float64]
 

@@ -2,7 +2,8 @@
 
 import math
 import re
-from dataclasses import dataclass
+
+from ssptool.dataclass import dataclass
 
 _INCHES = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54}
 _LARGEST = 200.0

@@ -1,9 +1,9 @@
 """What refers to something that was dropped is dropped as well, in every document of a package, and named."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeVar, cast
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument

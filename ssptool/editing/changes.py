@@ -2,9 +2,9 @@
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 
 

@@ -1,9 +1,9 @@
 """What differs between two systems, by meaning."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document

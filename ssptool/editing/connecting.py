@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.editing.dictionaries import add_access, signals_of
 from ssptool.editing.draft import Draft

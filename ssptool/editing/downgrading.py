@@ -6,9 +6,10 @@ runner if the user wants that. Steps run in the order of the table: first those 
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias, cast
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.converters import integer
 from ssptool.documents.element import Element, expand

@@ -5,9 +5,9 @@ FMUs are not there, and names that match nothing.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssc, ssd, ssm, ssv
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument, Position

@@ -1,8 +1,8 @@
 """Which connectors go together: by the table of the standard, by names, and by the rules of terminals."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssc, ssd
 from ssptool.editing.dictionaries import signal_of
 from ssptool.editing.draft import Draft

@@ -1,9 +1,9 @@
 """What a name such as `Plant.System1.x1` means. Names may contain dots: every split that exists is found."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
 

@@ -2,9 +2,10 @@
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.nesting import INSIDE
 from ssptool.editing.changes import FileEdit

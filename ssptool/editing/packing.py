@@ -3,9 +3,9 @@
 import os
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.replacement import Replacement
 from ssptool.documents.uri import unsafe

@@ -1,9 +1,9 @@
 """The parameters that a structure binds, under the names that prefixes and mappings give them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.element import Element

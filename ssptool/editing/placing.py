@@ -1,9 +1,9 @@
 """A free spot in the canvas of a system for a new element."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.editing.numbers import number_text

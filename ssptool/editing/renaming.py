@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.editing.adding import require_free
 from ssptool.editing.binding import ensure_mapping

@@ -1,10 +1,10 @@
 """Replace: another FMU for a component, and what that breaks."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.editing.adding import store, stored

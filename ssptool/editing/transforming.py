@@ -1,8 +1,8 @@
 """What happens to a value on its way: the transformation of a connection, set and taken away."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssc, ssd
 from ssptool.documents.converters import boolean, integer
 from ssptool.editing.errors import EditError, hint

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from urllib.parse import quote
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument

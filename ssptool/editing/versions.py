@@ -1,10 +1,10 @@
 """Between SSP 1.0 and 2.0: whole packages, or one document."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error

@@ -1,8 +1,8 @@
 """What a user wants a variable to be: a value of its type, in a unit that fits."""
 
-from dataclasses import dataclass
 from math import isclose, isnan
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.converters import boolean, hex_binary
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError, UnknownName

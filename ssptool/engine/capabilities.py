@@ -1,8 +1,8 @@
 """What an FMU in its place can do for a master algorithm."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, Variability
 from ssptool.network.network import Component
 

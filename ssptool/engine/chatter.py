@@ -3,8 +3,8 @@
 import math
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.stopped import Stopped
 

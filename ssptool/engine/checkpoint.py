@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel import create

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.integrated import Integrated

@@ -1,7 +1,8 @@
 """How a run ended, and why."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from ssptool.dataclass import dataclass
 
 
 class Ending(StrEnum):

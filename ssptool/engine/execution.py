@@ -1,10 +1,10 @@
 """Carry out a plan in this process, chunk by chunk: load, initialize, step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly, Sources, assemble
 from ssptool.engine.columns import NUMBERED
 from ssptool.engine.coupling import Evaluation, couple

@@ -1,11 +1,11 @@
 """How the interface of a group answers to inputs over a macro step, from partial derivatives of its FMUs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.exponential import exponential

@@ -1,7 +1,8 @@
 """What a run may take. Needs nothing but the standard library, as settings do."""
 
 import sys
-from dataclasses import dataclass
+
+from ssptool.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,13 @@
 """An algebraic loop of running FMUs: solve it, and say how that went."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats, Outcome

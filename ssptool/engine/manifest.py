@@ -5,11 +5,12 @@ import json
 import platform
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.loop_run import LoopReport
 from ssptool.engine.plan import Plan

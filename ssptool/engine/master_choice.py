@@ -1,9 +1,10 @@
 """Which master algorithm a run takes, and why."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.capabilities import FOLLOWS, SAVES, VARIES_STEP, Capabilities
 from ssptool.engine.choices import ASKED, NAMED, Choice
 from ssptool.engine.loops.aitken import Aitken

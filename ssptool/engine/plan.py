@@ -1,10 +1,11 @@
 """The plan of a run: everything resolved, nothing loaded."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.capabilities import Capabilities
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.choices import (

@@ -3,12 +3,12 @@
 import math
 from collections import defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import product
 from types import MappingProxyType
 from typing import TypeAlias
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.choices import NAMED
 from ssptool.engine.kernel.interface import REAL_TYPES
 from ssptool.engine.settings import Settings

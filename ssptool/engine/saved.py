@@ -3,12 +3,12 @@
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Memory, part_of, under
 from ssptool.engine.plan import Plan

@@ -3,9 +3,11 @@ at once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
+
+from ssptool.dataclass import dataclass
 
 
 class MasterName(StrEnum):

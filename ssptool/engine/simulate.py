@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Sources
 from ssptool.engine.choices import Choice
 from ssptool.engine.ending import Ending, Failure, RunError

@@ -1,12 +1,12 @@
 """The recorded signals of a run."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.columns import NUMBERED, REAL_TYPES, Contents, as_doubles, cells_of, values_of
 
 if TYPE_CHECKING:

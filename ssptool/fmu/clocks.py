@@ -1,9 +1,10 @@
 """Clocks of FMI 3.0: when they tick, as far as the model description says it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from fractions import Fraction
 
+from ssptool.dataclass import dataclass
 from ssptool.fmu.description import Variable
 
 

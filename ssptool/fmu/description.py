@@ -1,7 +1,7 @@
 """A modelDescription.xml as frozen values, read through FMPy."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from lxml import etree
 
+from ssptool.dataclass import dataclass
 from ssptool.fmu import fmi1
 from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
 from ssptool.fmu.shapes import element_names

@@ -18,6 +18,8 @@ def shape_of(variable: Variable, sizes: Mapping[str, int]) -> Shape:
 
 def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
     """The extents that no parameter changes; None for one that a structural parameter gives."""
+    if not variable.shape:
+        return ()
     parameters = variable.sizes or (None,) * len(variable.shape)
     sides = zip(variable.shape, parameters, strict=True)
     return tuple(extent if parameter is None else None for extent, parameter in sides)

@@ -3,10 +3,10 @@
 import math
 from collections.abc import Sequence
 from ctypes import byref, c_bool, c_double, c_int, c_uint, c_uint64
-from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 
+from ssptool.dataclass import dataclass
 from ssptool.fmu.clocks import Clock
 from ssptool.fmu.exchange import DiscreteUpdate
 from ssptool.fmu.instance import FmuInstance

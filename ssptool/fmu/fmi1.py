@@ -5,11 +5,11 @@ besides.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from lxml import etree
 
+from ssptool.dataclass import dataclass
 from ssptool.fmu.units import DisplayUnit, Unit
 
 NEGATED = "negatedAlias"

@@ -2,11 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import reduce
 from typing import TypeAlias
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.network.arrays import elements

@@ -1,9 +1,10 @@
 """Values on their way from a parameter set to variables: read, renamed, converted, with every step noted."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssc, ssm, ssv
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Value

@@ -1,7 +1,6 @@
 """What is in a system, at a glance: `ssptool info`."""
 
-from dataclasses import dataclass
-
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document

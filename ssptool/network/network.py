@@ -1,10 +1,11 @@
 """The flat network: what a system of any nesting comes down to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import FmuDescription, Value
 from ssptool.network.signals import Signal, Wire

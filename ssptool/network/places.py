@@ -1,9 +1,10 @@
 """Places: where systems, components and references to signal dictionaries stand in the tree behind an SSD."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Position

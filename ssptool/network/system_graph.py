@@ -1,7 +1,6 @@
 """How the parts of a system depend on each other, in one value: what `ssptool graph` shows."""
 
-from dataclasses import dataclass
-
+from ssptool.dataclass import dataclass
 from ssptool.documents.uncollected import uncollected
 from ssptool.network.arrays import with_whole_arrays
 from ssptool.network.blocks import Block, evaluation_order

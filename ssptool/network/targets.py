@@ -8,10 +8,10 @@ may be that of several targets, which are then all set (rule SSD-PAR-012).
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Variable
 from ssptool.fmu.shapes import Shape

@@ -1,12 +1,13 @@
 """Two traces made comparable: the same names, units and types where one can be expressed by the other."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.editing.common_units import COMMON_UNITS
 from ssptool.engine.columns import NUMBERED, machine_type
 from ssptool.engine.trace import Column, Trace

@@ -1,7 +1,7 @@
 """Whether one trace agrees with another, signal by signal."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.columns import NUMBERED
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import Column, Trace

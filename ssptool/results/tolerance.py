@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.recording.patterns import fits
 
 

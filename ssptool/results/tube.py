@@ -1,9 +1,9 @@
 """The tube around a reference signal, inside which another signal agrees with it."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
+
+from ssptool.dataclass import dataclass
 
 Floats = NDArray[np.float64]
 

@@ -15,12 +15,12 @@ how to fix it.
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from enum import StrEnum
 from types import UnionType
 from typing import TypeVar, get_type_hints
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.element import Element
 from ssptool.rules.fixes import Fix

@@ -142,9 +142,10 @@ def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     Fix: connect single elements by indices, or correct the dimensions.
     """
     for link in links(system, structure):
-        whole = link.connection.start_indices is None and link.connection.end_indices is None
+        if link.connection.start_indices is not None or link.connection.end_indices is not None:
+            continue
         start, end = _shape(link.start, structure), _shape(link.end, structure)
-        if whole and start is not None and end is not None:
+        if start != end and start is not None and end is not None:
             sizes = zip(start, end, strict=False)
             if len(start) != len(end) or any(a != b for a, b in sizes if a is not None and b is not None):
                 yield Finding(link.connection, f"{link.start} is {_array(start)}, {link.end} is {_array(end)}")

@@ -1,7 +1,6 @@
 """Mend what the rules found, by the fixes that they declare."""
 
-from dataclasses import dataclass
-
+from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.element import Element

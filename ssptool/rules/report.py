@@ -1,11 +1,12 @@
 """What the rules found, and what they were found in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.nesting import INSIDE
 from ssptool.rules.excerpt import Excerpt

@@ -2,10 +2,11 @@
 
 import codecs
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position
 from ssptool.documents.entries import Limits

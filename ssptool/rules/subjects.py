@@ -1,9 +1,10 @@
 """What rules run over, besides elements: the package, a file of it, and a system structure with all it refers to."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
@@ -169,13 +170,15 @@ class Structure:
 
     def instance(self, element: Element | None) -> "Instance | None":
         """The system that a component is an instance of; None if it is an FMU, or that system cannot be read."""
-        if not isinstance(element, ssd.Component) or not element.source or not is_structure(element):
+        if not isinstance(element, ssd.Component):
             return None
         if element not in self._instances:
             self._instances[element] = self._instance(element)
         return self._instances[element]
 
     def _instance(self, component: ssd.Component) -> "Instance | None":
+        if not component.source or not is_structure(component):
+            return None
         reference = self.reference(component, component.source or "")
         if reference.reach is Reach.SAME_DOCUMENT:
             return self._with_id(reference.fragment)

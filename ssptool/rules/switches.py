@@ -1,9 +1,10 @@
 """Which findings are shown: rules selected and ignored by code, warnings raised to errors."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.rules.catalogue import RULES, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete

@@ -5,9 +5,10 @@ import io
 import pickle
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.engine.child import dumps
 from ssptool.network.flatten import build_network

@@ -15,13 +15,13 @@ Seber and Wild 1989, "Nonlinear Regression", section 5.1. Bates and Watts 1988, 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import RunError
 from ssptool.engine.trace import Floats, Trace
 from ssptool.studies.definition import Factor, Study

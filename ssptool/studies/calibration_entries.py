@@ -1,10 +1,10 @@
 """What a study file says of its calibration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.definition import Study
 from ssptool.studies.entries import Entries
 from ssptool.studies.findings import Findings

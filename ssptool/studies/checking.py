@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.engine.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches, check_patterns, fits_any

@@ -1,11 +1,12 @@
 """A study as frozen values: what is varied and how, what is wanted of each run."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from pathlib import Path
 from typing import TypeAlias
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.settings import Settings
 from ssptool.studies.designs.design import Design
 from ssptool.studies.designs.grid import Grid

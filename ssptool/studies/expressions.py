@@ -3,10 +3,10 @@
 import ast
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.missing_extra import studies_need
 
 Function = Callable[..., Any]

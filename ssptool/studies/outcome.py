@@ -1,9 +1,9 @@
 """What is asked of a worker, and what comes back."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.sources import Setting
 
 

@@ -3,9 +3,9 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.definition import Factor, Study
 from ssptool.studies.expressions import FUNCTIONS, BadExpression
 from ssptool.studies.sources import Computed, Setting

@@ -8,13 +8,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from multiprocessing.connection import Pipe
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
 from typing import Self
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.child import dumps
 from ssptool.engine.limits import Limits
 from ssptool.studies.definition import Study

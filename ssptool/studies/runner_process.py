@@ -5,9 +5,9 @@ It tells its parent that it is ready, and then one outcome per task, in order.
 
 import pickle
 import sys
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.child import dumps, settle
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Task

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import Checked
 from ssptool.studies.dataset import Dataset, open_dataset

@@ -5,12 +5,12 @@ scipy.stats is imported where it is needed: it takes as long to load as many a s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.expressions import Expression
 
 Floats = NDArray[np.float64]

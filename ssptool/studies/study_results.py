@@ -1,10 +1,10 @@
 """The results of a study, as far as there are any."""
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.replacement import replacing
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.trace import Trace

@@ -1,9 +1,9 @@
 """A system as a diagram that can be shown and saved."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from ssptool.dataclass import dataclass
 from ssptool.drawing.plot import check_plot_name
 from ssptool.drawing.sheets.page import sheets_page
 from ssptool.drawing.sheets.picture import png

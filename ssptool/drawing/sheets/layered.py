@@ -7,9 +7,9 @@ strip, and those that close cycles run back.
 import math
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from ssptool.dataclass import dataclass
 from ssptool.drawing.sheets.heights import Heights, Hop
 from ssptool.drawing.sheets.layers import Edge, Layers, Station, in_layers
 from ssptool.drawing.sheets.sheet import Point

@@ -9,9 +9,10 @@ Eades, Lin and Smyth 1993, "A fast and effective heuristic for the feedback arc 
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NamedTuple, TypeAlias
+
+from ssptool.dataclass import dataclass
 
 
 class Edge(NamedTuple):

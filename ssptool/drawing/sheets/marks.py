@@ -1,9 +1,10 @@
 """What is to be seen at once in a drawing: algebraic loops, findings."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.sheets.sheet import Sheet
 from ssptool.drawing.sheets.stated import Span

@@ -1,8 +1,9 @@
 """A sheet put into the box of an element (SSP 2.0, ssd:ElementGeometry and ssd:SystemGeometry)."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ssptool.dataclass import dataclass
 from ssptool.drawing.sheets.sheet import Block, Line, Pin, Point, Sheet
 from ssptool.drawing.sheets.stated import Extent, Note
 

@@ -1,10 +1,10 @@
 """A drawing of a system, in which everything has its place [mm, x to the right, y up]."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.drawing.sheets.measures import LINE, text_width
 from ssptool.drawing.sheets.stated import Extent, Icon, Note, Span
 from ssptool.network.places import Path

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.network.places import Path
 
 

@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.fmu.clocks import Clock, IntervalVariability
 from ssptool.fmu.event_mode import EventMode, Qualifier

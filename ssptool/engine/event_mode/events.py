@@ -1,8 +1,9 @@
 """Events of co-simulation: bringing components to one, and through it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.checkpoint import Checkpoint

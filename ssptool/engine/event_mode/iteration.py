@@ -1,11 +1,11 @@
 """Event iterations: values and ticks of clocks go around, and discrete states are updated, until all settle."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
 from ssptool.engine.event_mode.running import RunningEvents

@@ -1,10 +1,10 @@
 """A master whose macro steps end where an event happens in a component, or a clock ticks."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.kernel.interface import Floats

@@ -1,8 +1,9 @@
 """Which components of a system use event mode, and what is exchanged at events only."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.capabilities import SAVES, VARIES_STEP
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu

@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.cells import NOTHING, read_cell, write_cell
 from ssptool.engine.event_mode.agenda import Agenda
 from ssptool.engine.event_mode.planned import Clocked, EventMember, EventModes

@@ -3,11 +3,12 @@
 import ctypes
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import (
     FLOAT,
     NO_TABLES,

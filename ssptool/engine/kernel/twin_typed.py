@@ -2,12 +2,12 @@
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, REAL_TYPES, Floats, Slots, prefix
 from ssptool.engine.kernel.twin_fmi import References
 

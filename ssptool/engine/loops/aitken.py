@@ -1,9 +1,10 @@
 """Fixed-point iteration with Aitken's dynamic relaxation."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.loops.iterate import Proposal, iterate
 from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution, Watch, unwatched
 

@@ -1,10 +1,11 @@
 """Fixed-point iteration with Anderson acceleration."""
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.loops.iterate import Proposal, iterate
 from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution, Watch, unwatched
 

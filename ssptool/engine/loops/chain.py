@@ -1,8 +1,9 @@
 """Several solvers, tried in order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.loops.aitken import Aitken
 from ssptool.engine.loops.anderson import Anderson
 from ssptool.engine.loops.fixed_point import FixedPoint

@@ -1,7 +1,8 @@
 """Fixed-point iteration with constant relaxation."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.loops.iterate import Proposal, iterate
 from ssptool.engine.loops.solution import Convergence, Domain, Floats, Function, Solution, Watch, unwatched
 

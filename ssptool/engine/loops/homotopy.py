@@ -1,10 +1,11 @@
 """From the solution without coupling to that of the whole loop, along the curve that connects them."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.loops.iterate import scaled_norm
 from ssptool.engine.loops.jacobian import FiniteDifferences, Jacobian
 from ssptool.engine.loops.newton import Newton

@@ -1,12 +1,12 @@
 """Where Newton's method takes dg/dx from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.loops.solution import Domain, Floats, Function
 
 

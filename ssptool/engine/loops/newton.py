@@ -1,9 +1,10 @@
 """Newton's method with line search, for F(x) = g(x) − x = 0."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.loops.iterate import scaled_norm
 from ssptool.engine.loops.jacobian import FiniteDifferences, Jacobian
 from ssptool.engine.loops.singular import null_direction

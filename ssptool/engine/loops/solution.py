@@ -1,12 +1,13 @@
 """What loop solvers take and return."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ssptool.dataclass import dataclass
 
 Floats: TypeAlias = NDArray[np.float64]
 Function: TypeAlias = Callable[[Floats], Floats]

@@ -1,12 +1,12 @@
 """What an iterated master asks of a method that finds the next iterate."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.master import Memory, StepDerivatives

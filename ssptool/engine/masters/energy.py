@@ -1,11 +1,11 @@
 """Macro steps chosen by the energy that coupling creates or destroys at power bonds: nothing is ever taken back."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.gauss_seidel import GaussSeidel

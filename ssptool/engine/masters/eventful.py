@@ -1,11 +1,12 @@
 """A master whose macro steps end where something acts on the system from outside."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.adaptive import Adaptive, Base

@@ -1,8 +1,9 @@
 """Gauss–Seidel: one after the other, each with the newest values."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
 from ssptool.engine.masters.master import Coupled, Instances, OneStepper, Participants, Program, set_inputs

@@ -1,8 +1,8 @@
 """How inputs run over a macro step."""
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Instruction, Kernel, Op
 
 

@@ -1,10 +1,9 @@
 """Newton's method on the interface of a group, with a Jacobian of the step that is kept while it serves."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.loops.jacobian import FiniteDifferences

@@ -1,11 +1,11 @@
 """IQN-ILS: quasi-Newton with an inverse Jacobian from least squares over the differences seen so far."""
 
 from collections import deque
-from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.acceleration import Accelerator, Interface

@@ -1,10 +1,10 @@
 """Iterated steps as programs of the kernel, which asks back only for the next iterate."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats, Instruction, IterationCalls, Op, Outcome
 from ssptool.engine.loops.fixed_point import FixedPoint

@@ -1,8 +1,9 @@
 """Jacobi: all read, then all step."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold
 from ssptool.engine.masters.master import Coupled, OneStepper, Participants, Program, set_inputs

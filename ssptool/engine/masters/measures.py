@@ -2,12 +2,12 @@
 
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 
 Judge: TypeAlias = Callable[[Floats], float]

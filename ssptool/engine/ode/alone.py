@@ -1,10 +1,11 @@
 """An ODE that is all there is of a system: from communication point to communication point."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.choices import Interval
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats

@@ -2,12 +2,12 @@
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import chain, count
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import FLOAT, Floats

@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
-from dataclasses import dataclass
 from typing import Any
 from weakref import finalize
 
@@ -18,6 +17,7 @@ import numpy as np
 from fmpy.sundials import libraries
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ode.method import Method
 
 Floats = NDArray[np.float64]

@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import Cause, wish_to_end
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.iteration import EventIteration, Updated

@@ -1,8 +1,8 @@
 """The master of a system that is integrated as one ODE."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.masters.master import Coupled, Participants, Stepper
 from ssptool.engine.ode.method import Method
 

@@ -4,11 +4,11 @@ CVODE's own differences are not used: their increments shrink with the step size
 algebraic loops are solved, and with a Jacobian that is noise Newton's method stops where nothing is solved.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.jacobian import colours
 from ssptool.engine.ode.structure import Part, Pattern, Structure, structure

@@ -1,11 +1,11 @@
 """Where an integration stands: what it takes to go on from there."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import CHATTER_EVENTS, Cause
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Memory

@@ -1,9 +1,9 @@
 """States of several running FMUs at one instant."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.instance import FmuInstance

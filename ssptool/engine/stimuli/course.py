@@ -3,10 +3,10 @@
 import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from ssptool.dataclass import dataclass
 from ssptool.fmu.description import Value
 
 

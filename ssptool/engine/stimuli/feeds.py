@@ -1,11 +1,11 @@
 """Courses of inputs as columns of a kernel."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.cells import cell
 from ssptool.engine.kernel.interface import (
     FLOAT,

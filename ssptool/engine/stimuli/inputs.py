@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
 from ssptool.engine.stimuli.csv_inputs import CsvColumn, read_columns
 from ssptool.engine.stimuli.findings import BadInputs, DataFinding

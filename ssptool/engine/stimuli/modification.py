@@ -1,9 +1,9 @@
 """Values that a scenario overrides or shifts for some time."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.course import Course
 from ssptool.fmu.description import Value
 

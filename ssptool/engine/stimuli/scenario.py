@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.modification import Action
 
 Scalar: TypeAlias = float | int | bool | str

@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.course import Constant, Course, Function
 from ssptool.engine.stimuli.findings import BadInputs, DataFinding
 from ssptool.engine.stimuli.inputs import Driven

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ssptool.dataclass import dataclass
 from ssptool.fmu.description import Value, Variable
 from ssptool.fmu.units import Unit
 from ssptool.network.near import near_misses

@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.sheets.sheet import Sheet
 from ssptool.engine.settings import Settings

@@ -1,11 +1,11 @@
 """Every combination of levels."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.designs.design import Columns, too_many, unusable
 from ssptool.studies.sources import STEPPED, Setting, Source
 

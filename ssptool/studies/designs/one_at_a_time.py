@@ -1,8 +1,8 @@
 """One factor after the other leaves its nominal value."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.designs.design import Columns, too_many, unusable
 from ssptool.studies.sources import STEPPED, Setting, Source
 

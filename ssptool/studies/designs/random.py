@@ -1,10 +1,10 @@
 """Random designs, from scipy.stats.qmc; a seed gives the same points always."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.designs.correlation import Correlations, copula, iman_conover
 from ssptool.studies.designs.design import Columns, too_many, unusable
 from ssptool.studies.sources import RANDOM, Floats, Setting, Source, random_values

@@ -1,8 +1,9 @@
 """The points that somebody wrote down."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ssptool.dataclass import dataclass
 from ssptool.studies.designs.design import Columns, too_many, unusable
 from ssptool.studies.sources import Setting, Source, Tabled
 

@@ -1,0 +1,136 @@
+"""Data classes as `dataclasses.dataclass` makes them, at a third of the price where they are defined.
+
+For a frozen class the standard library compiles six methods; a short command defines more than a hundred such classes,
+and spent a third of its time there. Here the constructor is compiled, comparison where a class is first compared, and
+the other methods are shared. What comes out is a data class to `fields`, `replace`, `asdict`, `match`, `copy` and
+`pickle`.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import MISSING, Field
+from typing import TYPE_CHECKING, Any
+
+
+def _dataclass(
+    kind: type | None = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True
+) -> type | Callable[[type], type]:
+    if kind is None:
+        return lambda kind: _made(kind, frozen, slots, eq)
+    return _made(kind, frozen, slots, eq)
+
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+    dataclass = _dataclass
+
+
+def _made(kind: type, frozen: bool, slots: bool, eq: bool) -> type:
+    stated = set(vars(kind))  # is kept
+    made: type = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(kind)
+    fields = dataclasses.fields(made)
+    constructor = _compiled(_constructor(made, fields, frozen, slots), _names(made, fields))["__init__"]
+    constructor.__qualname__ = f"{kind.__qualname__}.__init__"  # errors name it
+    constructor.__annotations__ = {**{field.name: field.type for field in fields if field.init}, "return": None}
+    methods = {"__init__": constructor, "__repr__": _repr}
+    if eq:
+        methods |= _comparison(made, stated, frozen)
+    if frozen:
+        methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete, "__setstate__": _set_state}
+    for name, method in methods.items():
+        if name not in stated:
+            setattr(made, name, method)
+    return made
+
+
+def _names(kind: type, fields: Sequence[Field[Any]]) -> dict[str, Any]:
+    """What the compiled methods refer to."""
+    names: dict[str, Any] = {"__name__": kind.__module__, "_set": object.__setattr__, "_unset": MISSING}
+    for field in fields:
+        names |= {f"_default_{field.name}": field.default, f"_make_{field.name}": field.default_factory}
+        # Of a slot: past the refusal of a frozen class, and without a look-up.
+        names[f"_set_{field.name}"] = getattr(getattr(kind, field.name, None), "__set__", None)
+    return names
+
+
+def _constructor(kind: type, fields: Sequence[Field[Any]], frozen: bool, slots: bool) -> str:
+    given = [field for field in fields if field.init]
+    body = [_assignment(field, frozen, slots) for field in given]
+    if hasattr(kind, "__post_init__"):
+        body.append("self.__post_init__()")
+    parameters = ", ".join(["self", *map(_parameter, given)])
+    return f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]) + "\n"
+
+
+def _parameter(field: Field[Any]) -> str:
+    if field.default_factory is not MISSING:
+        return f"{field.name}=_unset"
+    return field.name if field.default is MISSING else f"{field.name}=_default_{field.name}"
+
+
+def _assignment(field: Field[Any], frozen: bool, slots: bool) -> str:
+    name = value = field.name
+    if field.default_factory is not MISSING:
+        value = f"_make_{name}() if {name} is _unset else {name}"
+    if not frozen:
+        return f"self.{name} = {value}"
+    return f"_set_{name}(self, {value})" if slots else f"_set(self, {name!r}, {value})"
+
+
+def _comparison(kind: type, stated: set[str], frozen: bool) -> dict[str, Any]:
+    """Methods that are replaced by compiled ones when the first of them is called."""
+
+    def compiled(name: str) -> Callable[..., Any]:
+        methods = _compiled(_comparing(dataclasses.fields(kind)), {})
+        for own in {"__eq__", "__hash__"} - stated if frozen else {"__eq__"} - stated:
+            setattr(kind, own, methods[own])
+        found: Callable[..., Any] = methods[name]
+        return found
+
+    def __eq__(self: Any, other: Any) -> Any:
+        return compiled("__eq__")(self, other)
+
+    def __hash__(self: Any) -> Any:
+        return compiled("__hash__")(self)
+
+    return {"__eq__": __eq__, "__hash__": __hash__ if frozen else None}
+
+
+def _comparing(fields: Sequence[Field[Any]]) -> str:
+    """Equal are instances of one class whose fields are."""
+    mine, theirs = ("".join(f"{whose}.{field.name}, " for field in fields) for whose in ("self", "other"))
+    return (
+        "def __eq__(self, other):\n"
+        f" return ({mine}) == ({theirs}) if other.__class__ is self.__class__ else NotImplemented\n"
+        f"def __hash__(self):\n return hash(({mine}))\n"
+    )
+
+
+def _compiled(text: str, names: dict[str, Any]) -> dict[str, Any]:
+    exec(text, names)
+    return names
+
+
+def _repr(self: Any) -> str:
+    return f"{type(self).__qualname__}({', '.join(_described(self))})"
+
+
+def _described(instance: Any) -> Iterator[str]:
+    for field in dataclasses.fields(instance):
+        yield f"{field.name}={getattr(instance, field.name)!r}"
+
+
+def _refuse_to_set(self: Any, name: str, value: Any) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: Any, name: str) -> None:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
+
+
+def _set_state(self: Any, state: Any) -> None:
+    """What `pickle` and `copy` have taken of an instance: its dictionary, or that and its slots."""
+    for part in state if isinstance(state, tuple) else (state,):
+        for name, value in (part or {}).items():
+            object.__setattr__(self, name, value)
