@@ -88,7 +88,7 @@ def _spare_the_collector() -> None:
     """Most of what a short command makes are modules, which stay to its end: the garbage collector need look for
     garbage among them neither often nor, once more, when the process ends.
     """
-    gc.set_threshold(50_000)
+    gc.set_threshold(200_000)
     atexit.register(gc.freeze)
 
 
