@@ -21,18 +21,18 @@ from ssptool.drawing.thinning import thinned
 from ssptool.engine.recording.files import read_manifest, read_trace
 from ssptool.network.places import dotted
 from ssptool.results.report.facts import Picture, run_facts, sheet_identity
-from ssptool.results.report.page import report_page
+from ssptool.results.report.page import ReportPage, report_page
 
 
 def report(
     system: Path | str,
     results: Path | str,
-    output: Path | str,
+    output: Path | str | None = None,
     *,
     variant: str | None = None,
     patterns: Sequence[str] = (),
-) -> None:
-    """Write one self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
+) -> ReportPage:
+    """One self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
 
     Parameters
     ----------
@@ -40,6 +40,8 @@ def report(
         What was simulated; files that have changed since the run are named.
     results
         What `simulate` wrote, with its manifest: .csv, .parquet or .mat.
+    output
+        A file to save it in: .html.
     patterns
         Signals to plot; without, all continuous ones.
 
@@ -52,8 +54,8 @@ def report(
     UnreadableTrace
         The results are not a trace.
     """
-    output = Path(output)
-    check_plot_name(output, (".html",))
+    if output is not None:
+        check_plot_name(Path(output), (".html",))
     trace, manifest = read_trace(results), read_manifest(results)
     diagnostics = validate(system, variant=variant).diagnostics
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
@@ -72,8 +74,10 @@ def report(
             plots=_plots(curves, Path(results).name, len(trace)),
             locate=lambda name: _located(archive, name),
         )
-    output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(report_page(facts), encoding="utf-8")
+    page = ReportPage(report_page(facts))
+    if output is not None:
+        page.save(output)
+    return page
 
 
 def _plots(curves: Sequence[Curve], name: str, rows: int) -> Picture:

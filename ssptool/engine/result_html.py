@@ -24,7 +24,7 @@ def trace_html(trace: "Trace") -> str:
     continuous = [column for column in trace.columns if column.real]
     if not len(trace) or not 0 < len(continuous) <= MOST_CURVES:
         return told + f"<p>{escape(', '.join(trace.signals))}</p>"
-    curves = [thinned(Curve(one.signal, one.unit, trace.t, trace[one.signal])) for one in continuous]
+    curves = [thinned(Curve(one.signal, one.unit, trace.t, trace[one.signal], one.held)) for one in continuous]
     try:
         return told + picture_svg(panels(curves))
     except PlotUnavailable as problem:

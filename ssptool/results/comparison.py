@@ -91,6 +91,11 @@ class TraceComparison:
     def agrees(self) -> bool:
         return not self.remarks and all(one.verdict is Verdict.AGREES for one in self.signals)
 
+    def _repr_html_(self) -> str:
+        from ssptool.results.comparison_html import comparison_html  # only notebooks draw a comparison at once
+
+        return comparison_html(self)
+
 
 class NothingToCompare(ValueError):
     """There are no rows or no signals."""

@@ -14,11 +14,16 @@ _HEADINGS = ("signal", "unit", "largest deviation", "allowed", "at [s]", "")
 
 def comparison_text(comparison: TraceComparison) -> str:
     """A table with the signals that agree the least first, and one sentence of judgement."""
-    rows = [_HEADINGS, *map(_row, comparison.signals)]
+    rows = comparison_rows(comparison)
     widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     lines += [f"not in the reference: {', '.join(comparison.extra)}"] if comparison.extra else []
-    return "\n".join([*lines, *comparison.remarks, _judgement(comparison)])
+    return "\n".join([*lines, *comparison.remarks, conclusion(comparison)])
+
+
+def comparison_rows(comparison: TraceComparison) -> list[tuple[str, ...]]:
+    """The headings, and the cells of each signal."""
+    return [_HEADINGS, *map(_row, comparison.signals)]
 
 
 def _row(one: SignalComparison) -> tuple[str, ...]:
@@ -29,7 +34,8 @@ def _row(one: SignalComparison) -> tuple[str, ...]:
     return one.signal, one.unit or "", f"{one.deviation:.3g}", allowed, f"{one.at:g}", one.judgement + told
 
 
-def _judgement(comparison: TraceComparison) -> str:
+def conclusion(comparison: TraceComparison) -> str:
+    """One sentence."""
     wrong = sum(one.verdict is not Verdict.AGREES for one in comparison.signals)
     of = f"{len(comparison.signals)} signal" + ("s" if len(comparison.signals) != 1 else "")
     if comparison.agrees:

@@ -224,3 +224,10 @@ def test_names_with_another_tools_prefix_are_recognized():
 def test_times_that_go_back_are_refused():
     with pytest.raises(NothingToCompare, match="times of the reference go back: 2 s is followed by 1 s"):
         compare_traces(trace([0, 1, 2], (Column("y"), 0.0)), trace([0, 2, 1], (Column("y"), 0.0)))
+
+
+def test_notebooks_show_a_comparison_as_a_table():
+    found = trace([0, 1], (Column("<A>.y", "m"), 1.0), (Column("b", "m"), 2.0))
+    text = compare_traces(found, trace([0, 1], (Column("<A>.y", "m"), 1.0), (Column("b", "m"), 1.0)))._repr_html_()
+    assert "differs: 1 of 2 signals" in text
+    assert text.index('<td style="text-align: left">b</td>') < text.index("&lt;A&gt;.y")

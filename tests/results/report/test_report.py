@@ -159,3 +159,12 @@ def test_an_interrupted_run_has_a_report(run, tmp_path):
 def test_a_report_is_a_page(run, tmp_path):
     with pytest.raises(ValueError, match=r"\.html"):
         ssptool.report(*run, tmp_path / "r.pdf")
+
+
+def test_a_report_is_shown_in_a_frame_of_a_notebook(run, tmp_path):
+    report = ssptool.report(*run)
+    frame = html.fragment_fromstring(report._repr_html_())
+    assert frame.tag == "iframe"
+    assert frame.get("srcdoc") == report.html
+    report.save(tmp_path / "new" / "r.html")
+    assert (tmp_path / "new" / "r.html").read_text(encoding="utf-8") == report.html
