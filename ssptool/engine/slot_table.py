@@ -15,7 +15,7 @@ from ssptool.engine.power_bonds import PowerBond
 from ssptool.engine.stimuli.stimuli import Stimuli, feed
 from ssptool.engine.trace import Column
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
-from ssptool.network.arrays import wholes
+from ssptool.network.arrays import whole, wholes
 from ssptool.network.network import Network, Port
 from ssptool.network.signals import Signal, Wire
 
@@ -35,8 +35,9 @@ class SlotTable:
         self.network = network
         self.events = events
         self.flow = events.between_events(network)
-        self.still = events.outputs | clock_signals(network)  # between events
-        self.at_events = events.inputs | self.still
+        outputs = events.outputs | clock_signals(network)
+        self.still = outputs | {whole(signal, network.arrays) for signal in outputs}  # between events
+        self.at_events = events.inputs | outputs
         self.implementations = implementations
         self.stimuli = stimuli
         self.fed = {feed(driven.signal): driven for driven in stimuli.driven}

@@ -119,11 +119,6 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         for name, component in network.components.items()
         if _offers(component, implementations[name]) and (_has_clocks(component) or _has_discrete(component))
     }
-    for name in [name for name in wanted if _event_arrays(network, wanted[name])]:
-        if _has_clocks(wanted[name]):
-            array = _event_arrays(network, wanted[name])[0]
-            raise Unsupported(f"connector {array}", "arrays are not exchanged at events", "use scalar connectors")
-        del wanted[name]
     fixed = [
         name
         for name, component in network.components.items()
@@ -194,14 +189,6 @@ def _clock_like(variable: Variable) -> bool:
 
 def _has_discrete(component: Component) -> bool:
     return any(variable.variability is Variability.DISCRETE for _, variable in _exchanged(component))
-
-
-def _event_arrays(network: Network, component: Component) -> list[Signal]:
-    """Arrays that would have to be exchanged at events."""
-    if not network.arrays:
-        return []
-    at_events = [port.signal for port, variable in _exchanged(component) if _at_events(port, variable)]
-    return [whole(signal, network.arrays) for signal in at_events if whole(signal, network.arrays) is not signal]
 
 
 def refuse_clocked_arrays(network: Network, component: Component) -> None:

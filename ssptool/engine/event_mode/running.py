@@ -16,6 +16,7 @@ from ssptool.engine.plan import Plan
 from ssptool.fmu.description import Value
 from ssptool.fmu.event_mode import EventMode
 from ssptool.fmu.instance import FmuInstance
+from ssptool.network.arrays import wholes
 from ssptool.network.signals import Signal, Wire
 
 
@@ -59,6 +60,7 @@ class RunningEvents:
         timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
         self.agenda = Agenda(plan.interval.start, timed)
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        self._whole = wholes(plan.network)
         self._ticked: set[Signal] = set()
         self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in modes.wires}
         self._modes = modes
@@ -96,7 +98,12 @@ class RunningEvents:
 
     def pass_on_at_start(self) -> list[Signal]:
         """In initialization mode, set inputs that belong to no clock; which have changed. May raise FmiError."""
-        return [one.signal for member, one in self._inputs() if not one.clocks and self._pass_on(member, one)]
+        changed = []
+        for member in self.members.values():
+            moved = [one.signal for one in member.planned.inputs if not one.clocks and self._take(one)]
+            self._set(member, moved)
+            changed += moved
+        return changed
 
     # -- event mode ----------------------------------------------------------------------------------------------
 
@@ -115,22 +122,26 @@ class RunningEvents:
     def pass_on(self, fresh: frozenset[Signal]) -> list[Signal]:
         """Set inputs that have changed, or that belong to clocks that are `fresh`; those that have changed."""
         changed = []
-        for member, one in self._inputs():
-            first = any(Signal(member.name, name) in fresh for name in one.clocks)
-            accessible = not one.clocks or member.is_active(one)
-            if accessible and self._pass_on(member, one, always=first):
-                changed.append(one.signal)
+        for member in self.members.values():
+            own, first = [], []
+            for one in member.planned.inputs:
+                if one.clocks and not member.is_active(one):
+                    continue
+                if self._take(one):
+                    own.append(one.signal)
+                elif any(Signal(member.name, name) in fresh for name in one.clocks):
+                    first.append(one.signal)
+            self._set(member, [*own, *first])
+            changed += own
         return changed
 
     def collect(self) -> list[Signal]:
         """Read outputs whose clocks tick; those that have changed."""
         changed = []
         for member in self.members.values():
-            for one in member.planned.outputs:
-                if member.is_active(one):
-                    name = one.signal.variable
-                    if self._write(one.signal, member.instance.get([name])[name]):
-                        changed.append(one.signal)
+            signals = [one.signal for one in member.planned.outputs if member.is_active(one)]
+            found = member.instance.get([signal.variable for signal in signals]) if signals else {}
+            changed += [signal for signal in signals if self._write(signal, found[signal.variable])]
         return changed
 
     def tick(self, clocks: Iterable[Signal]) -> frozenset[Signal]:
@@ -188,16 +199,24 @@ class RunningEvents:
             for one in member.planned.inputs:
                 yield member, one
 
-    def _pass_on(self, member: Member, one: Clocked, *, always: bool = False) -> bool:
+    def _take(self, one: Clocked) -> bool:
+        """Give an input what its wire delivers; whether that is something else."""
         value = self._delivered(one)
         if value is not None:
             self._write(one.signal, value)
-        elif not always:
-            return False
-        slot = self._slots[one.signal]
-        name = one.signal.variable
-        member.instance.set({name: read_cell(self.kernel, slot, self.plan.types[slot])})
         return value is not None
+
+    def _set(self, member: Member, inputs: Sequence[Signal]) -> None:
+        """Let the FMU have these, arrays as a whole."""
+        if not inputs:
+            return
+        arrays = {self._whole[signal] for signal in inputs if signal in self._whole}
+        beside = (one.signal for one in member.planned.inputs if self._whole.get(one.signal) in arrays)
+        values = {}
+        for signal in dict.fromkeys([*inputs, *beside]):
+            slot = self._slots[signal]
+            values[signal.variable] = read_cell(self.kernel, slot, self.plan.types[slot])
+        member.instance.set(values)
 
     def _delivered(self, one: Clocked) -> Value | None:
         """What the wire into an input has for it; None if that is what it has, or there is no wire."""

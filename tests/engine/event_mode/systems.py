@@ -57,6 +57,7 @@ def _bindings(parameters: str) -> str:
 def _component(name: str, fmu: Path) -> str:
     connectors = "".join(
         f'<ssd:Connector name="{variable.name}" kind="{variable.causality}">{_type(variable)}'
+        + "".join(f'<ssc:Dimension size="{size}"/>' for size in variable.shape)
         + "".join(f'<ssd:Clock name="{clock}"/>' for clock in variable.clocks)
         + "</ssd:Connector>"
         for variable in read_description(fmu).variables.values()

@@ -180,31 +180,38 @@ static const char *objection(const Instance *self, unsigned row, Type type, bool
     return NULL;
 }
 
+static unsigned elements(unsigned row)
+{
+    return model_rows[row].size ? model_rows[row].size : 1;
+}
+
 #define ACCESS(Type_, row_type, member)                                                                                \
     fmi3Status fmi3Get##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, fmi3##Type_ v[],       \
                               size_t count)                                                                            \
     {                                                                                                                  \
         SELF;                                                                                                          \
-        (void)count;                                                                                                   \
         model_outputs(&self->now);                                                                                     \
+        size_t at = 0;                                                                                                 \
         for (size_t i = 0; i < n; i++) {                                                                               \
             if (objection(self, rows[i], row_type, false))                                                             \
                 return refuse(self, __func__, objection(self, rows[i], row_type, false), rows[i]);                     \
-            v[i] = self->now.member[rows[i]];                                                                          \
+            for (unsigned k = 0; k < elements(rows[i]) && at < count; k++)                                             \
+                v[at++] = self->now.member[rows[i] + k];                                                               \
         }                                                                                                              \
-        return fmi3OK;                                                                                                 \
+        return at == count ? fmi3OK : refuse(self, __func__, "the number of values is not that of the elements", 0);   \
     }                                                                                                                  \
     fmi3Status fmi3Set##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, const fmi3##Type_ v[], \
                               size_t count)                                                                            \
     {                                                                                                                  \
         SELF;                                                                                                          \
-        (void)count;                                                                                                   \
+        size_t at = 0;                                                                                                 \
         for (size_t i = 0; i < n; i++) {                                                                               \
             if (objection(self, rows[i], row_type, true))                                                              \
                 return refuse(self, __func__, objection(self, rows[i], row_type, true), rows[i]);                      \
-            self->now.member[rows[i]] = v[i];                                                                          \
+            for (unsigned k = 0; k < elements(rows[i]) && at < count; k++)                                             \
+                self->now.member[rows[i] + k] = v[at++];                                                               \
         }                                                                                                              \
-        return fmi3OK;                                                                                                 \
+        return at == count ? fmi3OK : refuse(self, __func__, "the number of values is not that of the elements", 0);   \
     }
 
 ACCESS(Float64, REAL, real)

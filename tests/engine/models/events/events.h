@@ -21,6 +21,7 @@ typedef struct {
     bool discrete;
     unsigned clock; /* row of the clock that the variable belongs to; 0: none */
     double start;
+    unsigned size; /* of an array, whose other elements are the rows after it; 0: none */
 } Row;
 
 /* All that changes; saving it saves the state of the FMU. */
