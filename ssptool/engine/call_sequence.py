@@ -33,6 +33,7 @@ def call_sequence(plan: Plan) -> Iterator[str]:
     for line in plan.master.outline([_participants(plan, group) for group in plan.groups]):
         yield f"  {line}"
     yield f"  exchange; record {len(plan.recorded)} signals"
+    yield from _stepping(plan)
     if evaluation:
         yield "evaluate: make outputs consistent at a communication point"
         yield from evaluation
@@ -46,11 +47,31 @@ def _initialization(plan: Plan) -> Iterator[str]:
     yield f"enter initialization mode {start}" if mode else f"initialize {start}"
     if without:
         yield f"  {', '.join(without)}: initialize (FMI 1.0) at the first visit, with the inputs known by then"
+    yield from _first_guesses(plan)
     yield from _sweep(plan, plan.initialization)
     if without:
         yield "  reset, initialize and evaluate again while FMUs of FMI 1.0 get other inputs than those"
     if mode:
         yield "exit initialization mode"
+
+
+def _first_guesses(plan: Plan) -> Iterator[str]:
+    """What the components say of inputs, and of outputs at which loops are cut."""
+    for one, slots in plan.first_guesses():
+        asked = ", ".join(_names(plan, slots))
+        if asked and one.description.fmi_major > 1:
+            yield f"  {one.name}: get {asked}, as first guesses"
+
+
+def _stepping(plan: Plan) -> Iterator[str]:
+    """What to step a component is; `evaluate` and `exchange` are between components."""
+    stepped = [one for one in plan.instances if one.interface is InterfaceType.CO_SIMULATION]
+    if stepped:
+        yield "step: set inputs as they run over the step, do the step, get outputs"
+    for one in stepped:
+        inputs, outputs = (", ".join(_names(plan, slots)) for slots in (one.input_slots, one.output_slots))
+        actions = [f"set {inputs}"] * bool(inputs) + ["step"] + [f"get {outputs}"] * bool(outputs)
+        yield f"  {one.name}: {', '.join(actions)}"
 
 
 def _steps(plan: Plan) -> str:

@@ -150,10 +150,8 @@ class _Initialization:
         Other outputs are not asked for: before its inputs are set, an FMU may not be able to compute them.
         """
         values = self.kernel.values
-        cut = {slot for loop in self.plan.loops for slot in (*loop.calls.torn, *loop.calls.held)}
-        cut -= set(self.plan.guesses)
-        for planned, instance in zip(self.plan.instances, self.assembly.instances, strict=True):
-            slots = [*planned.input_slots, *(slot for slot in planned.output_slots if slot in cut)]
+        cut = self.plan.cut
+        for (planned, slots), instance in zip(self.plan.first_guesses(), self.assembly.instances, strict=True):
             names = [self.plan.signals[slot].variable for slot in slots]
             if instance.starts_over:
                 found = {name: self.beginnings.stated(planned, name) for name in names}

@@ -289,10 +289,10 @@ def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple
         return _MOVING[settings.input](order), ASKED
     if settings.exchange is ExchangeName.LATE:
         return Hold(), "goes with late outputs"
-    if not situation.following():
-        return Hold(), f"no FMU can do better ({situation.obstacles()})"
-    best = _MOVING[_BEST[name]](order)
     held = situation.obstacles()
+    if not situation.following():
+        return Hold(), f"no FMU can do better ({held})" if held else "no input of an FMU changes in a step"
+    best = _MOVING[_BEST[name]](order)
     return best, f"held where the FMU can do no better ({held})" if held else "all FMUs follow inputs"
 
 

@@ -1,6 +1,6 @@
 """The plan of a run: everything resolved, nothing loaded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from itertools import chain
 from typing import NamedTuple
@@ -227,3 +227,15 @@ class Plan:
     def integers(self) -> tuple[int, ...]:
         """Slots of signals that are no real numbers."""
         return tuple(slot for slot, kind in enumerate(self.types) if holds_integer(kind))
+
+    @property
+    def cut(self) -> frozenset[int]:
+        """Slots at which loops are cut, and of which nothing but their components says what they are at first."""
+        cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.held))
+        return frozenset(cut) - set(self.guesses)
+
+    def first_guesses(self) -> Iterator[tuple[PlannedInstance, tuple[int, ...]]]:
+        """Each component with the slots whose first guesses are what it says: inputs, and outputs that are `cut`."""
+        cut = self.cut
+        for one in self.instances:
+            yield one, (*one.input_slots, *(slot for slot in one.output_slots if slot in cut))

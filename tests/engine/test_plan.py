@@ -245,7 +245,9 @@ def test_the_call_sequence_names_every_phase_and_component():
         "enter initialization mode at t = 0 s",
         "solve the algebraic loop for System1.a1 (Jacobian: directional derivatives)",
         "10000 macro steps of 0.001 s, master iterated",
+        "System1: get F, a1, as first guesses",
         "save states of System1, System2",
+        "System1: set F, step, get ",
         "terminate and free",
     ):
         assert phrase in text

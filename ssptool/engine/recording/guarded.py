@@ -18,10 +18,9 @@ class ResultsNotWritten(Exception):
     """
 
     def __init__(self, path: Path, reason: str, time: float | None) -> None:
-        since = "" if time is None else f" at t = {time:g} s"
+        since, kept = ("", "") if time is None else (f" at t = {time:g} s", "the file keeps what is in it; ")
         super().__init__(
-            f"{path}: results cannot be written{since}: {reason}; the file keeps what is in it; make room, or choose "
-            "another --output"
+            f"{path}: results cannot be written{since}: {reason}; {kept}make room, or choose another --output"
         )
         self.path = path
         self.reason = reason
