@@ -6,13 +6,13 @@ namespace ssptool {
 
 namespace {
 
-// Whether it becomes true within the time in which a thread better waits awake.
-template <class Condition>
-bool soon(Condition condition) {
+// Until it is not `old` any more. First awake: mostly that takes less time than being woken.
+std::uint32_t changed(const std::atomic<std::uint32_t>& value, std::uint32_t old) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(100);
-  while (!condition())
-    if (std::chrono::steady_clock::now() > end) return false;
-  return true;
+  while (value.load() == old && std::chrono::steady_clock::now() < end) {
+  }
+  value.wait(old);
+  return value.load();
 }
 
 }  // namespace
@@ -22,44 +22,31 @@ Workers::Workers(std::size_t count) {
 }
 
 Workers::~Workers() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  wake_.notify_all();
+  begin(nullptr, 0);
   for (std::thread& thread : threads_) thread.join();
 }
 
 void Workers::share(std::size_t count, const std::function<void(std::size_t)>& task) {
-  {
-    const std::lock_guard lock(mutex_);
-    task_ = &task;
-    count_ = count;
-    next_ = 0;
-    busy_ = threads_.size();
-    ++round_;
-  }
-  wake_.notify_all();
+  begin(&task, count);
   work();
-  if (soon([this] { return busy_ == 0; })) return;
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return busy_ == 0; });
+  for (std::uint32_t busy = busy_; busy != 0;) busy = changed(busy_, busy);
+}
+
+void Workers::begin(const std::function<void(std::size_t)>* task, std::size_t count) {
+  task_ = task;
+  count_ = count;
+  next_ = 0;
+  busy_ = static_cast<std::uint32_t>(threads_.size());
+  ++round_;
+  round_.notify_all();
 }
 
 void Workers::wait() {
-  for (std::uint64_t seen = 0;; ++seen) {
-    // The next round mostly follows at once, and being woken takes longer.
-    soon([&] { return round_ != seen; });
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return stop_ || round_ != seen; });
-      if (stop_) return;
-    }
+  for (std::uint32_t seen = 0;;) {
+    seen = changed(round_, seen);
+    if (task_ == nullptr) return;
     work();
-    if (--busy_ == 0) {
-      const std::lock_guard lock(mutex_);
-      done_.notify_one();
-    }
+    if (--busy_ == 0) busy_.notify_one();
   }
 }
 

@@ -2,16 +2,16 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 namespace ssptool {
 
+// Free of races without a lock: what is to be done is written before `round_` is increased, which is what the threads
+// wait for, and not again before all of them have decreased `busy_`, which is what the one that asks waits for.
 class Workers {
  public:
   // `count` threads work, the one that asks included.
@@ -24,17 +24,15 @@ class Workers {
   void share(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
+  void begin(const std::function<void(std::size_t)>* task, std::size_t count);
   void wait();
   void work();
 
-  std::mutex mutex_;
-  std::condition_variable wake_, done_;
-  const std::function<void(std::size_t)>* task_ = nullptr;
+  const std::function<void(std::size_t)>* task_ = nullptr;  // null: there is no more
   std::size_t count_ = 0;
-  std::atomic<std::size_t> busy_{0};
-  std::atomic<std::uint64_t> round_{0};
-  bool stop_ = false;
   std::atomic<std::size_t> next_{0};
+  std::atomic<std::uint32_t> round_{0};
+  std::atomic<std::uint32_t> busy_{0};
   std::vector<std::thread> threads_;
 };
 
