@@ -25,6 +25,14 @@ CHUNK_SECONDS = 0.02
 
 CHUNK_GROWTH = 8
 
+BLOCK_BYTES = 1 << 20
+"""Of rows that come at once, at most: they should still be in the caches when somebody copies or writes them."""
+
+
+def rows_at_once(count: int, width: int) -> int:
+    """How many rows of `width` numbers are a block, where `count` are asked for."""
+    return max(1, min(count, BLOCK_BYTES // (8 * width)))
+
 
 @dataclass(frozen=True, slots=True)
 class Job:

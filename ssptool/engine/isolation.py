@@ -22,7 +22,7 @@ import numpy as np
 
 from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, dumps, work
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.execution import Counts, Execution, Job
+from ssptool.engine.execution import Counts, Execution, Job, rows_at_once
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.limits import Limits
 from ssptool.engine.recorder import Recorder
@@ -31,8 +31,6 @@ from ssptool.engine.watch import NATIVE, Watch
 
 SLOTS = 4
 """Of the ring of rows between the two processes: one is written while others are read."""
-
-SLOT_BYTES = 1 << 20
 
 LOOK_SECONDS = 0.01
 """Between two looks at memory and steps, if one of them is limited."""
@@ -71,7 +69,7 @@ def _assignment(job: Job, scratch: str) -> Assignment:
     # Here, because what an archive unpacks in the child would never be removed.
     paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
     located = replace(job, sources=Located(paths))
-    rows = max(1, min(plan.interval.steps + 1, SLOT_BYTES // (8 * (1 + len(plan.recorded)))))
+    rows = rows_at_once(plan.interval.steps + 1, 1 + len(plan.recorded))
     return Assignment(located, scratch, SLOTS, rows)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ssptool.engine.columns import NUMBERED
+from ssptool.engine.execution import rows_at_once
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
@@ -28,6 +29,8 @@ class Recorder:
         Which rows are recorded; None: all.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
+    lend
+        Gives memory for so many rows of such a width, which the writer takes back with the rows in it.
 
     Attributes
     ----------
@@ -49,6 +52,7 @@ class Recorder:
         keep: bool,
         thinning: Thinning | None = None,
         progress: Progress | None = None,
+        lend: Callable[[int, int], Floats] | None = None,
     ) -> None:
         self.plan = plan
         self.kernel = ""
@@ -65,7 +69,9 @@ class Recorder:
         self.contents: list[bytes] = [b""]
         self._numbered = [1 + place for place, column in enumerate(plan.columns) if column.type in NUMBERED]
         self._kept: Floats = np.empty((0, self._width))
-        self._space: Floats = np.empty((0, self._width))
+        self._own: Floats = np.empty((0, self._width))
+        self._space = self._own
+        self._lend = lend or self._own_space
 
     # -- as `Rows` of an execution in this process -----------------------------------------------------------
 
@@ -74,12 +80,16 @@ class Recorder:
         self._begin()
 
     def space(self, count: int) -> Floats:
-        if len(self._space) < count:
-            self._space = np.empty((count, self._width))
-        return self._space[:count]
+        self._space = self._lend(rows_at_once(count, self._width), self._width)
+        return self._space
 
     def commit(self, count: int, contents: Sequence[bytes] = ()) -> None:
         self.add(self._space[:count], contents)
+
+    def _own_space(self, count: int, width: int) -> Floats:
+        if len(self._own) < count:
+            self._own = np.empty((count, width))
+        return self._own[:count]
 
     # --------------------------------------------------------------------------------------------------------
 

@@ -290,8 +290,11 @@ def _recorder(plan: Plan, recording: Recording, progress: Progress | None, threa
     if recording.output is not None:
         check_output(recording.output)
         writer = partial(open_writer, recording.output, plan.columns)
-        writer = writer if thread is None else thread.around(writer)
-    return Recorder(plan, writer, keep=recording.keep, thinning=recording.thinning(plan), progress=progress)
+    lend = None
+    if writer is not None and thread is not None:
+        writer, lend = thread.around(writer), thread.lend
+    thinning = recording.thinning(plan)
+    return Recorder(plan, writer, keep=recording.keep, thinning=thinning, progress=progress, lend=lend)
 
 
 def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path | None) -> Result:

@@ -23,8 +23,8 @@ class WritingThread:
 
     Notes
     -----
-    Why this is free of races: a block of rows belongs to one thread at a time. `write` copies the rows into a block of
-    the caller's, the queue of those that wait hands it over, and the queue of those that are free hands it back. The
+    Why this is free of races: a block of rows belongs to one thread at a time. The caller has one, lent or to
+    copy rows to; the queue of those that wait hands it over, and the queue of those that are free hands it back. The
     writer itself is used by the thread while there is one, and by the caller before it is started and after it was
     joined. An error is left before its block is given back, and taken by the caller: late by some blocks at most while
     rows come, and surely after the join. Only the caller takes it away, and a writer fails once. The list of contents
@@ -35,6 +35,7 @@ class WritingThread:
         self._waiting: Queue[Floats | None]
         self._free: Queue[Floats] = Queue()
         self._blocks = 0
+        self._lent: Floats | None = None
         self._writer: Writer
         self._thread: Thread | None = None
         self._error: BaseException | None = None
@@ -56,6 +57,18 @@ class WritingThread:
 
         return begin
 
+    def lend(self, count: int, width: int) -> Floats:
+        """Memory for rows (count, width), until the next call; what is written of it is not copied and not the caller's
+        any more.
+        """
+        size = count * width
+        if self._lent is not None and self._lent.size < size:
+            self._free.put(self._lent)
+            self._lent = None
+        if self._lent is None:
+            self._lent = self._block(size)
+        return self._lent[:size].reshape(count, width)
+
     # -- as `Writer` -------------------------------------------------------------------------------------------
 
     def write(self, rows: Floats) -> None:
@@ -63,9 +76,13 @@ class WritingThread:
         self._check()
         if self._thread is None:
             self._begin()
-        block = self._block(rows.size)[: rows.size].reshape(rows.shape)
-        np.copyto(block, rows)
-        self._waiting.put(block)
+        if self._lent is not None and rows.base is self._lent:
+            self._lent = None
+        else:
+            block = self._block(rows.size)[: rows.size].reshape(rows.shape)
+            np.copyto(block, rows)
+            rows = block
+        self._waiting.put(rows)
 
     def notes(self) -> tuple[str, ...]:
         self._join()

@@ -82,6 +82,37 @@ def test_files_have_all_rows_in_their_order(ending, sizes, tmp_path_factory):
     assert read_manifest(path)["rows"] == first
 
 
+@settings(deadline=None, max_examples=50)
+@given(sizes=st.lists(st.tuples(st.integers(1, 300), st.integers(0, 300), st.sampled_from(["", "other"])), max_size=15))
+def test_memory_that_is_lent_comes_back_with_its_rows(sizes):
+    """Also where less is written than was lent, nothing at all, or other rows between; else the caller would wait."""
+    kept, first = Listening(), 0
+    with WritingThread() as thread:
+        writer = begun(thread, kept)
+        for lent, count, other in sizes:
+            space = thread.lend(lent, 3)
+            assert space.shape == (lent, 3)
+            rows = numbered(first, min(count, lent))
+            space[: len(rows)] = rows
+            if len(rows):
+                writer.write(rows if other else space[: len(rows)])
+            first += len(rows)
+    assert [int(n) for block in kept.blocks for n in block[:, 0]] == list(range(first))
+
+
+def test_rows_in_lent_memory_are_not_copied():
+    kept, seen = Listening(), []
+    kept.write = lambda rows: seen.append(rows.base)
+    with WritingThread() as thread:
+        writer, bases = begun(thread, kept), []
+        for _ in range(10):
+            space = thread.lend(4, 3)
+            bases.append(space.base)
+            writer.write(space[:2])
+    assert all(one is other for one, other in zip(seen, bases, strict=True))
+    assert len({id(base) for base in bases}) <= WAITING + 1
+
+
 def test_the_caller_does_not_write():
     kept = Listening()
     with WritingThread() as thread:

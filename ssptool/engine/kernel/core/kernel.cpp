@@ -16,6 +16,9 @@ namespace {
 constexpr double worth = 50e-6;
 constexpr int trials = 3;
 
+// So many instances are in the caches anyway.
+constexpr std::size_t few = 64;
+
 // Of a macro step: so much before its end an instance is not there yet.
 constexpr double close = 1e-9;
 
@@ -480,8 +483,9 @@ inline bool Kernel::collect(Index index) noexcept {
 }
 
 bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
+  const bool many = group.instances.size() > few;
   for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
-    fetch(group, rank);
+    if (many) fetch(group, rank);
     if (!step(group.instances[rank], t, h)) return false;
   }
   return true;
