@@ -254,9 +254,9 @@ def main() -> int:
         build(folder)
         loop = bare_loop(folder)
         print(
-            f"µs per macro step and component, budget {BUDGET:g} × C in memory; into Parquet {PARQUET_BUDGET:g} µs of wall "
-            f"time, beside it the CPU times of both threads;\nCSV in µs per value, budget {CSV_BUDGET:g} | s to start, "
-            f"budget {START_BUDGET:g} at N = 2000 | ! is over a budget"
+            f"µs per macro step and component, budget {BUDGET:g} × C in memory; into Parquet {PARQUET_BUDGET:g} µs of "
+            f"wall time, beside it the CPU times of both threads;\nCSV in µs per value, budget {CSV_BUDGET:g} | s to "
+            f"start, budget {START_BUDGET:g} at N = 2000 | ! is over a budget"
         )
         print(f"{'':38}into Parquet")
         print("     N    bare C    engine   ratio     wall      step    write  pyarrow      CSV", end="  ")
