@@ -13,7 +13,7 @@ from ssptool.drawing.sheets.pins import INFLOWS, placed, shown
 from ssptool.drawing.sheets.placement import Placement
 from ssptool.drawing.sheets.sheet import Block, Line, Pin, Point, Sheet
 from ssptool.drawing.sheets.stated import Extent, StatedBlock, StatedLine, StatedPin, StatedSheet
-from ssptool.drawing.sheets.ways import halfway, merged
+from ssptool.drawing.sheets.ways import free_way, merged
 from ssptool.network.places import Path
 
 End: TypeAlias = tuple[str, str]
@@ -71,6 +71,7 @@ class _Arrangement:
         self._layout = self._lay_out()
         self._shift = self._below_what_has_its_place()
         self._extents = {block.name: self._extent(block) for block in stated.blocks}
+        self._boxes = [self._extents[block.name].turned(block.rotation) for block in stated.blocks]
         self._ends: dict[End, tuple[Point, Point]] = {}
 
     def sheet(self) -> Sheet:
@@ -85,7 +86,7 @@ class _Arrangement:
             blocks=blocks,
             notes=self._stated.notes,
             pins=self._own_pins(canvas),
-            lines=tuple(merged(self._lines(canvas))),
+            lines=tuple(merged(self._lines())),
             insets=tuple(self._joined(name, inset) for name, inset in insets.items()),
         )
 
@@ -229,7 +230,7 @@ class _Arrangement:
 
     # -- lines -----------------------------------------------------------------------------------------------------
 
-    def _lines(self, canvas: Extent) -> Iterator[Line]:
+    def _lines(self) -> Iterator[Line]:
         for line in self._stated.lines:
             if line.start in self._ends and line.end in self._ends:
                 yield Line(straightened(self._way(line)), (line.described,), (line.span,))
@@ -243,7 +244,7 @@ class _Arrangement:
             way = tuple(map(self._moved, self._layout.ways[edge]))
             forward = self._flows_out(line.start)
             return [start if forward else end, *way, end if forward else start]
-        return list(halfway(start, outward, end, other, 2 * self._text))
+        return free_way(start, outward, end, other, 2 * self._text, self._boxes)
 
 
 def _text_height(stated: StatedSheet) -> float:

@@ -13,6 +13,7 @@ from ssptool.drawing.sheets.measures import text_width
 from ssptool.drawing.sheets.pins import INFLOWS
 from ssptool.drawing.sheets.sheet import Anchor, Block, Label, Line, Pin, Point, Role, Sheet
 from ssptool.drawing.sheets.stated import Extent, Icon, Note, Span
+from ssptool.drawing.sheets.ways import branches
 from ssptool.network.places import Path
 
 SVG = "http://www.w3.org/2000/svg"
@@ -102,6 +103,10 @@ class _Picture:
             self._note(note)
         for line in sheet.lines:
             self._line(self.root, line)
+        for point in branches(sheet.lines):
+            at = self._at(point)
+            dot = {"class": "pin", "cx": f"{at.x:g}", "cy": f"{at.y:g}", "r": f"{0.17 * self._text:g}"}
+            etree.SubElement(self.root, "circle", dot | {"stroke-width": "0"})
         for block in sheet.blocks:
             self._block(block)
         for pin in sheet.pins:

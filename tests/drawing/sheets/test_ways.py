@@ -1,0 +1,87 @@
+"""Lines between elements that have a place go around the others, and show where they branch."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from ssptool.drawing.sheets.routes import crosses, way_around
+from ssptool.drawing.sheets.sheet import Line, Point
+from ssptool.drawing.sheets.stated import Extent
+from ssptool.drawing.sheets.ways import branches, free_way
+from tests.drawing.sheets.test_sheets import connector, element, sheets, system
+
+LEFT, RIGHT = Point(-1.0, 0.0), Point(1.0, 0.0)
+
+
+def line(*points: tuple[float, float]) -> Line:
+    return Line(tuple(Point(*point) for point in points), (), ())
+
+
+def test_a_line_goes_around_what_stands_between():
+    """The shortest way with the fewest bends: over the upper edge, which is nearer, at half the reach."""
+    wall = Extent(40, -5, 60, 30)
+    way = free_way(Point(0, 25), RIGHT, Point(100, 25), LEFT, 4.0, [wall])
+    assert way == [(0, 25), (4, 25), (4, 32), (96, 32), (96, 25), (100, 25)]
+
+
+def test_a_line_with_nothing_in_its_way_goes_across_halfway():
+    assert free_way(Point(0, 0), RIGHT, Point(100, 20), LEFT, 4.0, []) == [
+        (0, 0), (4, 0), (50, 0), (50, 20), (96, 20), (100, 20),
+    ]  # fmt: skip
+
+
+def test_where_everything_is_shut_in_the_line_is_straight_on():
+    ring = [Extent(-30, -30, 30, -20), Extent(-30, 20, 30, 30), Extent(-30, -20, -20, 20), Extent(20, -20, 30, 20)]
+    assert way_around(Point(0, 0), Point(100, 0), ring, 2.0) is None
+    assert free_way(Point(0, 0), RIGHT, Point(100, 0), LEFT, 2.0, ring)[-1] == (100, 0)
+
+
+@st.composite
+def boxes(draw) -> list[Extent]:
+    corners = draw(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=8))
+    sizes = st.integers(2, 30)
+    return [Extent(10 * x, 10 * y, 10 * x + draw(sizes), 10 * y + draw(sizes)) for x, y in corners]
+
+
+@given(
+    boxes(),
+    st.tuples(st.integers(-9, 240), st.integers(-9, 240)),
+    st.tuples(st.integers(-9, 240), st.integers(-9, 240)),
+)
+@settings(max_examples=100, deadline=None)
+def test_ways_are_outside_of_all_boxes_level_or_upright(boxes, begin, finish):
+    ends = Point(*begin), Point(*finish)
+    assume(not any(box.x1 < x < box.x2 and box.y1 < y < box.y2 for box in boxes for x, y in ends))
+    way = way_around(*ends, boxes, 1.0)
+    if way is not None:
+        assert (way[0], way[-1]) == ends
+        assert not crosses(way, boxes)
+        assert all(a.x == b.x or a.y == b.y for a, b in pairwise(way))
+    else:
+        assert boxes
+
+
+def test_connections_without_way_points_do_not_run_through_elements(tmp_path):
+    places = {"A": (0, connector("y", "output")), "Between": (40, ""), "B": (80, connector("u", "input"))}
+    parts = "".join(
+        element(name, pins, f'<ssd:ElementGeometry x1="{x}" y1="0" x2="{x + 20}" y2="20"/>')
+        for name, (x, pins) in places.items()
+    )
+    ends = '<ssd:Connection startElement="A" startConnector="y" endElement="B" endConnector="u"/>\n'
+    drawn = sheets(system(tmp_path / "s", parts, ends))[""]
+    assert not crosses(drawn.lines[0].points, [block.extent for block in drawn.blocks])
+
+
+@pytest.mark.parametrize(
+    ("other", "points"),
+    [
+        (line((0, 0), (5, 0), (5, 9)), [(5, 0)]),  # turns where the first goes on
+        (line((0, 0), (5, 0), (5, 9), (10, 9)), [(5, 0)]),
+        (line((1, 1), (5, 1), (5, -9)), []),  # crosses, but comes from another pin
+        (line((0, 0), (-5, 0)), []),  # they part at the pin itself
+    ],
+)
+def test_branches_are_where_lines_from_one_pin_part(other, points):
+    assert branches([line((0, 0), (10, 0)), other]) == points
