@@ -7,7 +7,7 @@ import ctypes
 import math
 from collections.abc import Mapping
 from ctypes import byref, c_bool, c_double, c_int, c_size_t, c_void_p
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from fmpy.fmi2 import fmi2EventInfo
 
@@ -20,6 +20,9 @@ DISCARD = 2
 GET_DERIVATIVES = {2: "fmi2GetDerivatives", 3: "fmi3GetContinuousStateDerivatives"}
 GET_INDICATORS = {2: "fmi2GetEventIndicators", 3: "fmi3GetEventIndicators"}
 """Functions by major version of FMI."""
+
+DERIVATIVES = "derivatives"
+"""The function that gets them, whatever its name."""
 
 _WARNING = 1
 
@@ -113,6 +116,13 @@ class ContinuousModel:
         self.states = self._count("GetNumberOfContinuousStates", len(description.state_derivatives))
         self.indicators = self._count("GetNumberOfEventIndicators", description.event_indicators)
 
+    @property
+    def addresses(self) -> tuple[int, int, int, int, int]:
+        """The instance, its functions that set time and states and get derivatives, and the number of states."""
+        functions = (self._call[name] for name in ("SetTime", "SetContinuousStates", self._slopes_name))
+        time, states, slopes = (ctypes.cast(one, c_void_p).value or 0 for one in functions)
+        return self._component, time, states, slopes, self.states
+
     def move(self, t: float, states: int) -> None:
         """Set time [s] and states, in continuous-time mode."""
         status = self._set_time(self._component, t)
@@ -202,6 +212,10 @@ class ContinuousModel:
         if status > _WARNING:
             self._refuse(function, status)
 
-    def _refuse(self, function: str, status: int) -> None:
+    def refuse(self, function: str, status: int) -> NoReturn:
+        """Raise `FmiError` for a function, or for `DERIVATIVES`, that has refused."""
+        self._refuse(self._slopes_name if function is DERIVATIVES else function, status)
+
+    def _refuse(self, function: str, status: int) -> NoReturn:
         self._instance.note(status)
         raise FmiError(self.name, f"fmi{self.major}{function}", status, self._instance.messages)

@@ -1,13 +1,35 @@
 """The two kernels: `_kernel` in C++, and its plain-Python twin where no compiler was at hand."""
 
+from collections.abc import Sequence
+
 from ssptool.engine.kernel.interface import Kernel, Slots
 
 try:
-    from ssptool.engine.kernel._kernel import NativeKernel
+    from ssptool.engine.kernel._kernel import NativeKernel, NativeSlopes
 except ImportError:
     NATIVE = False
 else:
     NATIVE = True
+
+
+def native_slopes(
+    kernel: Kernel, sweep: int, parts: Sequence[tuple[int, int, int, int, int]], inputs: Slots, numbers: int
+) -> "NativeSlopes | None":
+    """The right-hand side of an ODE with no Python in it; None for a kernel that is not native.
+
+    Parameters
+    ----------
+    sweep
+        Of the kernel, once time and states are set.
+    parts
+        Of each component: the instance, its functions that set time and states and get derivatives, by address, and the
+        number of its states.
+    inputs
+        Slots that `NativeSlopes.course` is about.
+    numbers
+        Address of the function that finds the numbers of the integrator's vectors.
+    """
+    return NativeSlopes(kernel, sweep, parts, inputs, numbers) if NATIVE and isinstance(kernel, NativeKernel) else None
 
 
 def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> Kernel:

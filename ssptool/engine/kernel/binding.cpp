@@ -3,16 +3,19 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "core/kernel.hpp"
+#include "core/slopes.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -293,15 +296,15 @@ class NativeKernel {
     return to_python(outcome);
   }
 
- private:
-  static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
-
   nb::object to_python(const ssptool::Outcome& outcome) const {
     if (outcome.ok() && outcome.steps == 0) return ok_;
     return outcome_type_(code_type_(static_cast<int>(outcome.code)), outcome.instance, outcome.function,
                          outcome.fmi_status, outcome.loop, outcome.slot, outcome.steps, outcome.instruction,
                          outcome.iterations);
   }
+
+ private:
+  static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
 
   ssptool::Kernel core_;
   nb::object outcome_type_, code_type_, ok_, call_type_;
@@ -320,6 +323,44 @@ nb::object integer_view(nb::handle_t<NativeKernel> self, std::span<double> cells
 }
 
 ssptool::Index index(Number number) { return static_cast<ssptool::Index>(number); }
+
+// The right-hand side of an ODE for an integrator; it keeps its kernel alive.
+class NativeSlopes {
+ public:
+  // Each part: component, functions that set time and states and get slopes (all addresses), number of states.
+  NativeSlopes(NativeKernel& kernel, Number sweep, nb::handle parts, nb::handle inputs, std::uintptr_t numbers)
+      : kernel_(kernel),
+        core_(kernel.core(), index(sweep), parts_from(parts), indices<ssptool::Slot>(inputs),
+              reinterpret_cast<ssptool::Slopes::Numbers*>(numbers)) {}
+
+  ssptool::Slopes& core() { return core_; }
+
+  // (stage, part, status, outcome), or None
+  nb::object take_trouble() {
+    const ssptool::Trouble trouble = core_.take_trouble();
+    if (trouble.stage == ssptool::Stage::none) return nb::none();
+    return nb::make_tuple(static_cast<int>(trouble.stage), trouble.part, trouble.status,
+                          kernel_.to_python(trouble.outcome));
+  }
+
+ private:
+  static std::vector<ssptool::ContinuousPart> parts_from(nb::handle parts) {
+    std::vector<ssptool::ContinuousPart> found;
+    std::size_t first = 0;
+    for (const nb::handle item : parts) {
+      const auto [component, set_time, set_states, get_slopes, count] =
+          nb::cast<std::tuple<std::uintptr_t, std::uintptr_t, std::uintptr_t, std::uintptr_t, std::size_t>>(item);
+      found.push_back({reinterpret_cast<void*>(component), reinterpret_cast<ssptool::fmi::exchange::SetTime*>(set_time),
+                       reinterpret_cast<ssptool::fmi::exchange::SetStates*>(set_states),
+                       reinterpret_cast<ssptool::fmi::exchange::GetSlopes*>(get_slopes), first, count});
+      first += count;
+    }
+    return found;
+  }
+
+  NativeKernel& kernel_;
+  ssptool::Slopes core_;
+};
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool sanitized = true;
@@ -480,4 +521,24 @@ NB_MODULE(_kernel, module) {
             self.core().set_chord(index(loop), {matrix.data(), matrix.size()});
           },
           "loop"_a, "matrix"_a);
+  nb::class_<NativeSlopes>(module, "NativeSlopes")
+      .def(nb::init<NativeKernel&, Number, nb::handle, nb::handle, std::uintptr_t>(), "kernel"_a, "sweep"_a, "parts"_a,
+           "inputs"_a, "numbers"_a, nb::keep_alive<1, 2>())
+      .def_prop_ro("function",
+                   [](const NativeSlopes&) { return reinterpret_cast<std::uintptr_t>(&ssptool::Slopes::evaluate); })
+      .def_prop_ro("own", [](NativeSlopes& self) { return reinterpret_cast<std::uintptr_t>(&self.core()); })
+      .def(
+          "rest",
+          [](NativeSlopes& self, std::uintptr_t function) {
+            self.core().rest(reinterpret_cast<ssptool::Slopes::Rest*>(function));
+          },
+          "function"_a)
+      .def(
+          "course",
+          [](NativeSlopes& self, double start, const Vector& value, const Vector& first, const Vector& second) {
+            self.core().course(start, {value.data(), value.size()}, {first.data(), first.size()},
+                               {second.data(), second.size()});
+          },
+          "start"_a, "value"_a, "first"_a, "second"_a)
+      .def("take_trouble", &NativeSlopes::take_trouble);
 }

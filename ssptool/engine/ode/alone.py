@@ -101,7 +101,7 @@ class Alone:
         rows, drive = self.integration.rows, self.integration.system.drive
         t = float(rows[-1][0]) if rows else self._reached
         position = self.integration.position(t)
-        self.integration.go_to(position)
+        self.integration.start_over(position)
         return {
             "point": np.array([self._point, self._at_point]),
             "rows": np.array(rows).reshape(-1, self.integration.system.width),

@@ -8,6 +8,7 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import copy_cells
 from ssptool.engine.ending import Failure
+from ssptool.engine.masters.master import Drive
 from ssptool.engine.ode.beside import Beside
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.system import OdeSystem, Sweeps
@@ -41,8 +42,7 @@ def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afres
     MissingIntegrator
         There is no CVODE here.
     """
-    integration = _integration(assembly, sweeps, evaluate)
-    integration.system.drive = assembly.driver
+    integration = _integration(assembly, sweeps, evaluate, assembly.driver)
     from ssptool.engine.ode.alone import Alone
 
     alone = Alone(integration, assembly.plan.interval)
@@ -72,7 +72,7 @@ def begin_beside(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afre
     return component
 
 
-def _integration(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate) -> "Integration":
+def _integration(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, drive: Drive | None = None) -> "Integration":
     plan, master = assembly.plan, assembly.plan.master
     integrator = master.integrator if isinstance(master, Beside) else master
     assert plan.ode is not None and isinstance(integrator, Integrated)
@@ -82,4 +82,4 @@ def _integration(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate) -> "Int
     except (ImportError, OSError) as error:
         raise MissingIntegrator(str(error)) from error
     everyone = assembly.kernel.group(range(len(plan.instances)))
-    return Integration(OdeSystem(assembly, plan.ode, sweeps, everyone, evaluate), plan, integrator)
+    return Integration(OdeSystem(assembly, plan.ode, sweeps, everyone, evaluate, drive), plan, integrator)

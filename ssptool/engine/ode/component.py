@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
+from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.kernel.interface import FLOAT, Floats
 from ssptool.engine.masters.master import Memory
 from ssptool.engine.ode.alone import Tally
@@ -62,6 +63,7 @@ class OdeComponent:
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
         self._border = Border(assembly.plan, ode, integration.system.kernel, assembly.kernel)
+        self._nominal = np.array(assembly.plan.nominal)[self._inputs]
         self._moving = np.array([assembly.plan.types[slot] == FLOAT for slot in ode.inputs], dtype=bool)
         self._own, self._held = _columns(assembly.plan, ode)
         self._snapshots: dict[int, Snapshot] = {}
@@ -188,7 +190,7 @@ class OdeComponent:
 
     def memory(self) -> Memory:
         position = self.integration.position(self.integration.time)
-        self.integration.go_to(position)
+        self.integration.start_over(position)
         events = [np.concatenate(((event.end,), event.row)) for event in self._events]
         width, kernel = 2 + len(self._assembly.plan.recorded), self._system.kernel
         return {
@@ -213,10 +215,11 @@ class OdeComponent:
 
     def _integrate(self, t: float, h: float) -> None:
         integration, end = self.integration, t + h
-        course = self._course(t)
+        before, course = self._system.course, self._course(t)
         if course is not None:
             self._system.course = course
-            integration.restart(t, self._signs)
+            if before is None or integration.time != t or not self._continues(before.at(t), course.value):
+                integration.restart(t, self._signs)
         while not integration.advance(end, end):
             pass
         integration.rows.pop()  # the communication point's is made when all components are there
@@ -225,13 +228,19 @@ class OdeComponent:
         self._signs, self._end = integration.indicators(), end
         self._border.tell()
 
+    def _continues(self, before: Floats, after: Floats) -> bool:
+        """Whether inputs do not jump, so that the integrator can go on as it is: up to rounding."""
+        return bool(np.all(np.abs(after - before) <= SETTLED * np.maximum(np.abs(before), self._nominal)))
+
     def _course(self, t: float) -> Course | None:
         """How the kernel has inputs run over the macro step from t; None if there are no inputs."""
         if not self._inputs.size:
             return None
         # Only of those of type Float64 it is said how they run; all others are held.
-        value = np.where(self._moving, self._kernel.input_value[self._inputs], self._kernel.values[self._inputs])
-        rates = self._kernel.input_rates[:, self._inputs] * self._moving
+        value, rates = self._kernel.input_value[self._inputs], self._kernel.input_rates[:, self._inputs]
+        if not self._moving.all():
+            value = np.where(self._moving, value, self._kernel.values[self._inputs])
+            rates *= self._moving
         return Course(t, value, rates[0], rates[1])
 
     def _keep_states(self) -> None:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ssptool.engine.kernel.interface import Floats
 
 
@@ -18,3 +20,6 @@ class Course(NamedTuple):
         past = t - self.start
         value: Floats = self.value + past * (self.first + (0.5 * past) * self.second)
         return value
+
+
+NO_COURSE = Course(0.0, np.empty(0), np.empty(0), np.empty(0))

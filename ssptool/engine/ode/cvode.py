@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
-from typing import Any
+from typing import Any, Protocol
 from weakref import finalize
 
 import numpy as np
@@ -30,7 +30,8 @@ Matrix = Callable[[float, int, Floats], bool]
 """df/dx: (t, address of x, (n, n) to fill, column by column in memory) → the same."""
 
 
-_ONE_STEP = 2
+_NORMAL, _ONE_STEP = 1, 2
+_TOO_MUCH_WORK = -1
 _STOP_TIME_REACHED = 1
 _ROOT_FOUND = 2
 _RECOVERABLE = 1
@@ -55,6 +56,8 @@ _context_free = _function(_core, "SUNContext_Free", c_int, c_void_p)
 _context_silence = _function(_core, "SUNContext_ClearErrHandlers", c_int, c_void_p)
 _context_listen = _function(_core, "SUNContext_PushErrHandler", c_int, c_void_p, _Report, c_void_p)
 _data = _function(_core, "N_VGetArrayPointer", c_void_p, c_void_p)
+NUMBERS = ctypes.cast(_data, c_void_p).value or 0
+"""Address of the function that finds the numbers of a vector."""
 _vector = _function(libraries.sundials_nvecserial, "N_VNew_Serial", c_void_p, c_int64, c_void_p)
 _vector_free = _function(libraries.sundials_nvecserial, "N_VDestroy_Serial", None, c_void_p)
 _dense = _function(libraries.sundials_sunmatrixdense, "SUNDenseMatrix", c_void_p, c_int64, c_int64, c_void_p)
@@ -73,6 +76,7 @@ _no_small_step_warning = _function(_solver, "CVodeSetMaxHnilWarns", c_int, c_voi
 _set_linear = _function(_solver, "CVodeSetLinearSolver", c_int, c_void_p, c_void_p, c_void_p)
 _set_jacobian = _function(_solver, "CVodeSetJacFn", c_int, c_void_p, _Jacobian)
 _set_max_step = _function(_solver, "CVodeSetMaxStep", c_int, c_void_p, c_double)
+_set_user_data = _function(_solver, "CVodeSetUserData", c_int, c_void_p, c_void_p)
 _set_stop_time = _function(_solver, "CVodeSetStopTime", c_int, c_void_p, c_double)
 _integrate = _function(_solver, "CVode", c_int, c_void_p, c_double, c_void_p, POINTER(c_double), c_int)
 _interpolate = _function(_solver, "CVodeGetDky", c_int, c_void_p, c_double, c_int, c_void_p)
@@ -113,6 +117,18 @@ class Arrival:
     roots: tuple[int, ...] = ()
 
 
+class NativeRight(Protocol):
+    """f without Python: a C function, with the user data that it is called with; `rest` does what it cannot."""
+
+    @property
+    def function(self) -> int: ...
+
+    @property
+    def own(self) -> int: ...
+
+    def rest(self, function: int) -> None: ...
+
+
 class IntegrationFailed(Exception):
     """CVODE cannot go on; `flag` is its own, `t` [s] where it stands."""
 
@@ -139,6 +155,7 @@ class Cvode:
         g: Indicators | None = None,
         roots: int = 0,
         jacobian: Matrix | None = None,
+        native: NativeRight | None = None,
     ) -> None:
         self._f, self._g, self._matrix = f, g, jacobian
         self._roots = (c_int * roots)()
@@ -158,6 +175,11 @@ class Cvode:
         self._linear = _linear(self._x, self._matrix_memory, self._context)
         # CVODE keeps the addresses only, so these must live as long as it does.
         self._callbacks = (_Right(self._right), _Root(self._root), _Jacobian(self._fill))
+        self._native = native
+        self._function = self._callbacks[0]
+        if native is not None:
+            native.rest(ctypes.cast(self._function, c_void_p).value or 0)
+            self._function = _Right(native.function)
         vectors = (self._x, self._atol, self._between)
         self._release = finalize(
             self, _release, self._memory, self._linear, self._matrix_memory, vectors, self._context, self._report
@@ -169,8 +191,10 @@ class Cvode:
             self._done = self.effort
             self._require(_reinit(self._memory, t, self._x))
         else:
-            self._require(_init(self._memory, self._callbacks[0], t, self._x))
+            self._require(_init(self._memory, self._function, t, self._x))
             self._require(_set_linear(self._memory, self._linear, self._matrix_memory))
+            if self._native is not None:
+                self._require(_set_user_data(self._memory, self._native.own))
             if self._matrix is not None:
                 self._require(_set_jacobian(self._memory, self._callbacks[2]))
             if self._roots:
@@ -181,8 +205,10 @@ class Cvode:
         self._require(_tolerances(self._memory, self._rtol, self._atol))
         self._t.value = t
 
-    def reach(self, limit: float) -> Arrival:
+    def reach(self, limit: float, *, step_by_step: bool = True) -> Arrival:
         """One internal step towards `limit` [s], never past it; shorter where a root is found.
+
+        If it need not be `step_by_step`, as many as lead there, up to some hundreds.
 
         Raises
         ------
@@ -190,10 +216,12 @@ class Cvode:
             No step satisfies the error test, f cannot be evaluated, or `limit` is too close.
         """
         self._require(_set_stop_time(self._memory, limit))
-        flag = _integrate(self._memory, limit, self._x, byref(self._t), _ONE_STEP)
+        flag = _integrate(self._memory, limit, self._x, byref(self._t), _ONE_STEP if step_by_step else _NORMAL)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
+        if flag == _TOO_MUCH_WORK:
+            return Arrival(self._t.value)
         self._require(flag)
         if flag != _ROOT_FOUND:
             return Arrival(limit if flag == _STOP_TIME_REACHED else self._t.value)

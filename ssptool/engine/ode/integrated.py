@@ -46,7 +46,8 @@ class Integrated:
         """To step it beside others, in words."""
         return (
             *self._integration("the states of components of model exchange, all together"),
-            "it starts anew with each macro step, whose inputs run as said above",
+            "it starts anew with each macro step at whose beginning inputs jump, and where one is repeated; "
+            "its Jacobian is kept for a while",
         )
 
     def _integration(self, what: str) -> tuple[str, ...]:

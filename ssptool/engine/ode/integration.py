@@ -11,7 +11,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.ode.cvode import Arrival, Cvode, Effort, IntegrationFailed
+from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed
 from ssptool.engine.ode.events import SAME_TIME, TIME_EVENT, Outcome, iterate
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
@@ -59,6 +59,7 @@ class Integration:
         self.before_event: Callable[[], None] = lambda: None
         self._start, self._rtol, self._nominal = plan.interval.start, master.rtol, np.array(plan.nominal)
         self._sizes = np.ones(system.size)  # nominal values of the states
+        self._jacobian = make_jacobian(system, plan, self._sizes, directional=master.directional)
         self._solver = Cvode(
             master.method,
             system.slopes,
@@ -66,7 +67,8 @@ class Integration:
             rtol=master.rtol,
             g=system.signs,
             roots=system.indicators,
-            jacobian=make_jacobian(system, plan, self._sizes, directional=master.directional),
+            jacobian=self._jacobian,
+            native=system.native_slopes(NUMBERS),
         )
         self._chatter = Chatter(plan.interval.step)
         self._arrival = Arrival(plan.interval.start)
@@ -142,8 +144,15 @@ class Integration:
         self._solver.x[:] = position.x
         self.system.kernel.values[:] = position.values
         self._read_sizes()
+        self._jacobian.start()
         self._solver.start(position.t)
         self.system.place(position.t, self._solver.x)
+
+    def start_over(self, position: Position) -> None:
+        """Be where it is, as if it had been brought there from elsewhere: `go_to`, and nothing learned is left."""
+        self.system.course = None
+        self._jacobian.forget()
+        self.go_to(position)
 
     def restart(self, t: float, before: Floats) -> None:
         """Inputs have changed at t [s], where it is: start anew, through an event if an indicator has crossed zero.
@@ -155,6 +164,11 @@ class Integration:
         Stopped, FmiError
         """
         self._arrival, self._handled = Arrival(t), True
+        self._jacobian.start()
+        if not self.system.indicators:
+            self._solver.start(t)
+            self._restarted = t
+            return
         self.system.place(t, self._solver.x)
         crossed = (self.indicators() > 0) != (before > 0)
         causes = tuple(cause for cause, has in zip(self.system.causes, crossed.tolist(), strict=True) if has)
@@ -205,7 +219,9 @@ class Integration:
             self.rows.append(self.system.row(point))
             return True
         if self._handled:
-            self._step(point if self._samples else limit)
+            # Where nobody asks how it gets there, the integrator need not stop at each of its steps.
+            straight = limit <= point and not self._reports_steps and self._longest_step == math.inf
+            self._step(point if self._samples else limit, step_by_step=not straight)
             return False
         self._handled = True
         if not (at_point or self._arrival.roots or self._time_event_due() or self._jump_due() or self._reports_steps):
@@ -219,7 +235,7 @@ class Integration:
             self.rows.append(self.system.row(t))
         return at_point
 
-    def _step(self, stop: float) -> None:
+    def _step(self, stop: float, *, step_by_step: bool) -> None:
         limit = min(self._next_time, stop)
         if self.system.drive is not None:
             limit = min(limit, self.system.drive.limit(self._arrival.t))
@@ -232,7 +248,7 @@ class Integration:
         before = self._arrival.t
         self.system.events.hide_ticks()
         try:
-            self._arrival, self._handled = self._solver.reach(limit), False
+            self._arrival, self._handled = self._solver.reach(limit, step_by_step=step_by_step), False
         except IntegrationFailed as error:
             raise Stopped(self._failed(error.reason, error.t)) from None
         stuck = self._arrival.t - before <= math.ulp(before) and not self._arrival.roots
@@ -313,6 +329,7 @@ class Integration:
             self._read_sizes()
         for model in self.system.models:
             model.enter_continuous_time()
+        self._jacobian.forget()
         self._solver.start(t)
         self.system.place(t, self._solver.x)
         self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)

@@ -24,6 +24,9 @@ EXACT_STEP = 1.5e-8
 LOOP_STEP = 1e-6
 """The same where f is accurate to 1e-12 only, because loops in it are solved to that."""
 
+KEPT_FOR = 20
+"""So many starts of an integrator may use one Jacobian."""
+
 
 class Jacobian(Protocol):
     """A way to get df/dx."""
@@ -128,15 +131,49 @@ class Directional:
                 self._whole[part.rows[rows], part.columns[column]] = sensitivity[rows]
 
 
-def make_jacobian(system: OdeSystem, plan: Plan, nominal: Floats, *, directional: bool) -> Jacobian:
+class Kept:
+    """Another Jacobian, kept while an integrator only starts anew because its inputs have changed.
+
+    If it asks again before it starts anew, what was kept was not good enough. So what changes is effort, not accuracy.
+    """
+
+    def __init__(self, base: Jacobian) -> None:
+        self._base = base
+        self._kept: Floats | None = None
+        self._asked = True  # for the one that is kept, since the last start
+        self._times = 0
+
+    @property
+    def name(self) -> str:
+        return self._base.name
+
+    def start(self) -> None:
+        """The integrator starts anew."""
+        self._asked = False
+
+    def forget(self) -> None:
+        self._kept = None
+
+    def __call__(self, t: float, x: int, matrix: Floats) -> bool:
+        if self._kept is not None and not self._asked and self._times < KEPT_FOR:
+            matrix[:] = self._kept
+            self._asked = True
+            self._times += 1
+            return True
+        done = self._base(t, x, matrix)
+        self._kept, self._asked, self._times = matrix.copy() if done else None, True, 0
+        return done
+
+
+def make_jacobian(system: OdeSystem, plan: Plan, nominal: Floats, *, directional: bool) -> Kept:
     """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call."""
     whole = structure(plan)
     # Of array states only the components know the number; then nothing is known of the single ones.
     scalar = whole.states == system.size
     if directional and scalar:
-        return Directional(system, whole)
+        return Kept(Directional(system, whole))
     step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
-    return Differences(system, nominal, whole.pattern() if scalar else None, step)
+    return Kept(Differences(system, nominal, whole.pattern() if scalar else None, step))
 
 
 def _seeds(pattern: Pattern) -> list[tuple[list[int], Floats]]:

@@ -3,26 +3,33 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from ctypes import c_double, memset
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.chatter import Cause
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.kernel.interface import Code, Floats
+from ssptool.engine.kernel import native_slopes
+from ssptool.engine.kernel.interface import Code, Floats, Outcome
 from ssptool.engine.masters.master import Drive
-from ssptool.engine.ode.course import Course
+from ssptool.engine.ode.course import NO_COURSE, Course
 from ssptool.engine.plan import PlannedInstance, PlannedOde
 from ssptool.engine.stimuli.findings import BadInputs
 from ssptool.engine.stopped import Stopped
-from ssptool.fmu.exchange import DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
+from ssptool.fmu.exchange import DERIVATIVES, DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
 from ssptool.fmu.instance import FmiError
+
+if TYPE_CHECKING:
+    # Not where it was not built.
+    from ssptool.engine.kernel._kernel import NativeSlopes
 
 BELOW_ZERO = -1e-300
 """What an event indicator that is exactly zero is taken for."""
 
 _DOUBLE = 8  # bytes
+_REFUSING = {1: "SetTime", 2: "SetContinuousStates", 4: DERIVATIVES}
+"""Functions that may refuse, by stage of a native evaluation."""
 
 
 class Sweeps(NamedTuple):
@@ -64,11 +71,13 @@ class OdeSystem:
         sweeps: Sweeps,
         group: int,
         evaluate: Callable[[int, float], Failure | None],
+        drive: Drive | None = None,
     ) -> None:
         self.models = tuple(_model(assembly, index) for index in ode.instances)
         self.kernel = assembly.kernel
-        self.course: Course | None = None
-        self.drive: Drive | None = None
+        self._course: Course | None = None
+        self._native: NativeSlopes | None = None
+        self.drive = drive
         self.events = assembly.events_of_ode()
         self._inputs = np.array(ode.inputs, dtype=np.intp)
         self._assembly, self._sweeps, self._group, self._evaluate = assembly, sweeps, group, evaluate
@@ -91,12 +100,32 @@ class OdeSystem:
         self._views: dict[tuple[int, int], Floats] = {}
         self.setback: Failure | None = None
 
+    @property
+    def course(self) -> Course | None:
+        return self._course
+
+    @course.setter
+    def course(self, course: Course | None) -> None:
+        self._course = course
+        if self._native is not None:
+            self._native.course(*(course or NO_COURSE))
+
     # -- what the integrator calls -------------------------------------------------------------------------
+
+    def native_slopes(self, numbers: int) -> "NativeSlopes | None":
+        """`slopes` without Python, which calls `slopes` for what it cannot do; None where there is no such thing, or
+        something acts from outside.
+        """
+        if self.drive is None:
+            parts = [model.addresses for model in self.models]
+            self._native = native_slopes(self.kernel, self._sweeps.slopes, parts, self._inputs.tolist(), numbers)
+        return self._native
 
     def slopes(self, t: float, x: int, place: int) -> bool:
         """f: write x' at (t, x); both vectors by address."""
+        trouble = None if self._native is None else self._native.take_trouble()
         try:
-            if not self._move(t, x, self._sweeps.slopes):
+            if not (self._move(t, x, self._sweeps.slopes) if trouble is None else self._over(t, *trouble)):
                 return False
             for model, offset in self._slopes:
                 model.slopes(place + offset)
@@ -218,8 +247,16 @@ class OdeSystem:
             model.move(t, x + offset)
         return self._evaluated(t, sweep)
 
+    def _over(self, t: float, stage: int, part: int, status: int, outcome: Outcome) -> bool:
+        """Get over what a native evaluation has stopped at; an FMU that has refused is not asked again."""
+        if function := _REFUSING.get(stage):
+            self.models[part].refuse(function, status)
+        return self._judged(t, self._sweeps.slopes, outcome)
+
     def _evaluated(self, t: float, sweep: int) -> bool:
-        outcome = self.kernel.evaluate(sweep)
+        return self._judged(t, sweep, self.kernel.evaluate(sweep))
+
+    def _judged(self, t: float, sweep: int, outcome: Outcome) -> bool:
         if outcome.ok:
             return True
         if outcome.code is Code.LOOP:

@@ -1,5 +1,6 @@
 """Systems of model exchange, built by hand, and what they must do in closed form."""
 
+import ctypes
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
+from ssptool.fmu.exchange import ContinuousModel
 from tests.engine.dual_mass import Folder, network
 
 
@@ -65,3 +67,19 @@ def lacking(net, name, **facts):
     interface = replace(component.description.model_exchange, **facts)
     description = replace(component.description, model_exchange=interface)
     return replace(net, components={**net.components, name: replace(component, description=description)})
+
+
+def refuse_after(monkeypatch, status, after, component=None):
+    """Components, or the one of this name, answer with this status where their time is set to more than `after` [s]."""
+    begin, signature = ContinuousModel.__init__, ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_double)
+    kept = []
+
+    def spoilt(self, instance, description, functions, address):
+        name = f"fmi{description.fmi_major}SetTime"
+        original = signature(functions[name])
+        kept.append(signature(lambda own, t: status if t > after else original(own, t)))
+        if component in (None, instance.name):
+            functions = {**functions, name: ctypes.cast(kept[-1], ctypes.c_void_p).value}
+        begin(self, instance, description, functions, address)
+
+    monkeypatch.setattr(ContinuousModel, "__init__", spoilt)

@@ -9,10 +9,8 @@ from ssptool.engine.ode.component import OdeComponent
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.unsupported import UnsupportedByFmu
-from ssptool.fmu.exchange import ContinuousModel
-from ssptool.fmu.instance import FmiError
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
-from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation
+from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after
 
 EXCHANGE = pytest.mark.parametrize("exchange", ("System1", "System2"))
 HEAVY = 5 / 3
@@ -270,20 +268,13 @@ def test_what_is_raised_inside_of_a_step_comes_out_of_the_run(monkeypatch):
         simulate("System1")
 
 
-def test_a_component_that_refuses_ends_the_run_with_its_name(models, monkeypatch):
+@pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
+def test_a_component_that_refuses_ends_the_run_with_its_name(models, monkeypatch, native):
     """Error, in the middle of a macro step."""
-    move = ContinuousModel.move
-
-    def refuse(self, t, states):
-        if t > 0.455:
-            raise FmiError(self.name, "fmi2SetTime", 3, ("too late",))
-        move(self, t, states)
-
-    monkeypatch.setattr(ContinuousModel, "move", refuse)
-    result = couple(models, {"A": "Lag"}, {"B": "Lag"}, [("A.x", "B.u")], {"A.u": 1.0})
+    refuse_after(monkeypatch, 3, 0.455, "A")
+    result = couple(models, {"A": "Lag"}, {"B": "Lag"}, [("A.x", "B.u")], {"A.u": 1.0}, native=native)
     assert result.status is Ending.FMI
-    assert (result.failure.component, result.failure.function) == ("A", "fmi2SetTime")
-    assert result.failure.messages == ("too late",)
+    assert (result.failure.component, result.failure.function) == ("A", f"{models.name}SetTime")
     assert result.trace.t[-1] == pytest.approx(0.45)
     assert result.trace["A.x"] == pytest.approx(1 - np.exp(-result.trace.t / 0.5), abs=1e-5)
 

@@ -60,6 +60,20 @@ def test_a_valve_with_hysteresis_switches_when_it_should(hybrids, integrator):
     assert trace["Tank.flow"][events + 1].tolist() == [3.0, 0.0] * 3
 
 
+@pytest.mark.parametrize("integrator", ("bdf", "adams"))
+def test_a_thermostat_switches_when_it_should(hybrids, integrator):
+    """x' = 1 − x while it is off, x' = −x while it is on: ln 4 until 0.75, then ln 3 from level to level."""
+    values = {"Tank.fill": 1.0, "Tank.drain": 1.0, "Tank.loss": 1.0}
+    links = [("Tank.x", "Valve.u"), ("Valve.on", "Tank.open")]
+    sources = {"Tank": "Vessel", "Valve": "Switch"}
+    settings = {"stop_time": 8.0, "step_size": 0.5, "tolerance": 1e-11, "integrator": integrator}
+    trace = integrate(hybrids, sources, links, values, **settings).unwrap()
+    events = both_sides(trace)
+    assert trace.t[events] == pytest.approx(np.log(4) + np.log(3) * np.arange(7), abs=1e-8)
+    assert trace["Tank.open"][events + 1].tolist() == [True, False] * 3 + [True]
+    assert np.array_equal(np.unique(trace.t[np.isclose(trace.t % 0.5, 0.0)]), np.arange(17) * 0.5)
+
+
 def test_values_of_every_type_arrive_at_the_event_itself_as_they_are(hybrids):
     trace = tank(hybrids).unwrap()
     events = both_sides(trace)

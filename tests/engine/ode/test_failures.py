@@ -6,7 +6,7 @@ import pytest
 from ssptool.engine.ending import Ending
 from ssptool.fmu.exchange import ContinuousModel
 from ssptool.fmu.instance import FmiError
-from tests.engine.ode.systems import both_sides, integrate
+from tests.engine.ode.systems import both_sides, integrate, refuse_after
 
 
 @pytest.fixture
@@ -28,29 +28,23 @@ def spoil(monkeypatch):
     return replace
 
 
-def refusing(status, after):
-    """Refuses to move beyond a time."""
-
-    def move(self, original, t, states):
-        if t > after:
-            raise FmiError(self.name, "fmi3SetTime", status, ("error: too late",))
-        original(self, t, states)
-
-    return move
+NATIVE = pytest.mark.parametrize("native", (None, False), ids=("native", "twin"))
 
 
-def test_an_error_ends_the_run_with_component_and_function(models3, spoil):
-    spoil("move", refusing(3, 0.5))
-    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0})
+@NATIVE
+def test_an_error_ends_the_run_with_component_and_function(models3, monkeypatch, native):
+    refuse_after(monkeypatch, 3, 0.5)
+    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0}, native=native)
     assert result.status is Ending.FMI
     assert (result.failure.component, result.failure.function) == ("Lag", "fmi3SetTime")
     assert result.trace.t[-1] <= 0.5
     assert len(result.trace.t) > 1
 
 
-def test_a_discarded_point_is_avoided_until_no_step_is_left(models3, spoil):
-    spoil("move", refusing(2, 0.5))
-    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0})
+@NATIVE
+def test_a_discarded_point_is_avoided_until_no_step_is_left(models3, monkeypatch, native):
+    refuse_after(monkeypatch, 2, 0.5)
+    result = integrate(models3, {"Lag": "Lag"}, values={"Lag.u": 1.0}, native=native)
     assert result.status is Ending.INTEGRATION
     assert result.failure.component == "Lag"
     assert "fmi3SetTime returned discard" in result.failure.message

@@ -6,10 +6,11 @@
 static FILE *out;
 static int version;
 
-static const char *const types[] = {"Float64", "Float32", "Int8",   "UInt8",  "Int16",   "UInt16",      "Int32", "UInt32",
-                                    "Int64",   "UInt64",  "Boolean", "Enumeration", "String", "Binary", "Clock"};
-static const char *const old_types[] = {[REAL] = "Real", [INT32] = "Integer", [BOOLEAN] = "Boolean",
-                                        [ENUMERATION] = "Enumeration", [STRING] = "String"};
+static const char *const types[] = {"Float64", "Float32",     "Int8",   "UInt8",  "Int16",
+                                    "UInt16",  "Int32",       "UInt32", "Int64",  "UInt64",
+                                    "Boolean", "Enumeration", "String", "Binary", "Clock"};
+static const char *const old_types[] = {
+    [REAL] = "Real", [INT32] = "Integer", [BOOLEAN] = "Boolean", [ENUMERATION] = "Enumeration", [STRING] = "String"};
 static const char *const causalities[] = {"local", "parameter", "input", "output"};
 
 static unsigned number_of(unsigned row)
@@ -130,8 +131,10 @@ int main(int argc, char *argv[])
         return 1;
     const char *state = version == 2 ? "canGetAndSetFMUstate=\"true\" canSerializeFMUstate=\"true\""
                                      : "canGetAndSetFMUState=\"true\" canSerializeFMUState=\"true\"";
-    fprintf(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription fmiVersion=\"%d.0\" modelName=\"%s\" "
-                 "%s=\"%s\"", version, model_name, version == 2 ? "guid" : "instantiationToken", model_name);
+    fprintf(out,
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<fmiModelDescription fmiVersion=\"%d.0\" modelName=\"%s\" "
+            "%s=\"%s\"",
+            version, model_name, version == 2 ? "guid" : "instantiationToken", model_name);
     if (version == 2)
         fprintf(out, " numberOfEventIndicators=\"%zu\"", model_indicator_count);
     fprintf(out, ">\n  <ModelExchange modelIdentifier=\"%s\" %s%s/>\n", model_name, state,
@@ -140,10 +143,12 @@ int main(int argc, char *argv[])
             model_name, state);
     if (version == 2)
         fputs("  <TypeDefinitions><SimpleType name=\"Mode\"><Enumeration><Item name=\"rest\" value=\"1\"/>"
-              "<Item name=\"work\" value=\"2\"/></Enumeration></SimpleType></TypeDefinitions>\n", out);
+              "<Item name=\"work\" value=\"2\"/></Enumeration></SimpleType></TypeDefinitions>\n",
+              out);
     else
         fputs("  <TypeDefinitions><EnumerationType name=\"Mode\"><Item name=\"rest\" value=\"1\"/>"
-              "<Item name=\"work\" value=\"2\"/></EnumerationType></TypeDefinitions>\n", out);
+              "<Item name=\"work\" value=\"2\"/></EnumerationType></TypeDefinitions>\n",
+              out);
     fputs("  <ModelVariables>\n", out);
     for (unsigned i = 0; i < model_row_count; i++)
         if (has_version(&model_rows[i], version))

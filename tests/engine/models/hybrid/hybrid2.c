@@ -22,13 +22,13 @@ static fmi2Status refuse(const Instance *self, const char *call, const char *why
 #define REQUIRE(modes)               \
     if (!(self->now.mode & (modes))) \
     return refuse(self, __func__, "not in this mode", 0)
-#define CHANGE(name, from, to)        \
+#define CHANGE(name, from, to)       \
     fmi2Status name(fmi2Component c) \
-    {                                 \
-        SELF;                         \
-        REQUIRE(from);                \
-        self->now.mode = to;          \
-        return fmi2OK;                \
+    {                                \
+        SELF;                        \
+        REQUIRE(from);               \
+        self->now.mode = to;         \
+        return fmi2OK;               \
     }
 CHANGE(fmi2EnterInitializationMode, INSTANTIATED, INITIALIZATION)
 CHANGE(fmi2ExitInitializationMode, INITIALIZATION, self->now.exchange ? EVENT : STEP)
@@ -86,32 +86,32 @@ static Type type_of(unsigned row, Type type)
     return type == INT32 && row < model_row_count && model_rows[row].type == ENUMERATION ? ENUMERATION : type;
 }
 
-#define ACCESS(Type_, row_type, member)                                                                            \
-    fmi2Status fmi2Get##Type_(fmi2Component c, const fmi2ValueReference rows[], size_t n, fmi2##Type_ v[])         \
-    {                                                                                                              \
-        SELF;                                                                                                      \
-        model_outputs(&self->now);                                                                                 \
-        for (size_t i = 0; i < n; i++) {                                                                           \
-            const char *why = hybrid_objection(self, rows[i], type_of(rows[i], row_type), false);                  \
-            if (why)                                                                                               \
-                return refuse(self, __func__, why, rows[i]);                                                       \
-            v[i] = (fmi2##Type_)self->now.member[rows[i]];                                                         \
-        }                                                                                                          \
-        return fmi2OK;                                                                                             \
-    }                                                                                                              \
-    fmi2Status fmi2Set##Type_(fmi2Component c, const fmi2ValueReference rows[], size_t n, const fmi2##Type_ v[])   \
-    {                                                                                                              \
-        SELF;                                                                                                      \
-        for (size_t i = 0; i < n; i++) {                                                                           \
-            const char *why = hybrid_objection(self, rows[i], type_of(rows[i], row_type), true);                   \
-            if (!why) {                                                                                            \
-                self->now.member[rows[i]] = v[i];                                                                  \
-                why = model_objection(&self->now, rows[i]);                                                        \
-            }                                                                                                      \
-            if (why)                                                                                               \
-                return refuse(self, __func__, why, rows[i]);                                                       \
-        }                                                                                                          \
-        return fmi2OK;                                                                                             \
+#define ACCESS(Type_, row_type, member)                                                                          \
+    fmi2Status fmi2Get##Type_(fmi2Component c, const fmi2ValueReference rows[], size_t n, fmi2##Type_ v[])       \
+    {                                                                                                            \
+        SELF;                                                                                                    \
+        model_outputs(&self->now);                                                                               \
+        for (size_t i = 0; i < n; i++) {                                                                         \
+            const char *why = hybrid_objection(self, rows[i], type_of(rows[i], row_type), false);                \
+            if (why)                                                                                             \
+                return refuse(self, __func__, why, rows[i]);                                                     \
+            v[i] = (fmi2##Type_)self->now.member[rows[i]];                                                       \
+        }                                                                                                        \
+        return fmi2OK;                                                                                           \
+    }                                                                                                            \
+    fmi2Status fmi2Set##Type_(fmi2Component c, const fmi2ValueReference rows[], size_t n, const fmi2##Type_ v[]) \
+    {                                                                                                            \
+        SELF;                                                                                                    \
+        for (size_t i = 0; i < n; i++) {                                                                         \
+            const char *why = hybrid_objection(self, rows[i], type_of(rows[i], row_type), true);                 \
+            if (!why) {                                                                                          \
+                self->now.member[rows[i]] = v[i];                                                                \
+                why = model_objection(&self->now, rows[i]);                                                      \
+            }                                                                                                    \
+            if (why)                                                                                             \
+                return refuse(self, __func__, why, rows[i]);                                                     \
+        }                                                                                                        \
+        return fmi2OK;                                                                                           \
     }
 
 ACCESS(Real, REAL, real)

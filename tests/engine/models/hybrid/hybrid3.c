@@ -20,13 +20,13 @@ static fmi3Status refuse(const Instance *self, const char *call, const char *why
 #define REQUIRE(modes)               \
     if (!(self->now.mode & (modes))) \
     return refuse(self, __func__, "not in this mode", 0)
-#define CHANGE(name, from, to)              \
+#define CHANGE(name, from, to)             \
     fmi3Status name(fmi3Instance instance) \
-    {                                       \
-        SELF;                               \
-        REQUIRE(from);                      \
-        self->now.mode = to;                \
-        return fmi3OK;                      \
+    {                                      \
+        SELF;                              \
+        REQUIRE(from);                     \
+        self->now.mode = to;               \
+        return fmi3OK;                     \
     }
 CHANGE(fmi3ExitInitializationMode, INITIALIZATION, self->now.exchange ? EVENT : STEP)
 CHANGE(fmi3EnterEventMode, CONTINUOUS, EVENT)
@@ -96,40 +96,42 @@ fmi3Status fmi3Reset(fmi3Instance instance)
 
 /* -- values ----------------------------------------------------------------------------------------------------- */
 
-#define ACCESS(Type_, row_type, member)                                                                               \
-    fmi3Status fmi3Get##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, fmi3##Type_ v[],      \
-                              size_t count)                                                                           \
-    {                                                                                                                 \
-        SELF;                                                                                                         \
-        model_outputs(&self->now);                                                                                    \
-        for (size_t i = 0; i < n; i++) {                                                                              \
-            const Type type = row_type == INT64 && rows[i] < model_row_count && model_rows[rows[i]].type == ENUMERATION \
-                                  ? ENUMERATION                                                                       \
-                                  : row_type;                                                                         \
-            const char *why = hybrid_objection(self, rows[i], type, false);                                           \
-            if (why)                                                                                                  \
-                return refuse(self, __func__, why, rows[i]);                                                          \
-            v[i] = (fmi3##Type_)self->now.member[rows[i]];                                                            \
-        }                                                                                                             \
-        return fmi3OK;                                                                                                \
-    }                                                                                                                 \
-    fmi3Status fmi3Set##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,                       \
-                              const fmi3##Type_ v[], size_t count)                                                    \
-    {                                                                                                                 \
-        SELF;                                                                                                         \
-        for (size_t i = 0; i < n; i++) {                                                                              \
-            const Type type = row_type == INT64 && rows[i] < model_row_count && model_rows[rows[i]].type == ENUMERATION \
-                                  ? ENUMERATION                                                                       \
-                                  : row_type;                                                                         \
-            const char *why = hybrid_objection(self, rows[i], type, true);                                            \
-            if (!why) {                                                                                               \
-                self->now.member[rows[i]] = v[i];                                                                     \
-                why = model_objection(&self->now, rows[i]);                                                           \
-            }                                                                                                         \
-            if (why)                                                                                                  \
-                return refuse(self, __func__, why, rows[i]);                                                          \
-        }                                                                                                             \
-        return fmi3OK;                                                                                                \
+#define ACCESS(Type_, row_type, member)                                                                                \
+    fmi3Status fmi3Get##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, fmi3##Type_ v[],       \
+                              size_t count)                                                                            \
+    {                                                                                                                  \
+        SELF;                                                                                                          \
+        model_outputs(&self->now);                                                                                     \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const Type type =                                                                                          \
+                row_type == INT64 && rows[i] < model_row_count && model_rows[rows[i]].type == ENUMERATION              \
+                    ? ENUMERATION                                                                                      \
+                    : row_type;                                                                                        \
+            const char *why = hybrid_objection(self, rows[i], type, false);                                            \
+            if (why)                                                                                                   \
+                return refuse(self, __func__, why, rows[i]);                                                           \
+            v[i] = (fmi3##Type_)self->now.member[rows[i]];                                                             \
+        }                                                                                                              \
+        return fmi3OK;                                                                                                 \
+    }                                                                                                                  \
+    fmi3Status fmi3Set##Type_(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, const fmi3##Type_ v[], \
+                              size_t count)                                                                            \
+    {                                                                                                                  \
+        SELF;                                                                                                          \
+        for (size_t i = 0; i < n; i++) {                                                                               \
+            const Type type =                                                                                          \
+                row_type == INT64 && rows[i] < model_row_count && model_rows[rows[i]].type == ENUMERATION              \
+                    ? ENUMERATION                                                                                      \
+                    : row_type;                                                                                        \
+            const char *why = hybrid_objection(self, rows[i], type, true);                                             \
+            if (!why) {                                                                                                \
+                self->now.member[rows[i]] = v[i];                                                                      \
+                why = model_objection(&self->now, rows[i]);                                                            \
+            }                                                                                                          \
+            if (why)                                                                                                   \
+                return refuse(self, __func__, why, rows[i]);                                                           \
+        }                                                                                                              \
+        return fmi3OK;                                                                                                 \
     }
 
 ACCESS(Float64, REAL, real)

@@ -1,0 +1,75 @@
+#include "slopes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+namespace ssptool {
+
+Slopes::Slopes(Kernel& kernel, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs,
+               Numbers* numbers)
+    : kernel_(kernel), sweep_(sweep), parts_(std::move(parts)), inputs_(std::move(inputs)), numbers_(numbers) {
+  for (const Slot slot : inputs_)
+    if (slot >= kernel_.values().size()) throw std::out_of_range("slot " + std::to_string(slot) + " does not exist");
+  for (const ContinuousPart& part : parts_) size_ += part.count;
+}
+
+void Slopes::course(double start, std::span<const double> value, std::span<const double> first,
+                    std::span<const double> second) {
+  for (const auto& one : {value, first, second})
+    if (one.size() != inputs_.size() && !one.empty())
+      throw std::invalid_argument("as many values as inputs are needed");
+  course_.start = start;
+  course_.value.assign(value.begin(), value.end());
+  course_.first.assign(first.begin(), first.end());
+  course_.second.assign(second.begin(), second.end());
+}
+
+int Slopes::evaluate(double t, void* x, void* slopes, void* own) noexcept {
+  auto& self = *static_cast<Slopes*>(own);
+  if (self.fill(t, self.numbers_(x), self.numbers_(slopes))) return 0;
+  return self.rest_(t, x, slopes, own);
+}
+
+Trouble Slopes::take_trouble() noexcept { return std::exchange(trouble_, {}); }
+
+bool Slopes::fill(double t, const double* x, double* slopes) noexcept {
+  if (!move(t, x)) return false;
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const ContinuousPart& part = parts_[i];
+    if (part.count == 0) continue;
+    const int status = part.get_slopes(part.component, slopes + part.first, part.count);
+    if (status > fmi::warning) return stop(Stage::slopes, i, status);
+  }
+  // Without states there is one that is constant.
+  if (size_ == 0) slopes[0] = 0.0;
+  const bool finite = std::all_of(slopes, slopes + size_, [](double slope) { return std::isfinite(slope); });
+  return finite || stop(Stage::finite, 0, 0);
+}
+
+bool Slopes::move(double t, const double* x) noexcept {
+  const std::span<double> values = kernel_.values();
+  const double past = t - course_.start;
+  for (std::size_t i = 0; i < course_.value.size(); ++i)
+    values[inputs_[i]] = course_.value[i] + past * (course_.first[i] + (0.5 * past) * course_.second[i]);
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    const ContinuousPart& part = parts_[i];
+    int status = part.set_time(part.component, t);
+    if (status > fmi::warning) return stop(Stage::time, i, status);
+    if (part.count == 0) continue;
+    status = part.set_states(part.component, x + part.first, part.count);
+    if (status > fmi::warning) return stop(Stage::states, i, status);
+  }
+  const Outcome outcome = kernel_.evaluate(sweep_);
+  if (outcome.ok()) return true;
+  trouble_ = {Stage::sweep, 0, 0, outcome};
+  return false;
+}
+
+bool Slopes::stop(Stage stage, std::size_t part, int status) noexcept {
+  trouble_ = {stage, part, status, {}};
+  return false;
+}
+
+}  // namespace ssptool

@@ -1,0 +1,79 @@
+// x' = f(t, x) of components of model exchange, as an integrator asks for it many times per step. What it does is
+// what OdeSystem.slopes does in Python, in the same order.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "fmi.hpp"
+#include "kernel.hpp"
+
+namespace ssptool {
+
+namespace fmi::exchange {
+using SetTime = int(Component, double t);
+using SetStates = int(Component, const double*, std::size_t);
+using GetSlopes = int(Component, double*, std::size_t);
+}  // namespace fmi::exchange
+
+// A component, and where its states are among all.
+struct ContinuousPart {
+  fmi::Component component;
+  fmi::exchange::SetTime* set_time;
+  fmi::exchange::SetStates* set_states;
+  fmi::exchange::GetSlopes* get_slopes;
+  std::size_t first, count;
+};
+
+// The inputs that others feed are polynomials in the time since `start`.
+struct InputCourse {
+  double start = 0.0;
+  std::vector<double> value, first, second;
+};
+
+// What ended an evaluation: at a component, or in the sweep between them.
+enum class Stage { none, time, states, sweep, slopes, finite };
+
+struct Trouble {
+  Stage stage = Stage::none;
+  std::size_t part = 0;
+  int status = 0;
+  Outcome outcome{};
+};
+
+class Slopes {
+ public:
+  // The vectors of the integrator know where their numbers are; what is not done here, `rest` does.
+  using Numbers = double*(void* vector);
+  using Rest = int(double t, void* x, void* slopes, void* own);
+
+  Slopes(Kernel& kernel, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs, Numbers* numbers);
+
+  void rest(Rest* rest) noexcept { rest_ = rest; }
+  void course(double start, std::span<const double> value, std::span<const double> first,
+              std::span<const double> second);
+
+  // Given to the integrator, with this object as the user's data.
+  static int evaluate(double t, void* x, void* slopes, void* own) noexcept;
+
+  // What ended the evaluation that `rest` is to do the rest of; it is told once.
+  Trouble take_trouble() noexcept;
+
+ private:
+  bool fill(double t, const double* x, double* slopes) noexcept;
+  bool move(double t, const double* x) noexcept;
+  bool stop(Stage stage, std::size_t part, int status) noexcept;
+
+  Kernel& kernel_;
+  Index sweep_;
+  std::vector<ContinuousPart> parts_;
+  std::vector<Slot> inputs_;
+  Numbers* numbers_;
+  Rest* rest_ = nullptr;
+  InputCourse course_;
+  std::size_t size_ = 0;
+  Trouble trouble_;
+};
+
+}  // namespace ssptool
