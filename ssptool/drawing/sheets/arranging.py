@@ -185,13 +185,14 @@ class _Arrangement:
 
     def _joined(self, name: str, inset: Sheet) -> Sheet:
         """With lines from the element's pins to where they are inside, should that be elsewhere."""
-        placement = self._placement(name)
+        boxes = [block.extent.turned(block.rotation) for block in inset.blocks]
         lines = []
-        for pin in self._inside[name].pins:
-            inner = placement.point(pin.at)
-            for outer in {self._ends[name, each][0] for each in pin.names if (name, each) in self._ends}:
-                if abs(outer.x - inner.x) + abs(outer.y - inner.y) > 0.01 * self._text:
-                    lines.append(Line((outer, inner), (), ()))
+        for inner in map(self._placement(name).pin, self._inside[name].pins):
+            for outer, outward in {self._ends[name, each] for each in inner.names if (name, each) in self._ends}:
+                if abs(outer.x - inner.at.x) + abs(outer.y - inner.at.y) > 0.01 * self._text:
+                    inward = Point(-outward.x, -outward.y)
+                    way = free_way(outer, inward, inner.at, inner.outward, 2 * inset.text, boxes)
+                    lines.append(Line(straightened(way), (), ()))
         return replace(inset, lines=(*inset.lines, *lines))
 
     def _canvas(self) -> Extent:

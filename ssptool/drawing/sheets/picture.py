@@ -3,11 +3,16 @@
 from importlib.resources import files
 from importlib.util import find_spec
 
+from lxml import etree
+
 from ssptool.drawing.plot_unavailable import PlotUnavailable
+
+LARGEST = 12_000
+"""Pixels of a side: a picture with more is drawn smaller."""
 
 
 def png(svg: str, scale: float = 2.0) -> bytes:
-    """A picture at `scale` times its natural size.
+    """A picture at `scale` times its natural size, or smaller, if that were too large.
 
     Raises
     ------
@@ -18,6 +23,9 @@ def png(svg: str, scale: float = 2.0) -> bytes:
         import resvg_py  # optional
     except ImportError as error:
         raise PlotUnavailable("resvg_py") from error
+    root = etree.fromstring(svg.encode())
+    side = max(float(root.get(name, "1")) for name in ("width", "height"))
+    scale = min(scale, LARGEST / side)
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, font_files=_fonts()))
 
 

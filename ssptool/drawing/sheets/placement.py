@@ -67,14 +67,14 @@ class Placement:
             rotation=rotation,
             icon=icon,
             icon_extent=extent if block.covered else self._extent(block.icon_extent, block.rotation)[0],
-            pins=tuple(map(self._pin, block.pins)),
+            pins=tuple(map(self.pin, block.pins)),
             feedthrough=tuple(map(self._line, block.feedthrough)),
         )
 
     def _line(self, line: Line) -> Line:
         return replace(line, points=tuple(map(self.point, line.points)))
 
-    def _pin(self, pin: Pin) -> Pin:
+    def pin(self, pin: Pin) -> Pin:
         sx, sy = self._scales
         outward = self._turned(math.copysign(1, sx) * pin.outward.x, math.copysign(1, sy) * pin.outward.y)
         return replace(pin, at=self.point(pin.at), outward=outward)

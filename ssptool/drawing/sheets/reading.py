@@ -1,5 +1,6 @@
 """From documents to what they say of the look of each system."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
@@ -47,23 +48,24 @@ class _Reader:
         return StatedSheet(
             path=self._place.path,
             name=name,
-            canvas=None if canvas is None else _extent(canvas),
+            canvas=None if canvas is None else _area(canvas),
             blocks=tuple(self._block(element) for element in system.elements),
             lines=tuple(self._line(connection) for connection in system.connections),
-            notes=tuple(Note(_extent(note), note.text) for note in system.notes),
+            notes=tuple(Note(place, note.text) for note in system.notes if (place := _area(note)) is not None),
             pins=tuple(_pin(connector) for connector in system.connectors),
         )
 
     def _block(self, element: ssd.SystemElement) -> StatedBlock:
         path = (*self._place.path, element.name)
         geometry = element.geometry
+        extent = None if geometry is None else _area(geometry)
         places = self._places(path)
         return StatedBlock(
             path=path,
             source=_source(element),
             described=element.description or "",
-            extent=None if geometry is None else _extent(geometry),
-            rotation=0.0 if geometry is None else geometry.rotation,
+            extent=extent,
+            rotation=0.0 if geometry is None or extent is None else geometry.rotation,
             icon=self._icon(path, geometry),
             pins=tuple(_pin(connector, places.get(connector.name)) for connector in element.connectors),
             opens=path in self._systems,
@@ -87,7 +89,7 @@ class _Reader:
         return StatedLine(
             start=start,
             end=end,
-            way=None if geometry is None else tuple(zip(geometry.points_x, geometry.points_y, strict=False)),
+            way=None if geometry is None else _way(geometry),
             described=f"{'.'.join(filter(None, start))} – {'.'.join(filter(None, end))}",
             span=self._span(connection),
         )
@@ -128,16 +130,31 @@ class _Reader:
         return self._archive.content(entry), media_type
 
 
-def _extent(box: ssd.Box) -> Extent:
-    return Extent(box.x1, box.y1, box.x2, box.y2)
+def _area(box: ssd.Box) -> Extent | None:
+    """None for what covers nothing or is no number: the standard does not say where that is."""
+    extent = Extent(box.x1, box.y1, box.x2, box.y2)
+    corners = (box.x1, box.y1, box.x2, box.y2)
+    return extent if all(map(math.isfinite, corners)) and extent.width > 0.0 and extent.height > 0.0 else None
+
+
+def _way(geometry: ssd.ConnectionGeometry) -> tuple[tuple[float, float], ...] | None:
+    """None where a coordinate is missing or no number."""
+    xs, ys = geometry.points_x, geometry.points_y
+    if len(xs) != len(ys) or not all(map(math.isfinite, (*xs, *ys))):
+        return None
+    return tuple(zip(xs, ys, strict=True))
+
+
+def _place(x: float | None, y: float | None) -> tuple[float, float] | None:
+    return (x, y) if x is not None and y is not None and math.isfinite(x) and math.isfinite(y) else None
 
 
 def _pin(connector: ssd.Connector, otherwise: tuple[float, float] | None = None) -> StatedPin:
     geometry = connector.geometry
-    place = otherwise if geometry is None else (geometry.x, geometry.y)
+    place = otherwise if geometry is None else _place(geometry.x, geometry.y)
     inner = place
-    if geometry is not None and geometry.system_inner_x is not None and geometry.system_inner_y is not None:
-        inner = geometry.system_inner_x, geometry.system_inner_y
+    if geometry is not None:
+        inner = _place(geometry.system_inner_x, geometry.system_inner_y) or place
     return StatedPin(connector.name, connector.kind.value, place, inner, "; ".join(_facts(connector)))
 
 

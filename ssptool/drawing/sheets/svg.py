@@ -222,10 +222,11 @@ class _Picture:
     def _line(self, parent: etree._Element, line: Line, css: str = "", *, dashed: bool = False) -> None:
         remarks = [remark for span in line.spans for remark in self._remarks.get(span, ())]
         remarks.sort(key=strength)
-        css = " ".join(filter(None, ["wire", css, *(remark.mark.value for remark in remarks[:1])]))
+        classes = " ".join(filter(None, ["wire", css, *(remark.mark.value for remark in remarks[:1])]))
         points = " ".join(f"{x:g},{y:g}" for x, y in map(self._at, line.points))
-        node = etree.SubElement(parent, "polyline", {"class": css}, points=points)
-        node.set("stroke-width", f"{self._stroke * (_WIDER if remarks or not line.spans else 1.0):g}")
+        node = etree.SubElement(parent, "polyline", {"class": classes}, points=points)
+        stands_out = remarks or css in list(Mark)
+        node.set("stroke-width", f"{self._stroke * (_WIDER if stands_out else 1.0):g}")
         if dashed:
             node.set("stroke-dasharray", f"{0.3 * self._text:g} {0.25 * self._text:g}")
         _tell(node, [*line.described, *(remark.text for remark in remarks)])

@@ -171,3 +171,58 @@ def test_pictures_of_graphs_in_the_documents_are_those_of_the_tool(picture):
     assert [(node.tag, node.text, node.get("class")) for node in shown.iter()] == [
         (node.tag, node.text, node.get("class")) for node in made.iter()
     ]
+
+
+@pytest.mark.parametrize(
+    "box",
+    [
+        'x1="0" y1="0" x2="0" y2="10"',
+        'x1="0" y1="5" x2="40" y2="5"',
+        'x1="0" y1="0" x2="INF" y2="10"',
+        'x1="NaN" y1="0" x2="40" y2="10"',
+    ],
+)
+def test_a_box_that_covers_nothing_or_is_no_number_is_laid_out(tmp_path, box):
+    """SSP leaves open what such a box means; the drawing is as if it were not there."""
+    pins = connector("u", "input", 'x="NaN" y="0.5"') + connector("y", "output")
+    folder = system(tmp_path / "s", element("A", pins, f'<ssd:ElementGeometry {box} rotation="30"/>') + element("B"))
+    extent = drawn(folder).blocks[0].extent
+    assert extent.width > 0
+    assert extent.height > 0
+    for ending in ("svg", "png", "html"):
+        ssptool.draw(folder, tmp_path / f"d.{ending}")
+    assert "nan" not in (tmp_path / "d.svg").read_text()
+
+
+@pytest.mark.parametrize("points", ['pointsX="5 6" pointsY="1"', 'pointsX="INF" pointsY="1"'])
+def test_way_points_that_are_none_are_passed_over(tmp_path, points):
+    parts = element("A", connector("y", "output")) + element("B", connector("u", "input"))
+    ends = '<ssd:Connection startElement="A" startConnector="y" endElement="B" endConnector="u"'
+    whole = f"{ends}><ssd:ConnectionGeometry {points}/></ssd:Connection>\n"
+    found = drawn(system(tmp_path / "s", parts, whole)).lines[0].points
+    assert found == drawn(system(tmp_path / "t", parts, f"{ends}/>\n")).lines[0].points
+
+
+def test_icons_of_a_package_inside_are_from_its_own_archive(tmp_path):
+    inner = SYSTEMS / "rotational_spring_mass_damper"
+    folder = system(
+        tmp_path / "s",
+        element("pkg").replace('source="pkg.fmu"', 'type="application/x-ssp-package" source="inner.ssp"'),
+    )
+    with ZipFile(folder / "inner.ssp", "w") as archive:
+        for file in (file for file in inner.rglob("*") if file.is_file()):
+            archive.write(file, file.relative_to(inner).as_posix())
+    (inset,) = drawn(folder, depth=1).insets
+    assert all(block.icon is not None for block in inset.blocks)
+    assert [len(line.described) for line in inset.lines] == [len(line.described) for line in drawn(inner).lines]
+
+
+def test_a_huge_system_is_drawn_as_a_smaller_png(tmp_path):
+    """A hundred and fifty elements in a row that have their places: 13 pixels of letter would be more than 12 000."""
+    parts = "".join(
+        element(f"part{n}", "", f'<ssd:ElementGeometry x1="{100 * n}" y1="0" x2="{100 * n + 20}" y2="20"/>')
+        for n in range(150)
+    )
+    ssptool.draw(system(tmp_path / "s", parts), tmp_path / "d.png")
+    header = (tmp_path / "d.png").read_bytes()[16:24]
+    assert int.from_bytes(header[:4]) == pytest.approx(12_000, abs=2)
