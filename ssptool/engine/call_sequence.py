@@ -47,6 +47,9 @@ def _initialization(plan: Plan) -> Iterator[str]:
     yield f"enter initialization mode {start}" if mode else f"initialize {start}"
     if without:
         yield f"  {', '.join(without)}: initialize (FMI 1.0) at the first visit, with the inputs known by then"
+    if plan.parameter_wires:
+        passed = ", ".join(f"{wire.source} → {wire.destination}" for wire in plan.parameter_wires)
+        yield f"  until they stay, pass on {passed}"
     yield from _first_guesses(plan)
     yield from _sweep(plan, plan.initialization)
     if without:

@@ -1,6 +1,6 @@
 """From loaded FMUs to a system that is consistent at the start time."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from time import perf_counter
 from typing import NamedTuple
 
@@ -16,7 +16,10 @@ from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
 from ssptool.engine.loops.solution import Solution
 from ssptool.engine.settings import InitName
+from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmiError
+from ssptool.network.signals import Signal
+from ssptool.network.values import convert
 
 MAX_ITERATIONS = 100
 """Of what discrete signals are passed on in, before the first event."""
@@ -123,6 +126,24 @@ class _Initialization:
             if planned.starts:
                 instance.set(planned.starts)
             instance.enter_initialization(interval.start, interval.stop, None)
+        self._pass_parameters()
+
+    def _pass_parameters(self) -> None:
+        """What FMUs calculate from their parameters, into parameters and inputs of others, until nothing changes."""
+        instances = {instance.name: instance for instance in self.assembly.instances}
+        passed: dict[Signal, Value] = {}
+        for _ in range(MAX_ITERATIONS):
+            before = dict(passed)
+            for source, destination, conversion, _ in self.plan.parameter_wires:
+                found = instances[source.component].get([source.variable])[source.variable]
+                taking = instances[destination.component].description.variables[destination.variable]
+                value = convert(str(destination), conversion.carry(found), taking.type)
+                if passed.get(destination) != value:
+                    instances[destination.component].set({destination.variable: value})
+                    passed[destination] = value
+            if passed == before:
+                return
+        raise _Stopped(self._unsettled("parameters that are calculated from each other", passed))
 
     def _settle(self) -> None:
         """With FMUs that have no initialization mode: again, until each was initialized with the inputs that it has."""
@@ -185,14 +206,15 @@ class _Initialization:
             if not changed:
                 return
             self._make_consistent()
-        raise _Stopped(
-            Failure(
-                Ending.EVENTS,
-                "discrete signals do not settle in initialization mode, after "
-                f"{MAX_ITERATIONS} passes: {', '.join(map(str, changed))}",
-                "look for discrete equations that contradict each other around a loop of connections",
-                self.plan.interval.start,
-            )
+        raise _Stopped(self._unsettled("discrete signals", changed))
+
+    def _unsettled(self, what: str, signals: Iterable[Signal]) -> Failure:
+        return Failure(
+            Ending.EVENTS,
+            f"{what} do not settle in initialization mode, after {MAX_ITERATIONS} passes: "
+            f"{', '.join(map(str, signals))}",
+            "look for equations that contradict each other around a loop of connections",
+            self.plan.interval.start,
         )
 
     def _set_clocks(self) -> None:

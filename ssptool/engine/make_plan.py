@@ -20,6 +20,7 @@ from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.beside import Beside
 from ssptool.engine.ode.planned_events import plan_ode_events
+from ssptool.engine.parameter_wires import settle_parameters
 from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planned_calls import Schedules
 from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
@@ -58,6 +59,7 @@ def make_plan(
             check_log_name(log)
     interval, time_choices = choose_interval(network, settings)
     stimuli.check_start(interval.start)
+    network, parameter_wires, parameter_notes = settle_parameters(network)
     network = extended(network, stimuli, interval.start)
     implementations = choose_implementations(network, settings)
     events = plan_event_modes(network, implementations.of, adaptive=settings.adaptive is not None)
@@ -92,9 +94,10 @@ def make_plan(
         constants=MappingProxyType(table.constants() | table.driven(interval.start)),
         guesses=MappingProxyType(table.guesses()),
         choices=(*time_choices, implementations.choice, *master_choices, _init_choice(settings, schedules.loops)),
-        notes=(*table.notes(), *implementations.notes, *events.notes),
+        notes=(*parameter_notes, *table.notes(), *implementations.notes, *events.notes),
         stimuli=stimuli,
         event_modes=events,
+        parameter_wires=parameter_wires,
     )
 
 

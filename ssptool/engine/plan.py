@@ -22,7 +22,7 @@ from ssptool.engine.trace import Column
 from ssptool.fmu.description import FmuDescription, InterfaceType, Value
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
-from ssptool.network.signals import Conversion, Signal
+from ssptool.network.signals import Conversion, Signal, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +177,9 @@ class Plan:
         What a reader should know besides, e.g. ports that are not exchanged.
     stimuli
         What acts on the system from outside: driven inputs, a scenario.
+    parameter_wires
+        Of what FMUs calculate, or have as constants, to parameters and inputs of others: passed on in initialization
+        mode.
     event_modes
         Components of co-simulation whose events are handled in event mode, and their clocks.
     """
@@ -202,6 +205,7 @@ class Plan:
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
     stimuli: Stimuli = NO_STIMULI
+    parameter_wires: tuple[Wire, ...] = ()
     event_modes: EventModes = NO_EVENT_MODES
 
     @property

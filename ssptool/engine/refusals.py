@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.event_mode.planned import CLOCK
 from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.parameter_wires import is_of_parameters
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import FmuDescription, Variable, unsupported_of_fmi1
 from ssptool.fmu.shapes import element_names
@@ -93,13 +94,14 @@ def _wires(network: Network) -> Iterator[Unsupported]:
     for component in network.components.values():
         ports.update((port.signal, port) for port in component.ports)
     for wire in network.wires:
-        for signal in (wire.source, wire.destination):
+        apart = is_of_parameters(wire, ports)
+        for signal in () if apart else (wire.source, wire.destination):
             port = ports.get(signal)
             if port is None or port.kind not in _EXCHANGED:
                 kind = "no connector" if port is None else f"of kind {port.kind}"
                 yield Unsupported(
                     f"connection {wire.source} → {wire.destination}",
-                    f"{signal} is {kind}; only inputs and outputs can be connected in a simulation yet",
+                    f"{signal} is {kind}; only inputs and outputs, and parameters with each other, can be connected",
                     "remove the connection, or set the parameter in a parameter set",
                 )
             elif port.type not in ACCESS[3] and port.type != CLOCK:

@@ -127,13 +127,15 @@ class Parameterization:
         return tuple(Unmatched(at, name, near[name]) for at, name in missed.items())
 
     def assignments(self) -> dict[Signal, Assignment]:
-        """The winning values. Those of systems inside go on to the variables that they are connected to."""
+        """The winning values. Those of systems inside, and of parameters of the system, go on to the variables that
+        they are connected to.
+        """
         claims: dict[Signal, list[Claim]] = defaultdict(list)
         for target, claimed in self._claims.items():
             if _is_flat(target):
                 claims[target.signal] += claimed
         for target, claimed in self._claims.items():
-            if isinstance(target, SystemTarget) and not _is_flat(target):
+            if isinstance(target, SystemTarget) and self._hands_on(target):
                 for assignment in self._through(target, settle(claimed)):
                     claims[assignment.target].append(Claim(Giver(Authority.CONNECTION), assignment))
         return {signal: settle(claimed) for signal, claimed in claims.items()}
@@ -141,6 +143,10 @@ class Parameterization:
     def boundary_assignments(self) -> dict[Signal, Assignment]:
         """The winning values of the connectors of systems inside."""
         return {target.signal: settle(claims) for target, claims in self._claims.items() if not _is_flat(target)}
+
+    def _hands_on(self, target: SystemTarget) -> bool:
+        """Whether what a value is given to is no signal of the flat network, so that the value has to go on now."""
+        return not _is_flat(target) or self._wiring.terminals[target.key].kind in _PARAMETERS
 
     def _claim(self, giver: Giver, target: Target, assignment: Assignment) -> None:
         self._claims[target].append(Claim(giver, assignment))
@@ -262,6 +268,9 @@ def _bindings(tree: Tree) -> Iterator[Bound]:
         base = component.scope.archive.inside(component.source, "modelDescription.xml")
         for binding in component.component.parameter_bindings:
             yield Bound(component.path, Authority.BINDING, binding, component.scope, base)
+
+
+_PARAMETERS = frozenset({"parameter", "structuralParameter"})
 
 
 def _is_flat(target: Target) -> bool:

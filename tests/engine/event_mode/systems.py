@@ -20,19 +20,22 @@ def write_system(
     components: Mapping[str, str],
     connections: Iterable[tuple[str, str]] = (),
     parameters: str = "",
+    kinds: tuple[str, ...] = ("input", "output"),
+    connectors: str = "",
 ) -> Path:
     """Components (name → FMU below `fmus`, such as fmi3/Ball), all their inputs and outputs as connectors, and
-    connections ("A.y", "B.u"); `parameters` are elements of a parameter set.
+    connections ("A.y", "B.u"); `parameters` are elements of a parameter set. Variables of other `kinds` may have
+    connectors too, and the system its own `connectors`, which are ".name" in connections.
     """
     resources = folder / "resources"
     resources.mkdir(parents=True)
     for fmu in set(components.values()):
         shutil.copy(fmus / f"{fmu}.fmu", resources / f"{_file(fmu)}")
-    elements = "".join(_component(name, resources / _file(fmu)) for name, fmu in components.items())
+    elements = "".join(_component(name, resources / _file(fmu), kinds) for name, fmu in components.items())
     (folder / "SystemStructure.ssd").write_text(
         f'<?xml version="1.0" encoding="UTF-8"?>\n<ssd:SystemStructureDescription xmlns:ssd="{_SSD}" '
         f'xmlns:ssc="{_SSC}" xmlns:ssv="{_SSV}" version="2.0" name="test">\n<ssd:System name="test">\n'
-        f"{_bindings(parameters)}<ssd:Elements>{elements}</ssd:Elements>\n"
+        f"{_own(connectors)}{_bindings(parameters)}<ssd:Elements>{elements}</ssd:Elements>\n"
         f"{_connections(connections)}"
         f'</ssd:System>\n<ssd:DefaultExperiment startTime="0" stopTime="1"/></ssd:SystemStructureDescription>\n',
         encoding="utf-8",
@@ -42,6 +45,10 @@ def write_system(
 
 def _file(fmu: str) -> str:
     return f"{fmu.replace('/', '-')}.fmu"
+
+
+def _own(connectors: str) -> str:
+    return f"<ssd:Connectors>{connectors}</ssd:Connectors>\n" if connectors else ""
 
 
 def _bindings(parameters: str) -> str:
@@ -54,14 +61,14 @@ def _bindings(parameters: str) -> str:
     )
 
 
-def _component(name: str, fmu: Path) -> str:
+def _component(name: str, fmu: Path, kinds: tuple[str, ...]) -> str:
     connectors = "".join(
         f'<ssd:Connector name="{variable.name}" kind="{variable.causality}">{_type(variable)}'
         + "".join(f'<ssc:Dimension size="{size}"/>' for size in variable.shape)
         + "".join(f'<ssd:Clock name="{clock}"/>' for clock in variable.clocks)
         + "</ssd:Connector>"
         for variable in read_description(fmu).variables.values()
-        if variable.causality in ("input", "output")
+        if variable.causality in kinds
     )
     return (
         f'<ssd:Component name="{name}" source="resources/{fmu.name}" type="application/x-fmu-sharedlibrary">'
@@ -81,10 +88,8 @@ def _connections(connections: Iterable[tuple[str, str]]) -> str:
 
 def _connection(ends: tuple[str, str]) -> str:
     (start, output), (end, input_) = (name.split(".") for name in ends)
-    return (
-        f'<ssd:Connection startElement="{start}" startConnector="{output}" '
-        f'endElement="{end}" endConnector="{input_}"/>\n'
-    )
+    start, end = (f'{which}Element="{name}" ' if name else "" for which, name in (("start", start), ("end", end)))
+    return f'<ssd:Connection {start}startConnector="{output}" {end}endConnector="{input_}"/>\n'
 
 
 def simulate(folder, stop, step, parameters=None, *, inputs=None, isolated=False, output=None, **settings):
