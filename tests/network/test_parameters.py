@@ -225,12 +225,12 @@ def test_a_name_of_several_variables_sets_all(tmp_path):
     assert values(network(tmp_path, text)) == {"A.x.y": 4.0, "A.x.A.k": 4.0}
 
 
-def test_values_of_the_root_system_stay_the_source_of_its_wires(tmp_path):
+def test_values_of_parameters_of_the_root_system_go_on_and_stay_the_source_of_its_wires(tmp_path):
     text = content(
         "parameter k Real mm", [plant(interface="parameter k")], ["k -> A.k"], bindings(ssv("k Real value='250'"))
     )
     result = network(tmp_path, text)
-    assert values(result) == {"k": 250.0}
+    assert values(result) == {"k": 250.0, "A.k": 0.25}
     assert wires(result) == {"k -> A.k": approx((0.001, 0.0))}
 
 
