@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ssptool.cli.run_options import StatisticsFormat
+from ssptool.engine.few import few
 
 if TYPE_CHECKING:
     from ssptool.engine.loop_run import LoopReport
@@ -54,10 +55,9 @@ def _initialization(result: "Result") -> Iterator[str]:
 
 def _loop(loop: "LoopReport") -> str:
     solution = loop.solution
-    names = ", ".join(map(str, loop.torn))
     points = "1 iteration" if solution.iterations == 1 else f"{solution.iterations} iterations"
     return (
-        f"algebraic loop of {len(loop.signals)} signals, solved for {names}: {solution.status} "
+        f"algebraic loop of {len(loop.signals)} signals, solved for {few(loop.torn)}: {solution.status} "
         f"by {solution.solver}, {points}, residual {solution.residual_norm:.2g}"
     )
 

@@ -15,9 +15,6 @@ from ssptool.network.network import Network
 
 DEFAULT_STEPS = 1000
 
-NAMED = 5
-"""Components that a reason names before it counts the others."""
-
 INTEGRATION_TOLERANCE = 1e-6
 
 COUPLED_TOLERANCE = 1e-8

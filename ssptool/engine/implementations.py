@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from ssptool.engine.choices import ASKED, NAMED, Choice
+from ssptool.engine.choices import ASKED, Choice
+from ssptool.engine.few import few
 from ssptool.engine.settings import ImplementationName, Settings
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
 from ssptool.fmu.description import InterfaceType
@@ -64,16 +65,12 @@ def _stated(component: Component) -> InterfaceType:
     return SIMULATION
 
 
-def _listed(names: list[str]) -> str:
-    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-
-
 def _value(of: Mapping[str, InterfaceType]) -> str:
     by_kind = {kind: [name for name, own in of.items() if own is kind] for kind in (SIMULATION, EXCHANGE)}
     present = {kind: names for kind, names in by_kind.items() if names}
     if len(present) == 1:
         return _WORDS[next(iter(present))]
-    return " and ".join(f"{_WORDS[kind]} of {_listed(names)}" for kind, names in present.items())
+    return " and ".join(f"{_WORDS[kind]} of {few(names)}" for kind, names in present.items())
 
 
 def _reason(components: Iterable[Component]) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.few import few
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
 from ssptool.engine.loops.aitken import Aitken
 from ssptool.engine.loops.anderson import Anderson
@@ -30,6 +31,9 @@ _FLATNESS = 1e-8
 
 _SETTLING = 100
 """Times that the discrete signals of a loop may change."""
+
+_SHOWN = 12
+"""Signals of a loop that a message shows; of more unknowns those with the largest residuals."""
 
 _DISCARD = 2  # the FMI status of values that an FMU cannot be evaluated at, after which it can go on
 
@@ -87,13 +91,15 @@ class LoopReport:
         """For a report that is not `ok`."""
         solution = self.solution
         cause = f"{self.cause}; " if self.cause else ""
-        points = ", ".join(
-            f"{signal} = {value:.6g} (residual {self.residuals[signal]:.3g})" for signal, value in self.values.items()
-        )
+        residuals, values, shown = self.residuals, self.values, list(self.torn)
+        if len(shown) > _SHOWN:
+            shown.sort(key=lambda signal: -abs(residuals[signal]))
+        points = few((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
+        count = f"{solution.iterations} iteration{'s' * (solution.iterations != 1)}"
         return Failure(
             Ending.LOOP,
-            f"the algebraic loop {{{', '.join(map(str, self.signals))}}} was not solved by {solution.solver}: "
-            f"{solution.status} after {solution.iterations} iterations; {cause}best point: {points}",
+            f"the algebraic loop {{{few(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "
+            f"{solution.status} after {count}; {cause}best point: {points}",
             solution.status.advice,
             self.time,
         )

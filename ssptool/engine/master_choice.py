@@ -6,7 +6,8 @@ from difflib import get_close_matches
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.capabilities import FOLLOWS, SAVES, VARIES_STEP, Capabilities
-from ssptool.engine.choices import ASKED, NAMED, Choice
+from ssptool.engine.choices import ASKED, Choice
+from ssptool.engine.few import NAMED, few
 from ssptool.engine.loops.aitken import Aitken
 from ssptool.engine.loops.anderson import Anderson
 from ssptool.engine.loops.fixed_point import FixedPoint
@@ -60,8 +61,7 @@ class Situation:
     def obstacles(self) -> str:
         """Why some inputs can only be held; empty if none."""
         held = [f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles]
-        more = [f"and {len(held) - NAMED} more"] if len(held) > NAMED else []
-        return "; ".join(held[:NAMED] + more)
+        return few(held, separator="; ")
 
 
 def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tuple[Choice, ...]]:
@@ -180,13 +180,13 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
     if settings.input is InputName.EXTRAPOLATE:
         return MasterName.JACOBI, "goes with extrapolated inputs"
     names = situation.cyclic
-    cycle = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+    feeding = f"{few(names)} feeds itself" if len(names) == 1 else f"{few(names)} feed each other"
     for name in situation.cyclic:
         if not situation.capabilities[name].saves_state:
-            return MasterName.JACOBI, f"{cycle} feed each other, but {name} cannot save its state"
+            return MasterName.JACOBI, f"{feeding}, but {name} cannot save its state"
         if not situation.capabilities[name].follows and settings.input is InputName.AUTO:
-            return MasterName.JACOBI, f"{cycle} feed each other, but inputs of {name} can only be held"
-    return MasterName.ITERATED, f"{cycle} feed each other, and their FMUs save states and follow inputs"
+            return MasterName.JACOBI, f"{feeding}, but inputs of {name} can only be held"
+    return MasterName.ITERATED, f"{feeding}, and their FMUs save states and follow inputs"
 
 
 def _must_save(situation: Situation) -> None:
@@ -330,8 +330,7 @@ def _jacobian(situation: Situation) -> Choice:
     silent = [name for name in situation.cyclic if not situation.capabilities[name].answers_by_derivatives]
     if not silent:
         return Choice("jacobian", "directional derivatives", "all FMUs give them")
-    named = ", ".join(silent[:NAMED]) + (f" and {len(silent) - NAMED} more" if len(silent) > NAMED else "")
-    reason = f"{named}: no partial derivatives by inputs and states"
+    reason = f"{few(silent)}: no partial derivatives by inputs and states"
     if len(silent) == len(situation.cyclic):
         return Choice("jacobian", "finite differences", reason)
     return Choice("jacobian", "directional derivatives, and finite differences where there are none", reason)

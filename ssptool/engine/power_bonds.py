@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.choices import NAMED
+from ssptool.engine.few import NAMED
 from ssptool.engine.kernel.interface import REAL_TYPES
 from ssptool.engine.settings import Settings
 from ssptool.engine.unsupported import UnsupportedCombination

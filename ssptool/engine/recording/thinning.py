@@ -59,8 +59,8 @@ class Grid:
     """Of a step: a row so close to a point of the grid is taken as it is."""
 
     def __init__(self, start: float, step: float, held: Sequence[bool] = ()) -> None:
-        if not step > 0:
-            raise ValueError(f"the output step must be greater than 0 s, found {step:g}")
+        if not 0 < step < np.inf:
+            raise ValueError(f"the output step must be greater than 0 s and finite, found {step:g}")
         self._start = start
         self._step = step
         self._moving = None if not any(held) else np.flatnonzero(~np.array([False, *held]))

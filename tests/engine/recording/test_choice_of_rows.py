@@ -170,7 +170,8 @@ def test_rows_of_an_output_step_that_fits_have_the_bits_of_the_run(distance):
 @pytest.mark.parametrize(
     ("recording", "reason"),
     [
-        (Recording(output_step=0.0), "greater than 0 s, found 0"),
+        (Recording(output_step=0.0), "greater than 0 s and finite, found 0"),
+        (Recording(output_step=np.inf), "greater than 0 s and finite, found inf"),
         (Recording(output_step=0.1, every=2), "exclude each other"),
         (Recording(every=0), "at least 1; found 0"),
     ],
