@@ -15,6 +15,7 @@ from ssptool.drawing.sheets.sheet import Sheet
 from ssptool.drawing.sheets.stated import Extent
 from tests.drawing.sheets.test_sheets import SVG, SYSTEMS, connector, element, system
 
+IMAGES = SYSTEMS.parent / "docs" / "images"
 ICON = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"><rect width="1" height="1"/></svg>'
 TERMINALS = """<fmiTerminalsAndIcons fmiVersion="3.0">
   <GraphicalRepresentation>
@@ -160,17 +161,30 @@ def test_findings_inside_show_on_the_element_that_holds_them(tmp_path):
     assert "inside: 2 remarks" in group.findtext("svg:title", namespaces=SVG)
 
 
+def looks(root: etree._Element) -> list[tuple[str, str | None, str | None]]:
+    """What is in a picture and how it is drawn; not where, which may be otherwise on another machine."""
+    return [(node.tag, node.text, node.get("class")) for node in root.iter()]
+
+
 @pytest.mark.parametrize(
-    "picture", [*SYSTEMS.glob("*/resources/graph.svg"), SYSTEMS.parent / "docs/images/dual_mass_oscillator_graph.svg"]
+    "picture", [*SYSTEMS.glob("*/resources/graph.svg"), IMAGES / "dual_mass_oscillator_graph.svg"], ids=str
 )
 def test_pictures_of_graphs_in_the_documents_are_those_of_the_tool(picture):
-    """What is in them and how it is drawn; not where, which may be otherwise on another machine."""
     folder = picture.parents[1] if picture.name == "graph.svg" else SYSTEMS / "dual_mass_oscillator"
-    made = etree.fromstring(ssptool.GRAPH_RENDERERS["svg"](ssptool.graph(folder)))
-    shown = etree.parse(picture).getroot()
-    assert [(node.tag, node.text, node.get("class")) for node in shown.iter()] == [
-        (node.tag, node.text, node.get("class")) for node in made.iter()
-    ]
+    made = ssptool.GRAPH_RENDERERS["svg"](ssptool.graph(folder))
+    assert looks(etree.parse(picture).getroot()) == looks(etree.fromstring(made))
+
+
+@pytest.mark.parametrize(
+    ("picture", "name", "depth"),
+    [
+        ("mass_spring_damper_inside.svg", "mass_spring_damper", 1),
+        ("rotational_spring_mass_damper.svg", "rotational_spring_mass_damper", 0),
+    ],
+)
+def test_diagrams_in_the_documents_are_those_of_the_tool(picture, name, depth):
+    made = etree.fromstring(ssptool.draw(SYSTEMS / name, depth=depth).svg)
+    assert looks(etree.parse(IMAGES / picture).getroot()) == looks(made)
 
 
 @pytest.mark.parametrize(
