@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from ssptool.api.saving import BrokenEdit as BrokenEdit
     from ssptool.api.stepping import Simulation as Simulation
     from ssptool.api.study_plotting import plot_study as plot_study
+    from ssptool.api.study_reporting import report_study as report_study
     from ssptool.api.studying import BadStudy as BadStudy
     from ssptool.api.studying import Interrupted as Interrupted
     from ssptool.api.studying import read_study as read_study
@@ -109,6 +110,7 @@ _MODULES = {
     "saving": ("BrokenEdit",),
     "stepping": ("Simulation",),
     "study_plotting": ("plot_study",),
+    "study_reporting": ("report_study",),
     "studying": ("BadStudy", "Interrupted", "read_study", "resume_study", "study", "study_results"),
     "understanding": (
         "EXPLANATION_RENDERERS",

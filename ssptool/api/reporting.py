@@ -8,7 +8,7 @@ from ssptool.api.drawing import loop_remarks
 from ssptool.api.plotting import curves_of
 from ssptool.api.validating import validate
 from ssptool.documents.archive import Archive
-from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.curves import Curve, panels
 from ssptool.drawing.plot import check_plot_name
 from ssptool.drawing.plot_page import page_markup
@@ -57,19 +57,12 @@ def report(
     if output is not None:
         check_plot_name(Path(output), (".html",))
     trace, manifest = read_trace(results), read_manifest(results)
-    diagnostics = validate(system, variant=variant).diagnostics
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
+    diagrams, diagnostics = diagrams_and_findings(system, variant, manifest)
     with Archive.open(system) as archive:
-        stated = stated_sheets(archive, archive.structure(variant))
-        sheets = [arranged(stated, path) for path in stated]
-        remarks = marked(sheets, [*findings(diagnostics), *_loops(archive, variant), *_failed(sheets, manifest)])
-        anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
         facts = run_facts(
             manifest,
-            diagrams=[
-                Picture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))
-                for sheet in sheets
-            ],
+            diagrams=diagrams,
             findings=diagnostics,
             plots=_plots(curves, Path(results).name, len(trace)),
             locate=lambda name: _located(archive, name),
@@ -99,6 +92,25 @@ def _failed(sheets: Sequence[Sheet], manifest: Mapping[str, Any]) -> Iterator[Re
     for block in (block for sheet in sheets for block in sheet.blocks):
         if dotted(block.path) == failure.get("component"):
             yield Remark(Mark.ERROR, block.span.file, block.span.first, failure.get("message", ""))
+
+
+def diagrams_and_findings(
+    system: Path | str, variant: str | None, manifest: Mapping[str, Any]
+) -> tuple[list[Picture], Sequence[Diagnostic]]:
+    """What a report shows of a system: its diagrams, in which findings, loops and where the run failed are marked; and
+    the findings.
+    """
+    diagnostics = validate(system, variant=variant).diagnostics
+    with Archive.open(system) as archive:
+        stated = stated_sheets(archive, archive.structure(variant))
+        sheets = [arranged(stated, path) for path in stated]
+        remarks = marked(sheets, [*findings(diagnostics), *_loops(archive, variant), *_failed(sheets, manifest)])
+        anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
+        diagrams = [
+            Picture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))
+            for sheet in sheets
+        ]
+    return diagrams, diagnostics
 
 
 def _located(archive: Archive, name: str) -> Path | None:

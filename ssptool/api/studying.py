@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.studies.checking import check_study
-from ssptool.studies.dataset import Dataset, NotResults
+from ssptool.studies.dataset import DEFINITION, Dataset
 from ssptool.studies.definition import Study
 from ssptool.studies.findings import BadStudy as BadStudy
 from ssptool.studies.findings import Findings
 from ssptool.studies.running import Forecast, run_study
 from ssptool.studies.running import Interrupted as Interrupted
-from ssptool.studies.study_file import draft_study, read_toml
+from ssptool.studies.study_file import draft_study, read_toml, study_from
 from ssptool.studies.study_file import read_study as read_study
 from ssptool.studies.study_results import StudyResults, read_results
 
@@ -55,7 +55,7 @@ def study(
         The folder has results of a study that differs in more than its points.
     StudiesUnavailable
         The packages of the extra `study` are not installed.
-    NoScheduler, LostScheduler, Interrupted
+    NoScheduler, LostScheduler, LostWorkers, Interrupted
         It could not begin, or was stopped; what has finished is kept.
     """
     wanted, findings = draft(study)
@@ -81,16 +81,21 @@ def resume_study(
     announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
-    """Go on with the study that a folder of results is of, which was read from a file.
+    """Go on with the study that a folder of results is of.
+
+    It is read from its file again, which may have got more points in the meantime. One that was made in Python, or
+    whose file is not there any more, is what the folder says.
 
     Raises
     ------
     NotResults
-        The folder has none, or those of a study that was made in Python; and as `study`.
+        The folder has none; and as `study`.
     """
-    source = Dataset(Path(output)).definition()["source"]
-    if not source:
-        raise NotResults(Path(output), "its study was made in Python: call ssptool.study again with the same output")
+    definition = Dataset(Path(output)).definition()
+    there = bool(definition["source"]) and Path(definition["source"]).is_file()
+    source: Study | str = definition["source"]
+    if not there:
+        source = study_from(definition["study"], source=str(Path(definition["folder"]) / DEFINITION))
     return study(
         source,
         output,

@@ -8,22 +8,44 @@ import typer
 import ssptool
 from ssptool.cli.options import SystemPath, Variant
 
+DEFINITION = "study.json"
+"""What a folder of a study has; its module would load too much for a command line."""
+
 
 def report_command(
     system: SystemPath,
-    results: Annotated[Path, typer.Argument(metavar="RESULTS", help="What `run` wrote: .csv, .parquet or .mat.")],
+    results: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RESULTS",
+            help="What `run` wrote: .csv, .parquet or .mat; or the folder of a study, which may stand alone.",
+        ),
+    ] = None,
     variant: Variant = None,
     signals: Annotated[
         list[str] | None,
         typer.Option(
-            "--signals", metavar="PATTERN", help="Plot only these, e.g. 'System1.*'; else all continuous ones."
+            "--signals",
+            metavar="PATTERN",
+            help="Plot only these, e.g. 'System1.*'; else all continuous ones. Of a study: results.",
         ),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", metavar="FILE.html", help="The page; else named after the results.")
     ] = None,
 ) -> None:
-    """Write one self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest."""
-    path = output or Path(results.with_suffix(".html").name)
-    ssptool.report(system, results, path, variant=variant, patterns=signals or [])
+    """Write one self-contained HTML page about a run or a study.
+
+    Of a run: diagram, findings, loops, plots, statistics, manifest. Of a study: design, runs and failures, plots, what
+    was calibrated, diagram, findings, origin.
+    """
+    given = system if results is None else results
+    path = output or Path(Path(given.name).with_suffix(".html"))
+    if (given / DEFINITION).is_file():
+        shown = None if results is None else system
+        ssptool.report_study(given, path, system=shown, variant=variant, patterns=signals or [])
+    elif results is None:
+        raise ValueError(f"{system} is no folder of a study; a report of a run needs a system and its results")
+    else:
+        ssptool.report(system, results, path, variant=variant, patterns=signals or [])
     typer.echo(f"report: {path}")

@@ -113,12 +113,18 @@ def results_command(
 @study_app.command("calibrate")
 def calibrate_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study with ranges and [calibration]: a .toml file.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FOLDER", help="Of the study's results, where `ssptool report` finds it."),
+    ] = None,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
 ) -> None:
     """Find parameters with which the system follows a measured trace, or meets targets.
 
     A measured trace gives 95 % confidence intervals as well.
     """
-    fit = ssptool.calibrate(file)
+    fit = ssptool.calibrate(file, output, workers=workers, scheduler=scheduler)
     typer.echo(str(fit))
     raise typer.Exit(0 if fit.converged else 1)
 

@@ -11,6 +11,23 @@ from ssptool.drawing.study_picture import HIGH_COLOUR, LOW_COLOUR
 
 def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
     """Raises PlotUnavailable."""
+    heading = html.escape(title or "Plot")
+    path.write_text(
+        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title></head>\n'
+        f'<body style="margin: 0 1rem; font-family: sans-serif"><main><h1 style="font-size: 1.3rem">{heading}</h1>\n'
+        f"{chart_markup(chart)}</main></body>\n</html>\n",
+        encoding="utf-8",
+    )
+
+
+def chart_markup(chart: Chart, *, library: bool = True) -> str:
+    """The chart as a part of a page, with everything that draws it; without the `library` if the page has it already.
+
+    Raises
+    ------
+    PlotUnavailable
+        plotly is not installed.
+    """
     match chart:
         case Scatter():
             figure = _scatter(chart)
@@ -21,14 +38,8 @@ def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
     figure.update_layout(template="plotly_white", margin={"t": 40, "l": 90})
     options = {"responsive": True, "displaylogo": False}
     height = f"{figure.layout.height}px"
-    markup = figure.to_html(full_html=False, include_plotlyjs=True, config=options, default_height=height)
-    heading = html.escape(title or "Plot")
-    path.write_text(
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title></head>\n'
-        f'<body style="margin: 0 1rem; font-family: sans-serif"><main><h1 style="font-size: 1.3rem">{heading}</h1>\n'
-        f"{markup}</main></body>\n</html>\n",
-        encoding="utf-8",
-    )
+    markup: str = figure.to_html(full_html=False, include_plotlyjs=library, config=options, default_height=height)
+    return markup
 
 
 def _subplots(rows: int, columns: int, height: int, **options: Any) -> Any:
@@ -66,7 +77,8 @@ def _scatter(chart: Scatter) -> Any:
 def _tornado(chart: Tornado) -> Any:
     figure = _subplots(len(chart.results), 1, 300, vertical_spacing=0.4 / (len(chart.results) + 1))
     for row, (result, nominal, bars) in enumerate(chart.results, 1):
-        for colour, side in ((LOW_COLOUR, "lowest"), (HIGH_COLOUR, "highest")):
+        # Of two that point the same way, the one behind is wider.
+        for colour, side, width in ((LOW_COLOUR, "lowest", 0.8), (HIGH_COLOUR, "highest", 0.5)):
             ends = [(bar.low, bar.low_text) if side == "lowest" else (bar.high, bar.high_text) for bar in bars]
             figure.add_bar(
                 x=[value - nominal for value, _ in ends],
@@ -76,6 +88,7 @@ def _tornado(chart: Tornado) -> Any:
                 textposition="outside",
                 orientation="h",
                 marker_color=colour,
+                width=width,
                 name=f"{side} value of the factor",
                 showlegend=row == 1,
                 row=row,

@@ -9,28 +9,32 @@ with the quantile t of Student's distribution. It holds if the model is right, i
 one variance (after division by the scale of their signal), it is nearly linear over the interval, and θ is inside its
 bounds. Measured noise that is correlated from sample to sample makes true intervals wider.
 
+Runs are isolated from this process like those of a study, and the columns of the Jacobian are run at the same time. A
+trial step to a point whose run fails is shortened; where the Jacobian needs a run that fails, the other side of the
+difference has to do.
+
 References
 ----------
 Seber and Wild 1989, "Nonlinear Regression", section 5.1. Bates and Watts 1988, section 1.3.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.ending import RunError
 from ssptool.engine.trace import Floats, Trace
-from ssptool.studies.definition import Factor, Study
+from ssptool.studies.definition import Factor, Role, Study
+from ssptool.studies.evaluations import Evaluations, open_evaluations
 from ssptool.studies.findings import Findings
-from ssptool.studies.outcome import Task
+from ssptool.studies.fit import Estimate, Fit
+from ssptool.studies.outcome import Outcome, RunStatus, Samples
 from ssptool.studies.points import computed_order
 from ssptool.studies.prepared import Configuration, Prepared
 from ssptool.studies.sources import Computed, Range, Setting
-from ssptool.studies.workshop import Workshop
 
 DIFFERENCE = 1e-4
 """Step of the differences that give the Jacobian, of the width of a range: well above what is left of the iterations of
@@ -41,7 +45,7 @@ CONFIDENCE = 0.95
 
 
 class CalibrationFailed(Exception):
-    """A run that was tried failed, or there is nothing to find; `point` are the values of the factors."""
+    """A run that is needed failed, or there is nothing to find; `point` are the values of the factors."""
 
     def __init__(self, reason: str, point: Mapping[str, Setting]) -> None:
         where = ", ".join(f"{name} = {value:.6g}" for name, value in point.items() if isinstance(value, float))
@@ -50,56 +54,16 @@ class CalibrationFailed(Exception):
         self.point = dict(point)
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One parameter: its value, and the interval that holds the truth with the confidence that was asked for.
-
-    `low` and `high` are nan where there is none: on a bound, or where the parameter has no influence.
-    """
-
-    name: str
-    value: float
-    low: float
-    high: float
-    unit: str | None = None
+class NoResidual(Exception):
+    """A run gives no residuals, because it failed or a result has no value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
-    """What was found.
-
-    Attributes
-    ----------
-    converged
-        Whether the method ended because it could not do better; `message` is its own.
-    residual_rms
-        Root of the mean square of the residuals, each divided by its scale.
-    correlation : (p, p)
-        Of the estimates; nan without intervals.
-    runs
-        Simulations that it took.
-    """
-
-    estimates: tuple[Estimate, ...]
-    converged: bool
-    message: str
-    residual_rms: float
-    correlation: Floats
-    runs: int
-    notes: tuple[str, ...] = ()
-
-    def __getitem__(self, name: str) -> Estimate:
-        return next(each for each in self.estimates if each.name == name)
-
-    def __str__(self) -> str:
-        width = max(len(each.name) for each in self.estimates)
-        lines = [_line(each, width) for each in self.estimates]
-        lines.append(f"{'converged' if self.converged else 'not converged'} after {self.runs} runs: {self.message}")
-        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+Residuals = Callable[[Outcome], Floats]
+"""Those of a run that has completed. Raises NoResidual."""
 
 
 def fit_trace(
-    study: Study, measured: Trace, *, scales: Mapping[str, float] | None = None, confidence: float = CONFIDENCE
+    trials: "Trials", measured: Trace, *, scales: Mapping[str, float] | None = None, confidence: float = CONFIDENCE
 ) -> Fit:
     """Fit the ranges of a study to a measured trace, by least squares.
 
@@ -113,28 +77,27 @@ def fit_trace(
 
     Raises
     ------
-    BadStudy
-        A factor is no range, a signal is none of the system.
     CalibrationFailed
-        A run failed.
+        The first run failed, or those around a point; or the run is shorter than the measurement.
     """
-    with _Trials(study, measured.signals) as trials:
-        scale = [_scale(measured, signal, scales or {}) for signal in measured.signals]
+    scale = np.array([_scale(measured, signal, scales or {}) for signal in measured.signals])
+    wanted = np.column_stack([measured[signal].astype(np.float64) for signal in measured.signals])
+    there = np.isfinite(wanted)
 
-        def residuals(point: Mapping[str, Setting]) -> Floats:
-            found = trials.trace(point)
-            parts = [
-                (np.interp(measured.t, found.t, found[signal]) - measured[signal]) / size
-                for signal, size in zip(measured.signals, scale, strict=True)
-            ]
-            every = np.concatenate(parts)
-            return np.asarray(every[np.isfinite(np.concatenate([measured[s] for s in measured.signals]))])
+    def residuals(outcome: Outcome) -> Floats:
+        assert outcome.samples is not None
+        found = ((outcome.samples - wanted) / scale)[there]
+        if not np.isfinite(found).all():
+            raise NoResidual(
+                f"it was measured from {measured.t[0]:g} s to {measured.t[-1]:g} s, and the run does not have all of "
+                "that; set start_time and stop_time"
+            )
+        return np.asarray(found)
 
-        trials.check_times(measured)
-        return trials.least_squares(residuals, confidence)
+    return trials.least_squares(residuals, Samples(measured.signals, measured.t), confidence)
 
 
-def fit_targets(study: Study, targets: Mapping[str, float], *, scales: Mapping[str, float] | None = None) -> Fit:
+def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mapping[str, float] | None = None) -> Fit:
     """Find values in the ranges of a study with which results meet targets, by least squares.
 
     Parameters
@@ -146,128 +109,175 @@ def fit_targets(study: Study, targets: Mapping[str, float], *, scales: Mapping[s
 
     Raises
     ------
-    BadStudy, CalibrationFailed
+    CalibrationFailed
     """
-    _check_results(study, tuple(targets))
-    with _Trials(study, ()) as trials:
-        sizes = {name: (scales or {}).get(name, abs(value) or 1.0) for name, value in targets.items()}
+    sizes = {name: (scales or {}).get(name, abs(value) or 1.0) for name, value in targets.items()}
 
-        def residuals(point: Mapping[str, Setting]) -> Floats:
-            found = trials.results(point)
-            return np.array([(found[name] - value) / sizes[name] for name, value in targets.items()])
+    def residuals(outcome: Outcome) -> Floats:
+        found = [(_value_of(outcome, name) - value) / sizes[name] for name, value in targets.items()]
+        return np.array(found)
 
-        # There is no noise here, of which intervals could tell.
-        return trials.least_squares(residuals, None)
+    # There is no noise here, of which intervals could tell.
+    return trials.least_squares(residuals, None, None)
 
 
-def minimize_result(study: Study, result: str) -> Fit:
+def minimize_result(trials: "Trials", result: str) -> Fit:
     """Find values in the ranges of a study with which a result is as small as can be, by the method of Powell.
+
+    A run that fails counts as worse than all that have completed.
 
     Raises
     ------
-    BadStudy, CalibrationFailed
+    CalibrationFailed
+        The first run failed.
     """
     optimize: Any = import_module("scipy.optimize")
-    _check_results(study, (result,))
-    with _Trials(study, ()) as trials:
-        found = optimize.minimize(
-            lambda u: trials.results(trials.point(u))[result],
-            trials.start(),
-            method="Powell",
-            bounds=[(0.0, 1.0)] * len(trials.ranges),
-            options={"xtol": 1e-6, "ftol": 1e-10},
-        )
-        nothing = np.full((len(trials.ranges),) * 2, np.nan)
-        estimates = trials.estimates(found.x, np.full(len(found.x), np.nan))
-        return Fit(estimates, bool(found.success), str(found.message), float("nan"), nothing, trials.runs)
+    found = optimize.minimize(
+        trials.objective(lambda outcome: _value_of(outcome, result)),
+        trials.start(),
+        method="Powell",
+        bounds=[(0.0, 1.0)] * len(trials.ranges),
+        options={"xtol": 1e-6, "ftol": 1e-10},
+    )
+    nothing = np.full((len(trials.ranges),) * 2, np.nan)
+    estimates = trials.estimates(found.x, np.full(len(found.x), np.nan))
+    converged, message = bool(found.success), str(found.message)
+    return Fit(estimates, converged, message, float("nan"), nothing, trials.runs, trials.notes())
 
 
-class _Trials:
+@contextmanager
+def open_trials(
+    study: Study,
+    *,
+    signals: Sequence[str] = (),
+    results: Sequence[str] = (),
+    workers: int | None = None,
+    scheduler: str | Any | None = None,
+) -> "Iterator[Trials]":
+    """Everything that runs of a calibration need: processes here, or the workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    signals, results
+        What the calibration looks at.
+
+    Raises
+    ------
+    BadStudy
+        A factor is no range, a signal or result is none of the system.
+    CalibrationFailed
+        The first run failed.
+    """
+    about = _Checked(study, signals, results)
+    start = about.point(about.start())
+    recorded = dict.fromkeys([*signals, *about.measured])
+    with open_evaluations(study, tuple(recorded), start, workers=workers, scheduler=scheduler) as evaluations:
+        if evaluations.first.status is RunStatus.FAILED:
+            raise CalibrationFailed(f"the first run failed: {evaluations.first.message}", start)
+        yield Trials(about, evaluations)
+
+
+class Trials:
     """Runs of a study at points that a method of optimization chooses, which sees every range as 0 … 1."""
 
-    def __init__(self, study: Study, signals: Sequence[str]) -> None:
-        self.study = study
-        self.ranges = {f.name: f.source for f in study.factors if isinstance(f.source, Range)}
-        self.runs = 0
-        self.units, own, recorded = _check(study, signals)
-        self._own = own
-        measured = [call.texts[0] for e in study.results.values() for call in e.calls if call.texts and call.texts[0]]
-        needed = dict.fromkeys([*signals, *(name for name in measured if name is not None and name in recorded)])
-        self._workshop = Workshop(study, tuple(needed))
+    def __init__(self, about: "_Checked", evaluations: Evaluations) -> None:
+        self.about = about
+        self.ranges = about.ranges
+        self._evaluations = evaluations
+        self._failures: list[str] = []
 
-    def __enter__(self) -> "_Trials":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._workshop.close()
+    @property
+    def runs(self) -> int:
+        return self._evaluations.runs
 
     def start(self) -> Floats:
         """The nominal values; else those of the system; else the middle."""
-        return np.array([self._start(self.study.factor(name), source) for name, source in self.ranges.items()])
+        return self.about.start()
 
-    def _start(self, factor: Factor, source: Range) -> float:
-        value = factor.nominal if factor.nominal is not None else self._own.get(factor.name)
-        if not isinstance(value, int | float) or not source.low < value < source.high:
-            return 0.5
-        if source.log:
-            return float(np.log(value / source.low) / np.log(source.high / source.low))
-        return (value - source.low) / (source.high - source.low)
+    def notes(self) -> tuple[str, ...]:
+        if not self._failures:
+            return ()
+        return (f"{len(self._failures)} runs failed, and their points were avoided; the first: {self._failures[0]}",)
 
-    def point(self, u: Floats) -> dict[str, Setting]:
-        """The values of all factors."""
-        point: dict[str, Setting] = {n: _value(s, x) for (n, s), x in zip(self.ranges.items(), u, strict=True)}
-        for name in computed_order(self.study.factors):
-            source = self.study.factor(name).source
-            assert isinstance(source, Computed)
-            point[name] = source.expression.evaluate(point)
-        return point
+    def objective(self, value: Callable[[Outcome], float]) -> Callable[[Floats], float]:
+        """For a method that minimizes."""
+        worst: list[float] = []
 
-    def trace(self, point: Mapping[str, Setting]) -> Trace:
-        self.runs += 1
-        try:
-            return self._workshop.trace_of(Task("", 0, point))
-        except RunError as error:
-            raise CalibrationFailed(f"a run failed {error}", point) from None
+        def at(u: Floats) -> float:
+            (found,) = self._evaluate([u], lambda outcome: np.array([value(outcome)]), None)
+            if isinstance(found, NoResidual) and not worst:
+                raise CalibrationFailed(f"the first run is of no use: {found}", self.about.point(u))
+            if isinstance(found, NoResidual):
+                return max(worst) + abs(max(worst)) + 1.0
+            worst.append(float(found[0]))
+            return worst[-1]
 
-    def results(self, point: Mapping[str, Setting]) -> dict[str, float]:
-        found, message = self._workshop.results(self.trace(point), point)
-        if None in found.values():
-            raise CalibrationFailed(f"a result has no value: {message}", point)
-        return {name: value for name, value in found.items() if value is not None}
+        return at
 
-    def check_times(self, measured: Trace) -> None:
-        """That the run is as long as the measurement."""
-        found = self.trace(self.point(self.start()))
-        if measured.t[0] < found.t[0] - 1e-9 or measured.t[-1] > found.t[-1] + 1e-9:
-            raise CalibrationFailed(
-                f"it was measured from {measured.t[0]:g} s to {measured.t[-1]:g} s, and the run is from "
-                f"{found.t[0]:g} s to {found.t[-1]:g} s; set start_time and stop_time",
-                {},
-            )
-
-    def least_squares(self, residuals: Callable[[Mapping[str, Setting]], Floats], confidence: float | None) -> Fit:
+    def least_squares(self, residuals: Residuals, samples: Samples | None, confidence: float | None) -> Fit:
         optimize: Any = import_module("scipy.optimize")
+        seen: dict[bytes, Floats] = {}
+
+        def at(u: Floats) -> Floats:
+            (found,) = self._evaluate([u], residuals, samples)
+            if isinstance(found, NoResidual):
+                if not seen:
+                    raise CalibrationFailed(str(found), self.about.point(u))
+                return np.full_like(next(iter(seen.values())), np.nan)  # for which scipy makes its step shorter
+            seen[u.tobytes()] = found
+            return found
+
+        def jacobian(u: Floats) -> Floats:
+            return self._jacobian(u, seen[u.tobytes()], residuals, samples)
+
         start = np.clip(self.start(), 1e-3, 1 - 1e-3)
         found: Any = optimize.least_squares(
-            lambda u: residuals(self.point(u)),
-            start,
-            jac="3-point",
-            # Steps are relative to what is varied, which may be nearly 0.
-            diff_step=DIFFERENCE / np.maximum(np.abs(start), 0.05),
-            bounds=(0.0, 1.0),
-            x_scale=1.0,
-            xtol=1e-9,
-            ftol=1e-10,
+            at, start, jac=jacobian, bounds=(0.0, 1.0), x_scale=1.0, xtol=1e-9, ftol=1e-10
         )
-        half, correlation, notes = _uncertainty(found, confidence)
-        named = [note.format(name=list(self.ranges)[place]) for place, note in notes]
+        half, correlation, spoilt = _uncertainty(found, confidence)
+        notes = [note.format(name=list(self.ranges)[place]) for place, note in spoilt]
         rms = float(np.sqrt(np.mean(found.fun**2)))
-        estimates = self.estimates(found.x, half)
-        return Fit(estimates, bool(found.success), str(found.message), rms, correlation, self.runs, tuple(named))
+        stated = confidence if np.isfinite(half).any() else None
+        estimates, converged = self.estimates(found.x, half), bool(found.success)
+        every = (*notes, *self.notes())
+        return Fit(estimates, converged, str(found.message), rms, correlation, self.runs, every, stated)
+
+    def _jacobian(self, u: Floats, base: Floats, residuals: Residuals, samples: Samples | None) -> Floats:
+        """By central differences, all at the same time; on a bound, or beside a run that failed, by one-sided ones."""
+        steps = DIFFERENCE * np.eye(len(u))
+        sides = np.clip(np.concatenate([u + steps, u - steps]), 0.0, 1.0)
+        found = self._evaluate(sides, residuals, samples)
+        columns = []
+        for k in range(len(u)):
+            usable = [(u[k], base)]
+            for side in (k, k + len(u)):
+                each = found[side]
+                if not isinstance(each, NoResidual) and sides[side, k] != u[k]:
+                    usable.append((float(sides[side, k]), each))
+            if len(usable) == 1:
+                raise CalibrationFailed(f"runs on both sides failed: {found[k]}", self.about.point(u))
+            (one, low), (other, high) = usable[-2:]
+            columns.append((high - low) / (other - one))
+        return np.column_stack(columns)
+
+    def _evaluate(
+        self, places: Sequence[Floats] | Floats, residuals: Residuals, samples: Samples | None
+    ) -> list[Floats | NoResidual]:
+        found: list[Floats | NoResidual] = []
+        for outcome in self._evaluations([self.about.point(u) for u in places], samples):
+            try:
+                if outcome.status is RunStatus.FAILED:
+                    raise NoResidual(f"a run failed: {outcome.message}")
+                found.append(residuals(outcome))
+            except NoResidual as problem:
+                self._failures.append(str(problem))
+                found.append(problem)
+        return found
 
     def estimates(self, u: Floats, half: Floats) -> tuple[Estimate, ...]:
+        units = self.about.units
         return tuple(
-            Estimate(name, _value(source, x), _value(source, x - h), _value(source, x + h), self.units.get(name))
+            Estimate(name, _value(source, x), _value(source, x - h), _value(source, x + h), units.get(name))
             for (name, source), x, h in zip(self.ranges.items(), u, half, strict=True)
         )
 
@@ -308,45 +318,84 @@ def _scale(measured: Trace, signal: str, scales: Mapping[str, float]) -> float:
     return scales.get(signal) or float(np.nanstd(measured[signal])) or 1.0
 
 
-def _check(
-    study: Study, signals: Sequence[str]
-) -> tuple[dict[str, str | None], dict[str, Setting | None], Sequence[str]]:
-    """Units of the factors, their values in the system, and the signals that there are. Raises BadStudy."""
-    findings = Findings(study.source, study.lines)
-    if not any(isinstance(factor.source, Range) for factor in study.factors):
-        findings.add(("factors",), "there is nothing to find: no factor has low and high")
-    for factor in study.factors:
-        if not isinstance(factor.source, Range | Computed):
-            findings.add(("factors", factor.name), "only a range (low, high), or an expression, can be calibrated")
-    findings.check()
-    with Prepared(study, Configuration(study.variant)) as prepared:
-        for name, problem in prepared.problems.items():
-            findings.add(("factors", name), problem)
-        recorded = [column.signal for column in prepared.base_plan().columns]
+def _value_of(outcome: Outcome, result: str) -> float:
+    found = outcome.results[result]
+    if found is None:
+        raise NoResidual(f"a result has no value: {outcome.message}")
+    return found
+
+
+class _Checked:
+    """What a calibration needs to know of a study: its ranges, their units, where to start, what results measure.
+
+    Raises
+    ------
+    BadStudy
+    """
+
+    def __init__(self, study: Study, signals: Sequence[str], results: Sequence[str]) -> None:
+        self.study = study
+        self.ranges = {f.name: f.source for f in study.factors if isinstance(f.source, Range)}
+        self._findings = Findings(study.source, study.lines)
+        self._check_factors()
+        for name in results:
+            if name not in study.results:
+                known = ", ".join(study.results) or "none"
+                self._findings.add(("calibration",), f"no result is called {name!r}; there are {known}")
+        self._findings.check()
+        with Prepared(study, Configuration(study.variant)) as prepared:
+            for name, problem in prepared.problems.items():
+                self._findings.add(("factors", name), problem)
+            recorded = [column.signal for column in prepared.base_plan().columns]
+            self._check_signals(signals, recorded)
+            self._findings.check()
+            self.units = _units(prepared)
+            self._own = {factor.name: prepared.own_value(factor) for factor in study.factors}
+        texts = [call.texts[0] for e in study.results.values() for call in e.calls if call.texts]
+        self.measured = tuple(name for name in dict.fromkeys(texts) if name in recorded)
+
+    def start(self) -> Floats:
+        return np.array([self._start(self.study.factor(name), source) for name, source in self.ranges.items()])
+
+    def point(self, u: Floats) -> dict[str, Setting]:
+        """The values of all factors."""
+        point: dict[str, Setting] = {n: _value(s, x) for (n, s), x in zip(self.ranges.items(), u, strict=True)}
+        for name in computed_order(self.study.factors):
+            source = self.study.factor(name).source
+            assert isinstance(source, Computed)
+            point[name] = source.expression.evaluate(point)
+        return point
+
+    def _start(self, factor: Factor, source: Range) -> float:
+        value = factor.nominal if factor.nominal is not None else self._own.get(factor.name)
+        if not isinstance(value, int | float) or not source.low < value < source.high:
+            return 0.5
+        if source.log:
+            return float(np.log(value / source.low) / np.log(source.high / source.low))
+        return (value - source.low) / (source.high - source.low)
+
+    def _check_factors(self) -> None:
+        if not self.ranges:
+            self._findings.add(("factors",), "there is nothing to find: no factor has low and high")
+        for factor in self.study.factors:
+            if not isinstance(factor.source, Range | Computed):
+                problem = "only a range (low, high), or an expression, can be calibrated"
+                self._findings.add(("factors", factor.name), problem)
+            elif factor.role not in (Role.VARIABLE, Role.FREE):
+                problem = f"variables can be calibrated, not a factor of role {factor.role}"
+                self._findings.add(("factors", factor.name), problem)
+
+    def _check_signals(self, signals: Sequence[str], recorded: Sequence[str]) -> None:
         for signal in signals:
             if signal not in recorded:
                 near = get_close_matches(signal, recorded)
                 hint = f"; did you mean {' or '.join(near)}?" if near else f"; there are {', '.join(recorded)}"
-                findings.add(("calibration",), f"no signal of the system is called {signal!r}{hint}")
-        findings.check()
-        units: dict[str, str | None] = {}
-        for setter in prepared.setters:
-            own = None if setter.target.unit is None else setter.target.unit.name
-            units[setter.factor] = study.factor(setter.factor).unit or own
-        return units, {factor.name: prepared.own_value(factor) for factor in study.factors}, recorded
+                self._findings.add(("calibration",), f"no signal of the system is called {signal!r}{hint}")
 
 
-def _check_results(study: Study, names: Sequence[str]) -> None:
-    findings = Findings(study.source, study.lines)
-    for name in names:
-        if name not in study.results:
-            findings.add(
-                ("calibration",), f"no result is called {name!r}; there are {', '.join(study.results) or 'none'}"
-            )
-    findings.check()
-
-
-def _line(each: Estimate, width: int) -> str:
-    unit = f" {each.unit}" if each.unit else ""
-    interval = f"  [{each.low:.6g}, {each.high:.6g}]" if np.isfinite(each.low) else ""
-    return f"{each.name.ljust(width)} = {each.value:.8g}{unit}{interval}"
+def _units(prepared: Prepared) -> dict[str, str | None]:
+    units: dict[str, str | None] = {}
+    for setter in prepared.setters:
+        own = None if setter.target.unit is None else setter.target.unit.name
+        units[setter.factor] = prepared.study.factor(setter.factor).unit or own
+    return units

@@ -1,7 +1,10 @@
 """Whether a study can be carried out: everything that is wrong with it, found before the first run."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from ssptool.dataclass import dataclass
@@ -20,14 +23,22 @@ from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression, un
 from ssptool.studies.findings import Findings
 from ssptool.studies.measures import MEASURES
 from ssptool.studies.points import Points, cycle, make_points
-from ssptool.studies.prepared import Configuration, Prepared, Setter, configuration
+from ssptool.studies.prepared import Configuration, Prepared, Setter, configurations, settings_of
 from ssptool.studies.sources import Computed, Levels, Range, Setting
 
 RESERVED = ("run", "number", "status", "message", "seconds", "attempts")
 """Columns of every study."""
 
-MOST_CONFIGURATIONS = 64
-"""Configurations whose plans are made before the first run."""
+CHECK_SECONDS = 30.0
+"""For so long configurations are opened and planned before the first run: first those that show a file, variant or
+setting that was not seen yet.
+"""
+
+MOST_CONFIGURATIONS = 8
+"""That cannot be run, of which is told why."""
+
+MOST_VALUES = 3
+"""Wrong values of a factor that are told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +74,8 @@ class _Checking:
         self.study = study
         self.findings = findings or Findings(study.source, study.lines)
         # What could not be read is there all the same, and is not reported as missing.
+        self._unplanned = 0
+        self._told: dict[str, set[str]] = {}
         self.unread = [name.split(".")[0] for table in ("factors", "results") for name in self.findings.names(table)]
 
     def check(self) -> Checked | None:
@@ -92,9 +105,10 @@ class _Checking:
             name = next((f.name for f in self.study.factors if _text(f) == problem.text), "")
             self.findings.add(("factors", name, "expression"), problem.reason)
             return None
-        self._values(points)
-        notes = (f"{points.repeated} points are there more than once, and are run once",) if points.repeated else ()
-        return Checked(self.study, points, signals, units, notes)
+        notes = [f"{points.repeated} points are there more than once, and are run once"] if points.repeated else []
+        notes += self._configurations(points)
+        self._more()
+        return Checked(self.study, points, signals, units, tuple(notes))
 
     # -- without the system ----------------------------------------------------------------------------------
 
@@ -192,8 +206,15 @@ class _Checking:
             return None
         return prepared
 
-    def _plan(self, prepared: Prepared, point: Mapping[str, Setting]) -> Plan | None:
+    def _plan(
+        self,
+        prepared: Prepared,
+        point: Mapping[str, Setting],
+        key: tuple[str, ...] = (),
+        described: str = "",
+    ) -> Plan | None:
         """The plan of the system without its factors, if `point` is empty."""
+        stated = "settings" if self.study.settings != Settings() else "system"
         try:
             return prepared.plan(point) if point else prepared.base_plan()
         except BadData as problem:
@@ -202,7 +223,7 @@ class _Checking:
             if not any(map(self.findings.about, ("parameters", "inputs", "scenario"))):
                 self.findings.add(("system",), str(problem))
         except (Unsupported, InvalidDocument, LookupError, ValueError) as problem:
-            self.findings.add(("settings",) if self.study.settings != Settings() else ("system",), str(problem))
+            self.findings.add(key or (stated,), f"{described}{problem}")
         return None
 
     def _setters(self, prepared: Prepared) -> None:
@@ -243,36 +264,103 @@ class _Checking:
             found += [name for name in names if not traces.signals or fits_any(traces.signals, name)]
         return tuple(dict.fromkeys(found))
 
-    def _values(self, points: Points) -> None:
-        """Every value of every factor in every configuration that there is, as far as these can be told apart."""
-        examples: dict[Configuration, int] = {}
-        if any(factor.role not in (Role.VARIABLE, Role.FREE) for factor in self.study.factors):
-            for number in range(len(points)):
-                examples.setdefault(configuration(self.study, points.at(number)), number)
-                if len(examples) > MOST_CONFIGURATIONS:
-                    break
-        for wanted, number in list(examples.items() or [(configuration(self.study, points.at(0)), 0)]):
-            prepared = self._prepare(wanted, ("factors",))
-            if prepared is None:
-                continue
-            with prepared:
-                self._setters(prepared)
-                before = len(self.findings.found)
-                for setter in prepared.setters:
-                    self._column(setter, points.columns[setter.factor])
-                if len(self.findings.found) == before and not prepared.problems:
-                    self._plan(prepared, points.at(number))
+    def _configurations(self, points: Points) -> list[str]:
+        """Every value in every configuration that there is, as far as there is time; what there was none for."""
+        rows = configurations(self.study, points)
+        ordered = _telling_first(rows)
+        end = monotonic() + CHECK_SECONDS
+        current: tuple[Configuration | None, Prepared | None] = None, None
+        with ExitStack() as stack:
+            for place, wanted in enumerate(ordered):
+                if place and monotonic() > end:
+                    return [f"{place} of {len(ordered)} configurations were checked before the first run"]
+                # Settings change the plan alone.
+                system = replace(wanted, settings=())
+                if system != current[0]:
+                    stack.close()
+                    current = system, self._prepare(system, ("factors",))
+                    if current[1] is not None:
+                        stack.enter_context(current[1])
+                        self._setters(current[1])
+                if current[1] is not None:
+                    self._configuration(current[1], wanted, points, rows[wanted])
+        return []
 
-    def _column(self, setter: Setter, column: Sequence[Setting]) -> None:
-        numbers = all(isinstance(value, float) for value in column)
-        # A conversion of units keeps or reverses the order, so the ends are enough.
-        for value in (min(column), max(column)) if numbers else dict.fromkeys(column):
-            try:
-                converted = setter.value(value)
-                if isinstance(converted, float) and not math.isfinite(converted):
-                    raise InvalidValue(setter.name, converted, "a finite number")
-            except InvalidValue as problem:
-                self.findings.add(("factors", setter.factor), str(problem))
+    def _configuration(
+        self, prepared: Prepared, wanted: Configuration, points: Points, rows: Sequence[int] | range
+    ) -> None:
+        wrong = {s.factor: self._wrong_values(s, points.columns[s.factor], rows) for s in prepared.setters}
+        varied = [factor.name for factor in self.study.factors if factor.role is Role.SETTING]
+        try:
+            settings_of(self.study, wanted)
+        except ValueError as problem:
+            named = next((name for name in varied if str(problem).startswith(self.study.factor(name).of[0])), "")
+            self.findings.add(("factors", named) if named else ("factors",), str(problem))
+            return
+        usable = (row for row in rows if not any(points.columns[name][row] in wrong[name] for name in wrong))
+        if prepared.problems or (row := next(usable, None)) is None:
+            return
+        key = ("factors", *varied[:1])
+        before = len(self.findings.found)
+        self._plan(prepared.with_settings(wanted.settings), points.at(row), key, _described(wanted))
+        if len(self.findings.found) > before:
+            self._unplanned += 1
+            if self._unplanned > MOST_CONFIGURATIONS:
+                del self.findings.found[before:]
+
+    def _wrong_values(self, setter: Setter, column: Sequence[Setting], rows: Sequence[int] | range) -> set[Setting]:
+        first: dict[Setting, int] = {}
+        for row in rows:
+            first.setdefault(column[row], row)
+        values = list(first)
+        if all(isinstance(value, float) and math.isfinite(value) for value in values):
+            # A conversion of units keeps or reverses the order, so the ends are enough.
+            values = list(dict.fromkeys((min(values), max(values))))
+        wrong = {value: problem for value in values if (problem := _value_problem(setter, value))}
+        told = self._told.setdefault(setter.factor, set())
+        for value, problem in wrong.items():
+            if problem not in told and len(told) < MOST_VALUES:
+                self.findings.add(("factors", setter.factor), f"{problem} (run {first[value]})")
+            told.add(problem)
+        return set(wrong)
+
+    def _more(self) -> None:
+        if (more := self._unplanned - MOST_CONFIGURATIONS) > 0:
+            self.findings.add(("factors",), f"{more} more configurations cannot be run")
+        for name, told in self._told.items():
+            if len(told) > MOST_VALUES:
+                self.findings.add(("factors", name), f"{len(told) - MOST_VALUES} more values are wrong like that")
+
+
+def _value_problem(setter: Setter, value: Setting) -> str:
+    """Why a variable cannot have this value; empty if it can."""
+    try:
+        converted = setter.value(value)
+        if isinstance(converted, float) and not math.isfinite(converted):
+            raise InvalidValue(setter.name, converted, "a finite number")
+    except InvalidValue as problem:
+        return str(problem)
+    return ""
+
+
+def _telling_first(configurations: Iterable[Configuration]) -> list[Configuration]:
+    """Those first that show something which none before showed; of one system side by side."""
+    seen: set[object] = set()
+    telling: list[Configuration] = []
+    others: list[Configuration] = []
+    for each in configurations:
+        parts = {("variant", each.variant), *each.fmus, *each.parameters, *each.settings}
+        (others if parts <= seen else telling).append(each)
+        seen |= parts
+    return [*_side_by_side(telling), *_side_by_side(others)]
+
+
+def _side_by_side(configurations: Sequence[Configuration]) -> list[Configuration]:
+    """Those of one system after each other."""
+    place: dict[Configuration, int] = {}
+    for each in configurations:
+        place.setdefault(replace(each, settings=()), len(place))
+    return sorted(configurations, key=lambda each: place[replace(each, settings=())])
 
 
 def _text(factor: Factor) -> str:

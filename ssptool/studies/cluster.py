@@ -1,5 +1,6 @@
 """The runs of a study on Dask: the study travels to each worker once, tasks and outcomes in batches."""
 
+import pickle
 import queue
 import shutil
 import tempfile
@@ -9,9 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import dask
 import distributed as _distributed
 from distributed.diagnostics.plugin import WorkerPlugin
 
+from ssptool.engine.child import dumps
 from ssptool.studies.bundle import unpack
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Outcome, Task, failed
@@ -31,6 +34,15 @@ AHEAD = 3
 CONNECT_SECONDS = 20
 """Until a scheduler that does not answer is given up."""
 
+LOOK_SECONDS = 5.0
+"""Between two looks at whether there are workers, while nothing comes back."""
+
+WORKERLESS_SECONDS = 60.0
+"""For so long a study waits for workers when all are lost: those of a nanny are there again after a few seconds."""
+
+_SHORT_MEMORY = {"distributed.admin.low-level-log-length": 10, "distributed.admin.system-monitor.log-length": 60}
+"""Of Dask, whose processes here would keep the last thousand messages, and with them thousands of tasks."""
+
 
 class LostScheduler(Exception):
     """The scheduler is gone, and with it what was under way; finished runs are on disk."""
@@ -44,6 +56,17 @@ class LostScheduler(Exception):
 
 class NoScheduler(Exception):
     """There is no scheduler at this address, or no worker."""
+
+
+class LostWorkers(Exception):
+    """There is a scheduler, and no worker any more; finished runs are on disk."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"the scheduler has had no worker for {seconds:.0f} s; what has finished is kept: start the study again to "
+            "go on"
+        )
+        self.seconds = seconds
 
 
 class StudyPlugin(WorkerPlugin):
@@ -91,10 +114,10 @@ def plugin_name(digest: str, bounds: Bounds, reuse: bool) -> str:
     return f"ssptool-{digest[:32]}-{bounds.seconds}-{bounds.memory}-{bounds.retries}-{reuse}"
 
 
-def run_batch(name: str, tasks: Sequence[Task]) -> list[Outcome]:
-    """What a worker does."""
+def run_batch(name: str, tasks: bytes) -> list[Outcome]:
+    """What a worker does. The tasks are pickled: Dask keeps messages for a while, and so they are small."""
     plugin: Any = distributed.get_worker().plugins[name]
-    outcomes: list[Outcome] = plugin.run(tasks)
+    outcomes: list[Outcome] = plugin.run(pickle.loads(tasks))
     return outcomes
 
 
@@ -122,6 +145,7 @@ def open_client(scheduler: str | Any | None, workers: int | None) -> Iterator[An
                 client.close(timeout=2)
         return
     with (
+        dask.config.set(_SHORT_MEMORY),
         tempfile.TemporaryDirectory(prefix="ssptool-dask-", ignore_cleanup_errors=True) as folder,
         distributed.LocalCluster(
             n_workers=workers,
@@ -137,18 +161,19 @@ def open_client(scheduler: str | Any | None, workers: int | None) -> Iterator[An
 
 
 class Batches:
-    """Sends tasks to the workers of a client, and gives their outcomes as they come."""
+    """Sends tasks to the workers of a client, at most so many together, and gives their outcomes as they come."""
 
-    def __init__(self, client: Any, plugin: StudyPlugin, seconds: float) -> None:
+    def __init__(self, client: Any, plugin: StudyPlugin, seconds: float, most: int = BATCH_RUNS) -> None:
         self._client = client
+        self._most = most
         self._name = plugin.name
         self._plugin = plugin
         self._seconds = max(seconds, 1e-4)
         self._sent: dict[Any, list[Task]] = {}
-        self._completed = distributed.as_completed(loop=client.loop)
+        self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
     def run(self, tasks: Iterator[Task], count: int) -> Iterator[list[Outcome]]:
-        """Raises LostScheduler, NoScheduler."""
+        """Raises LostScheduler, LostWorkers, NoScheduler."""
         self._client.register_plugin(self._plugin)
         threads = self._threads()
         size = self._size(count, threads)
@@ -167,9 +192,22 @@ class Batches:
                 self._send(_some(tasks, self._size(count, threads)))
 
     def _next(self) -> Any:
-        for future in self._completed:
-            return future
-        raise LostScheduler("it has no more tasks")
+        alone = 0.0
+        while True:
+            try:
+                return self._ended.get(timeout=LOOK_SECONDS)
+            except queue.Empty:
+                alone = 0.0 if self._workers() else alone + LOOK_SECONDS
+            if alone >= WORKERLESS_SECONDS:
+                raise LostWorkers(alone)
+
+    def _workers(self) -> int:
+        """How many there are. Raises LostScheduler."""
+        try:
+            threads: dict[str, int] = self._client.nthreads()
+        except (OSError, TimeoutError, distributed.CancelledError) as error:
+            raise LostScheduler(str(error)) from None
+        return len(threads)
 
     def _outcomes(self, future: Any, batch: list[Task]) -> list[Outcome]:
         """What came back. A batch that ends its workers is sent again run by run; a run that does so has failed."""
@@ -190,9 +228,9 @@ class Batches:
 
     def _send(self, batch: list[Task]) -> None:
         if batch:
-            future = self._client.submit(run_batch, self._name, batch, pure=False)
+            future = self._client.submit(run_batch, self._name, dumps(batch), pure=False)
             self._sent[future] = batch
-            self._completed.add(future)
+            future.add_done_callback(self._ended.put)
 
     def _threads(self) -> int:
         try:
@@ -204,7 +242,7 @@ class Batches:
 
     def _size(self, left: int, threads: int) -> int:
         fair = -(-left // (2 * threads))
-        return max(1, min(BATCH_RUNS, int(BATCH_SECONDS / self._seconds), fair))
+        return max(1, min(self._most, int(BATCH_SECONDS / self._seconds), fair))
 
     def _learn(self, outcomes: Sequence[Outcome]) -> None:
         mean = sum(outcome.seconds for outcome in outcomes) / len(outcomes)

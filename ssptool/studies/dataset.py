@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,11 +65,6 @@ class Dataset:
         self._pending: list[Outcome] = []
         self._flushed = monotonic()
         self._schema: Any = None
-        self._parts = 0
-        for name in (_NEW, _OLD):
-            # A process ended while it put the parts together.
-            if not self.runs.exists() and (folder / name).exists():
-                (folder / name).rename(self.runs)
 
     @property
     def runs(self) -> Path:
@@ -81,7 +77,17 @@ class Dataset:
 
     @property
     def parts(self) -> list[Path]:
-        return sorted(self.runs.glob("part-*.parquet"))
+        """Of the runs; in the moment when these are replaced by a gathered one, that."""
+        for name in (_RUNS, _NEW, _OLD):
+            if found := sorted((self.folder / name).glob("part-*.parquet")):
+                return found
+        return []
+
+    def mend(self) -> None:
+        """What a process left behind that ended while it gathered the parts. For a writer alone."""
+        for name in (_NEW, _OLD):
+            if not self.runs.exists() and (self.folder / name).exists():
+                (self.folder / name).rename(self.runs)
 
     # -- what the study is -----------------------------------------------------------------------------------
 
@@ -127,13 +133,21 @@ class Dataset:
             raise NotResults(self.folder, "no run has finished yet")
         return arrow.concat_tables(tables).sort_by("number")
 
-    def finished(self) -> dict[str, RunStatus]:
-        """The runs that are there, and how they ended."""
+    def finished(self) -> set[str]:
+        """The runs that are there."""
         parquet = studies_need("pyarrow.parquet")
-        found: dict[str, RunStatus] = {}
+        found: set[str] = set()
         for part in self.parts:
-            table = parquet.ParquetFile(part).read(["run", "status"])
-            found |= zip(table["run"].to_pylist(), map(RunStatus, table["status"].to_pylist()), strict=True)
+            found.update(parquet.ParquetFile(part).read(["run"])["run"].to_pylist())
+        return found
+
+    def counts(self) -> Counter[RunStatus]:
+        """How many runs ended how."""
+        parquet = studies_need("pyarrow.parquet")
+        found: Counter[RunStatus] = Counter()
+        for part in self.parts:
+            for each in parquet.ParquetFile(part).read(["status"])["status"].value_counts().to_pylist():
+                found[RunStatus(each["values"])] += each["counts"]
         return found
 
     def forget_failed(self) -> None:
@@ -207,6 +221,7 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
         except OSError:
             raise BusyResults(folder) from None
         dataset = Dataset(folder)
+        dataset.mend()
         try:
             yield dataset
         finally:

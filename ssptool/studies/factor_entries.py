@@ -6,6 +6,7 @@ from typing import Any
 from ssptool.studies.definition import Factor, Role
 from ssptool.studies.entries import Entries
 from ssptool.studies.expressions import BadExpression, Expression
+from ssptool.studies.run_settings import setting_problem
 from ssptool.studies.sources import Computed, Levels, LogNormal, Normal, Range, Setting, Source, Tabled, Triangular
 
 _ROLES = (Role.VARIABLE, Role.FMU, Role.SETTING, Role.VARIANT, Role.PARAMETERS, Role.FREE)
@@ -53,6 +54,8 @@ def _role(entries: Entries) -> tuple[Role, tuple[str, ...]]:
     of = entries.texts(role) if stated else ()
     if role in (Role.FMU, Role.SETTING) and len(of) != 1:
         entries.find(role, f"found {len(of)} names, expected that of one {'component' if role is Role.FMU else role}")
+    if role is Role.SETTING and len(of) == 1 and (problem := setting_problem(of[0])):
+        entries.find(role, problem)
     return role, of
 
 

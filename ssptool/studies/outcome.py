@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 from ssptool.dataclass import dataclass
-from ssptool.studies.sources import Setting
+from ssptool.studies.sources import Floats, Setting
 
 
 class RunStatus(StrEnum):
@@ -15,13 +15,25 @@ class RunStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """Signals that are wanted at these times (n,) [s]."""
+
+    signals: tuple[str, ...]
+    times: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Task:
-    """One run: its name, its place in the study, and its point; with a `witness` of every bit that was recorded."""
+    """One run: its name, its place in the study, and its point.
+
+    A `witness` of every bit that was recorded, and `samples` of it, are in the outcome if they are wanted.
+    """
 
     run: str
     number: int
     point: Mapping[str, Setting]
     witness: bool = False
+    samples: Samples | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +50,8 @@ class Outcome:
         Wall time of the run. Of these `own_seconds` went into initialization and stepping.
     trace
         The recorded signals, as the bytes of a Parquet file.
+    samples : (n, signals)
+        As the task wants them; nan at times that the run does not have.
     """
 
     task: Task
@@ -49,6 +63,7 @@ class Outcome:
     attempts: int = 1
     trace: bytes | None = None
     witness: str = ""
+    samples: Floats | None = None
 
 
 def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) -> Outcome:

@@ -14,6 +14,9 @@ from ssptool.studies.study_results import StudyResults
 MOST_PANELS = 8
 """In a row, or a column."""
 
+MOST_DOTS = 20_000
+"""In a panel of a scatter plot; of more runs, every so many are drawn."""
+
 
 class ChartKind(StrEnum):
     """What is drawn of a study."""
@@ -42,23 +45,43 @@ def chart(results: StudyResults, kind: ChartKind | str | None, patterns: Sequenc
         raise ValueError(f"the kind of a plot of a study is one of {', '.join(ChartKind)}; found {kind!r}")
     if kind == ChartKind.ENVELOPE:
         return _envelope(results, patterns)
-    rows = [row for row in results.table().to_pylist() if row["status"] == "completed"]
+    rows = [row for row in results.rows() if row["status"] == "completed"]
     if not rows:
         raise NotResults(results.folder, "no run has completed")
     check_patterns(patterns, results.results, "result")
     chosen = [name for name in results.results if not patterns or fits_any(patterns, name)]
     if not chosen:
         raise NotResults(results.folder, "the study has no [results], which could be drawn")
+    chosen = [name for name in chosen if any(row[name] is not None for row in rows)]
+    if not chosen:
+        raise NotResults(results.folder, "none of the results has a value in any run")
     return (_tornado if kind == ChartKind.TORNADO else _scatter)(results, rows, chosen)
+
+
+def every_chart(results: StudyResults, patterns: Sequence[str]) -> tuple[dict[str, Chart], list[str]]:
+    """All charts that there can be, by kind, and why there are no others. `patterns` pick results."""
+    charts: dict[str, Chart] = {}
+    notes: list[str] = []
+    wanted = [ChartKind.SCATTER] if results.results else []
+    wanted += [ChartKind.TORNADO] if results.definition["design"] == "one-at-a-time" else []
+    wanted += [ChartKind.ENVELOPE] if results.traced else []
+    for kind in wanted:
+        try:
+            charts[kind.value] = chart(results, kind, () if kind is ChartKind.ENVELOPE else patterns)
+        except (NotResults, ValueError) as problem:
+            reason = problem.reason if isinstance(problem, NotResults) else str(problem)
+            notes.append(f"There is no {kind} plot: {reason}.")
+    return charts, notes
 
 
 def _fitting(results: StudyResults) -> ChartKind:
     if results.definition["design"] == "one-at-a-time":
         return ChartKind.TORNADO
-    return ChartKind.SCATTER if results.results or not Dataset(results.folder).traces.exists() else ChartKind.ENVELOPE
+    return ChartKind.SCATTER if results.results or not results.traced else ChartKind.ENVELOPE
 
 
 def _scatter(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequence[str]) -> Scatter:
+    rows = rows[:: -(-len(rows) // MOST_DOTS)]
     varied = [name for name in results.factors if len({row[name] for row in rows}) > 1] or list(results.factors)
     for what, names in (("factors", varied), ("results", chosen)):
         if len(names) > MOST_PANELS:

@@ -1,11 +1,12 @@
 """A system as the runs of one configuration need it: open, with its plan, ready for the values of a point."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
-from typing import Any, Self
+from typing import Self
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
@@ -26,6 +27,8 @@ from ssptool.network.units import conversion, document_units, named
 from ssptool.network.values import InvalidValue, from_text
 from ssptool.network.wiring import Wiring
 from ssptool.studies.definition import Factor, Role, Study
+from ssptool.studies.points import Points
+from ssptool.studies.run_settings import changed
 from ssptool.studies.sources import Setting
 from ssptool.studies.study_file import value_text
 
@@ -54,9 +57,23 @@ def configuration(study: Study, point: Point) -> Configuration:
     )
 
 
+def configurations(study: Study, points: Points) -> dict[Configuration, Sequence[int]]:
+    """Every configuration of a study, with the numbers of its runs."""
+    deciding = [f for f in study.factors if f.role not in (Role.VARIABLE, Role.FREE)]
+    if not deciding:
+        return {configuration(study, points.at(0)): range(len(points))}
+    rows: dict[tuple[Setting, ...], list[int]] = {}
+    for number, values in enumerate(zip(*(points.columns[f.name] for f in deciding), strict=True)):
+        rows.setdefault(values, []).append(number)
+    return {configuration(study, points.at(numbers[0])): numbers for numbers in rows.values()}
+
+
 def settings_of(study: Study, wanted: Configuration) -> Settings:
     """Raises ValueError."""
-    return replace(study.settings, **dict[str, Any](wanted.settings))
+    settings = study.settings
+    for name, value in wanted.settings:
+        settings = changed(settings, name, value)
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +159,13 @@ class Prepared:
     def close(self) -> None:
         """Close the archive."""
         self._stack.close()
+
+    def with_settings(self, settings: tuple[tuple[str, Setting], ...]) -> Self:
+        """The same, open system; `close` of the original closes it."""
+        other = copy(self)
+        other.wanted = replace(self.wanted, settings=settings)
+        other._plans = {}
+        return other
 
     def plan(self, point: Point) -> Plan:
         """The plan of a run at a point.

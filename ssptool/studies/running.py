@@ -12,10 +12,12 @@ from typing import Any
 from ssptool.dataclass import dataclass
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import Checked
-from ssptool.studies.dataset import Dataset, open_dataset
+from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
+from ssptool.studies.definition import Study
 from ssptool.studies.missing_extra import studies_need
 from ssptool.studies.outcome import Outcome, RunStatus, Task
 from ssptool.studies.runner import Bounds, Runner
+from ssptool.studies.study_table import study_table
 
 PILOT_SECONDS = 600.0
 """That the first run may take if the study does not say."""
@@ -117,13 +119,21 @@ def run_study(
     return replace(status, notes=checked.notes)
 
 
+def begin_study(checked: Checked, output: Path) -> None:
+    """Write what a study is into its folder, unless that is there already; no run is done. Raises OtherStudy."""
+    if not (output / DEFINITION).exists():
+        with open_dataset(output) as dataset:
+            definition = _definition(checked, pack(checked.study, checked.points, checked.signals))
+            dataset.begin(definition, checked.points, tuple(checked.study.results))
+
+
 def study_status(folder: Path) -> StudyStatus:
     """How far the study in a folder is; also while it runs. Raises NotResults."""
     dataset = Dataset(folder)
     definition = dataset.definition()
-    found = list(dataset.finished().values())
-    failed = found.count(RunStatus.FAILED)
-    return StudyStatus(folder, definition["name"], definition["runs"], len(found) - failed, failed)
+    found = dataset.counts()
+    completed, failed = found[RunStatus.COMPLETED], found[RunStatus.FAILED]
+    return StudyStatus(folder, definition["name"], definition["runs"], completed, failed)
 
 
 @dataclass(slots=True)
@@ -190,13 +200,12 @@ class _Carrying:
                 yield self._tried(runner)
 
     def _tried(self, runner: Runner) -> "_Pilot":
-        timeout = self.checked.study.effort.timeout
         tasks = [replace(task, witness=True) for task in self._tasks(self.left[:2])]
         first = next(runner.run(tasks[:1]))
+        timeout = timeout_of(self.checked.study, first)
         if first.status is RunStatus.FAILED:
             note = f"the first run failed: {first.message}"
-            return _Pilot(runner, [first], None, timeout or PILOT_SECONDS, True, (note,))
-        timeout = timeout or max(TIMEOUT_LEAST, TIMEOUT_TIMES * first.seconds)
+            return _Pilot(runner, [first], None, timeout, True, (note,))
         if first.seconds > LONG_SECONDS:
             return _Pilot(runner, [first], first.seconds, timeout, False, ())
         others = list(runner.run([*tasks[1:], tasks[0]]))
@@ -219,6 +228,15 @@ class _Pilot:
     notes: tuple[str, ...]
 
 
+def timeout_of(study: Study, first: Outcome) -> float:
+    """What a run may take [s]: what the study says, else many times what the first one took."""
+    if study.effort.timeout is not None:
+        return study.effort.timeout
+    if first.status is RunStatus.FAILED:
+        return PILOT_SECONDS
+    return max(TIMEOUT_LEAST, TIMEOUT_TIMES * first.seconds)
+
+
 _NOT_AGAIN = (
     "FMU instances are not used again: after a reset the first run has other results; report that to the supplier of "
     "the FMUs"
@@ -232,6 +250,9 @@ def _definition(checked: Checked, bundle: Bundle) -> dict[str, Any]:
     return {
         "name": study.name,
         "source": str(Path(study.source).resolve()) if study.source else "",
+        "system": str(study.system.resolve()),
+        "study": study_table(study),
+        "folder": str(study.folder.resolve()),
         "runs": len(checked.points),
         "design": study.design.word,
         "factors": {f.name: {"role": f.role.value, "of": list(f.of), "unit": f.unit} for f in study.factors},

@@ -3,18 +3,18 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.findings import DataFinding
 from ssptool.studies.definition import Effort, Factor, Study, Traces
 from ssptool.studies.design_entries import read_design, tabled_factors
 from ssptool.studies.entries import Entries
-from ssptool.studies.expressions import BadExpression, Expression, unknown
+from ssptool.studies.expressions import BadExpression, Expression
 from ssptool.studies.factor_entries import read_factor
 from ssptool.studies.findings import BadStudy, Findings, Key
+from ssptool.studies.run_settings import read_settings
 from ssptool.studies.toml_lines import key_lines
 
 _KEYS = (
@@ -24,11 +24,6 @@ _KEYS = (
 _TRACES = ("signals", "output_step", "every")
 _EFFORT = ("timeout", "retries", "memory")
 _EXPONENTS = ("kg", "m", "s", "A", "K", "mol", "cd", "rad", "factor", "offset")
-_LOGS = ("log_loops", "log_coupling")
-_NUMBERS = {"start_time", "stop_time", "step_size", "tolerance", "adaptive"}
-_COUNTS = {"max_iterations", "input_order", "iterations", "prediction_order", "threads"}
-SETTINGS = tuple(field.name for field in fields(Settings) if field.name not in _LOGS)
-"""What a study may set or vary."""
 
 
 def read_study(path: Path | str) -> Study:
@@ -99,7 +94,7 @@ def _study(entries: Entries, source: str) -> Study:
         design=design,
         results=_results(entries.table("results")),
         traces=_traces(entries.table("traces")) if "traces" in entries else None,
-        settings=_settings(entries.table("settings")),
+        settings=read_settings(entries.table("settings")),
         variant=entries.text("variant"),
         parameters=tuple(folder / name for name in entries.texts("parameters")),
         overrides=_overrides(entries.table("set")),
@@ -176,32 +171,3 @@ def _units(entries: Entries) -> dict[str, dict[str, float]]:
         unit.rest("part of a unit", _EXPONENTS)
         found[name] = {key: value for key, value in values.items() if value is not None}
     return found
-
-
-def _settings(entries: Entries) -> Settings:
-    found: dict[str, Any] = {}
-    for name in entries.names():
-        value = setting(entries, name)
-        if value is not None:
-            found[name] = value
-    try:
-        return Settings(**found)
-    except ValueError as error:
-        entries.find(str(error).split()[0] if str(error).split()[0] in found else "", str(error))
-    return Settings()
-
-
-def setting(entries: Entries, name: str) -> Any:
-    """A solver setting of the type that it has; None, with a finding, if it is another."""
-    if name not in SETTINGS:
-        message = "cannot be set in a study, whose runs would all write it" if name in _LOGS else ""
-        entries.find(name, message or unknown("setting", name, SETTINGS))
-        return None
-    if name in _NUMBERS:
-        return entries.number(name)
-    if name in _COUNTS:
-        return entries.count(name, 0)
-    if name in ("substeps", "convergence"):
-        inside = entries.table(name)
-        return {key: inside.number(key) if name == "convergence" else inside.count(key) for key in inside.names()}
-    return entries.text(name)

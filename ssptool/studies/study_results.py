@@ -48,6 +48,16 @@ class StudyResults:
         """All runs so far, as an Arrow table in the order of the design. Raises NotResults if there is none."""
         return Dataset(self.folder).table()
 
+    def rows(self) -> list[dict[str, Any]]:
+        """The same as dictionaries; empty while there is none."""
+        found: list[dict[str, Any]] = self.table().to_pylist() if Dataset(self.folder).parts else []
+        return found
+
+    @property
+    def traced(self) -> bool:
+        """Whether signals over time were kept."""
+        return Dataset(self.folder).traces.is_dir()
+
     def to_pandas(self) -> "pandas.DataFrame":
         """The same as a frame; units in `attrs["units"]`."""
         frame = self.table().to_pandas()

@@ -24,11 +24,11 @@ from ssptool.engine.recording.files import open_writer
 from ssptool.engine.recording.patterns import fits_any
 from ssptool.engine.recording.selection import select
 from ssptool.engine.simulate import Recording, run
-from ssptool.engine.trace import Trace
+from ssptool.engine.trace import Floats, Trace
 from ssptool.studies.definition import Study
 from ssptool.studies.expressions import BadExpression, NoValue
 from ssptool.studies.measures import functions_of
-from ssptool.studies.outcome import Outcome, RunStatus, Task, failed
+from ssptool.studies.outcome import Outcome, RunStatus, Samples, Task, failed
 from ssptool.studies.prepared import Configuration, Prepared, configuration
 from ssptool.studies.sources import Setting
 
@@ -123,7 +123,8 @@ class Workshop:
         if failure is not None:
             return replace(failed(task, str(failure)), trace=content)
         results, message = self.results(trace, task.point)
-        return Outcome(task, RunStatus.COMPLETED, results, message, trace=content)
+        samples = None if task.samples is None else _sampled(trace, task.samples)
+        return Outcome(task, RunStatus.COMPLETED, results, message, trace=content, samples=samples)
 
     def results(self, trace: Trace, point: Mapping[str, Setting]) -> tuple[dict[str, float | None], str]:
         """Every result; and why there are some that have no value."""
@@ -181,3 +182,12 @@ class Workshop:
         _, (prepared, pool) = self._open.popitem(last=False)
         pool.close()
         prepared.close()
+
+
+def _sampled(trace: Trace, wanted: Samples) -> Floats:
+    """Between two rows a signal is a straight line."""
+    columns = [
+        np.interp(wanted.times, trace.t, trace[signal].astype(np.float64, copy=False), left=np.nan, right=np.nan)
+        for signal in wanted.signals
+    ]
+    return np.column_stack(columns)

@@ -63,6 +63,33 @@ def test_a_report_works_in_a_browser(ssptool, results, tmp_path, page):
     assert page.errors == []
 
 
+@pytest.fixture
+def study(ssptool, tmp_path) -> Path:
+    """The folder of results of a small study."""
+    (tmp_path / "springs.toml").write_text(
+        f'system = "{SYSTEMS / "dual_mass_oscillator"}"\n[settings]\nstep_size = 0.01\nstop_time = 0.2\n'
+        '[factors]\n"System2.k2" = [5, 10]\n[results]\npeak = \'max("System1.x1")\'\n',
+        encoding="utf-8",
+    )
+    assert ssptool("study", "springs.toml", "--workers", 1)[0] == 0
+    return tmp_path / "springs.study"
+
+
+@browser
+def test_a_report_of_a_study_works_in_a_browser(ssptool, study, tmp_path, page):
+    assert ssptool("report", study)[:2] == (0, "report: springs.html\n")
+    page.goto((tmp_path / "springs.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
+    assert violations(page) == []
+    assert page.errors == []
+
+
+def test_a_report_of_neither_run_nor_study_is_told(ssptool):
+    status, _, err = ssptool("report", SYSTEMS / "dual_mass_oscillator")
+    assert status == 2
+    assert "no folder of a study" in err
+
+
 @browser
 def test_a_report_can_be_read_in_the_dark(ssptool, results, tmp_path, page):
     ssptool("report", SYSTEMS / "dual_mass_oscillator", results)

@@ -8,7 +8,7 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.trace import Trace
-from ssptool.studies.calibration import fit_trace
+from ssptool.studies.calibration import fit_trace, open_trials
 from ssptool.studies.study_file import study_from
 from tests.studies.conftest import OSCILLATOR
 
@@ -74,7 +74,8 @@ def test_intervals_hold_the_truth_in_95_of_100_cases(exact):
     ).unwrap()
     places = [truth.signals.index(column.signal) for column in exact.columns]
     made = Trace(truth.t, truth.y[:, places], exact.columns)
-    fits = [fit_trace(study, noisy(made, seed), scales=SCALES) for seed in range(50)]
+    with open_trials(study, signals=made.signals) as trials:
+        fits = [fit_trace(trials, noisy(made, seed), scales=SCALES) for seed in range(50)]
     for name, value in TRUTH.items():
         assert sum(fit[name].low < value < fit[name].high for fit in fits) in range(43, 51)
 
@@ -123,7 +124,7 @@ def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
     [
         ({"factors": {"System1.c1": [0.1, 0.2]}}, "only a range"),
         ({"factors": {}}, "nothing to find"),
-        ({"settings": {"step_size": 0.02, "stop_time": 2.0}}, "measured from 0 s to 6 s"),
+        ({"settings": {"step_size": 0.02, "stop_time": 2.0}}, "measured from 0 s to 6 s, and the run"),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused(exact, change, words):

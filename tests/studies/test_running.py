@@ -170,7 +170,7 @@ def test_a_study_that_is_killed_keeps_what_has_finished_and_goes_on(tmp_path, cl
     process.wait()
     before = dataset.finished()
     assert 0 < len(before) < 5000
-    assert all(status is RunStatus.COMPLETED for status in before.values())
+    assert dataset.counts() == {RunStatus.COMPLETED: len(before)}
     study = study_from(
         {
             "system": str(OSCILLATOR),
@@ -182,7 +182,7 @@ def test_a_study_that_is_killed_keeps_what_has_finished_and_goes_on(tmp_path, cl
     done = []
     with pytest.raises(ssptool.Interrupted) as stopped:
         ssptool.study(study, tmp_path / "out", scheduler=client, progress=lambda f: done.append(f) or _stop(done))
-    assert before.keys() < Dataset(tmp_path / "out").finished().keys()
+    assert before < Dataset(tmp_path / "out").finished()
     assert stopped.value.status.left > 0
 
 
@@ -252,3 +252,17 @@ def test_an_address_where_no_scheduler_is_says_so(oscillating, on_dask, tmp_path
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
     with pytest.raises(cluster.NoScheduler, match="tcp://localhost:9"):
         ssptool.study(oscillating(), tmp_path, scheduler="tcp://localhost:9")
+
+
+def test_a_study_that_was_made_in_python_is_resumed(oscillating, client, tmp_path):
+    """From what its folder says, in any working directory."""
+    study = oscillating(factors={"System2.k2": [5.0, 6.0, 7.0]})
+    stopped = []
+    with pytest.raises(ssptool.Interrupted):
+        ssptool.study(study, tmp_path / "out", scheduler=client, announce=lambda _: _stop([0, 0, stopped.append(1)]))
+    before = Dataset(tmp_path / "out").finished()
+    assert 0 < len(before) < 3
+    results = ssptool.resume_study(tmp_path / "out", scheduler=client)
+    assert results.status.ok and results.status.completed == 3
+    assert results.table()["System2.k2"].to_pylist() == [5.0, 6.0, 7.0]
+    assert before < Dataset(tmp_path / "out").finished()

@@ -1,13 +1,17 @@
 """What is wrong with a study file is told all at once, with its line."""
 
 import re
+from dataclasses import fields
 
 import pytest
 
 import ssptool
+from ssptool.studies import run_settings
 from ssptool.studies.findings import BadStudy
+from ssptool.studies.points import make_points
+from ssptool.studies.prepared import configuration, settings_of
 from ssptool.studies.sources import Levels, Range
-from ssptool.studies.study_file import read_study
+from ssptool.studies.study_file import read_study, study_from
 from ssptool.studies.toml_lines import key_lines
 from tests.studies.conftest import OSCILLATOR
 
@@ -135,3 +139,61 @@ def test_lines_of_keys_are_found_in_all_ways_to_write_them():
     assert lines[("t", "d e")] == 4
     assert lines[("t", "x.y", "z")] == 6
     assert ("t", "x.y", "q") not in lines
+
+
+def test_every_setting_of_a_run_has_a_type_in_studies():
+    """So that one that is new is not read as something else."""
+    typed = (*run_settings.NUMBERS, *run_settings.COUNTS, *run_settings.WORDS, *run_settings.LOGS)
+    tables = ("substeps", "convergence", "power_bonds")
+    assert sorted((*typed, *tables)) == sorted(field.name for field in fields(ssptool.Settings))
+
+
+def test_settings_are_fixed_or_varied():
+    bonds = [["System1.v1", "System2.F"], "System2.v, System1.F"]
+    study = study_from(
+        {
+            "system": str(OSCILLATOR),
+            "settings": {"power_bonds": bonds, "substeps": {"System1": 2}, "adaptive": 1e-3, "threads": 2},
+            "factors": {
+                "n": {"setting": "substeps.System2", "values": [1, 4]},
+                "tight": {"setting": "convergence.absolute", "values": [1e-3, 1e-6]},
+                "bond": {"setting": "power_bonds", "values": ["System1.v1,System2.F", "a.v,b.F; c.v,d.F"]},
+                "integrator": {"setting": "integrator", "values": ["bdf", "adams"]},
+            },
+        }
+    )
+    assert study.settings.power_bonds == (("System1.v1", "System2.F"), ("System2.v", "System1.F"))
+    points = make_points(study, {})
+    last = settings_of(study, configuration(study, points.at(len(points) - 1)))
+    assert last.substeps == {"System1": 2, "System2": 4} and last.convergence == {"absolute": 1e-6}
+    assert last.power_bonds == (("a.v", "b.F"), ("c.v", "d.F")) and last.integrator == "adams"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[settings]\npower_bonds = ["System1.v1"]', "two names of signals"),
+        ('[settings]\nlog_loops = "x.csv"', "runs would all write it"),
+        ('[settings]\nsubsteps = {System1 = "two"}', "whole number"),
+        ('[settings]\ntolerance = "tight"', "expected a number"),
+        ('[factors]\ns = {setting = "stepsize", values = [0.1]}', "did you mean step_size"),
+        ('[factors]\ns = {setting = "substeps", values = [2]}', "substeps.System1"),
+        ('[factors]\ns = {setting = "step_size", values = ["fast"]}', "step_size is a number; found 'fast'"),
+        ('[factors]\ns = {setting = "threads", values = [1.5]}', "whole number"),
+        ('[factors]\ns = {setting = "master", values = ["jacobi", "jacoby"]}', "jacoby"),
+        ('[factors]\ns = {setting = "power_bonds", values = ["System1.v1"]}', "two names of signals"),
+    ],
+)
+def test_settings_that_are_none_are_refused(findings, text, words):
+    found = findings(text)
+    assert any(words in message for _, _, message in found), found
+
+
+def test_values_are_checked_in_every_configuration(findings):
+    """Of a hundred step sizes the last is wrong, and m1 in a third of the runs."""
+    sizes = ", ".join(repr(10 / (1000 + k)) for k in range(99))
+    found = findings(
+        f'[factors]\nh = {{setting = "step_size", values = [{sizes}, -0.1]}}\n"System1.m1" = [1, 2, inf]\n'
+    )
+    assert {(line, key) for line, key, _ in found} == {(3, "factors.h"), (4, "factors.System1.m1")}
+    assert len(found) == 2 and any("step_size = -0.1" in message for _, _, message in found)

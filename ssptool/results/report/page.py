@@ -1,12 +1,14 @@
 """A report as one HTML page, by the template beside this file."""
 
-from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+from typing import Protocol
 
+from ssptool.dataclass import dataclass
 from ssptool.drawing.plot_unavailable import PlotUnavailable
-from ssptool.results.report.facts import RunFacts
+
+_HERE = "ssptool.results.report"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +27,26 @@ class ReportPage:
         return f'<iframe title="Report" srcdoc="{escape(self.html)}" style="{style}"></iframe>'
 
 
-def report_page(facts: RunFacts) -> str:
+class Facts(Protocol):
+    """What every page begins and ends with; a template shows the rest."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def tool(self) -> str: ...
+
+
+def report_page(facts: Facts, template: str = "report.html", package: str = _HERE) -> str:
     """The page; everything that is text is escaped, only pictures go in as they are.
+
+    Parameters
+    ----------
+    template, package
+        What shows the facts, and where it is; it extends `page.html` of this package.
 
     Raises
     ------
@@ -34,15 +54,15 @@ def report_page(facts: RunFacts) -> str:
         jinja2, which fills the template, is not installed.
     """
     try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined  # optional
+        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # optional
     except ImportError as error:
         raise PlotUnavailable("jinja2") from error
     environment = Environment(
-        loader=PackageLoader("ssptool.results.report", ""),
+        loader=ChoiceLoader([PackageLoader(name, "") for name in dict.fromkeys((package, _HERE))]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    style = (files("ssptool.results.report") / "report.css").read_text(encoding="utf-8")
-    return environment.get_template("report.html").render(facts=facts, style=style)
+    style = (files(_HERE) / "report.css").read_text(encoding="utf-8")
+    return environment.get_template(template).render(facts=facts, style=style)

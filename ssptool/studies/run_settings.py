@@ -1,0 +1,113 @@
+"""The settings of a run as studies write them: fixed ones, and those that a factor changes."""
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from typing import Any
+
+from ssptool.engine.settings import Settings
+from ssptool.studies.entries import Entries
+from ssptool.studies.expressions import unknown
+from ssptool.studies.sources import Setting
+
+LOGS = ("log_loops", "log_coupling")
+"""Files that every run would write; a study keeps traces instead."""
+
+NUMBERS = ("start_time", "stop_time", "step_size", "tolerance", "adaptive")
+COUNTS = ("max_iterations", "input_order", "iterations", "prediction_order", "threads")
+WORDS = ("master", "acceleration", "input", "init", "implementation", "integrator", "exchange")
+COUNTS_BY_NAME, NUMBERS_BY_NAME, BONDS = "substeps", "convergence", "power_bonds"
+SETTINGS = tuple(field.name for field in fields(Settings) if field.name not in LOGS)
+"""What a study may set or vary."""
+
+
+def read_settings(entries: Entries) -> Settings:
+    """Fixed settings, as far as they can be understood."""
+    found = {name: value for name in entries.names() if (value := _fixed(entries, name)) is not None}
+    try:
+        return Settings(**found)
+    except ValueError as error:
+        name = str(error).split()[0]
+        entries.find(name if name in found else "", str(error))
+        return Settings()
+
+
+def _fixed(entries: Entries, name: str) -> Any:
+    """A setting of the type that it has; None, with a finding, if it is another."""
+    if name in (COUNTS_BY_NAME, NUMBERS_BY_NAME):
+        inside = entries.table(name)
+        read: Callable[[str], Any] = inside.number if name == NUMBERS_BY_NAME else inside.count
+        return {key: value for key in inside.names() if (value := read(key)) is not None}
+    if name not in SETTINGS:
+        entries.find(name, unknown("setting", name, SETTINGS) if "." in name else setting_problem(name))
+        return None
+    if name in NUMBERS:
+        return entries.number(name)
+    if name in COUNTS:
+        return entries.count(name, 0)
+    if name in WORDS:
+        return entries.text(name)
+    return _bonds(entries, name)
+
+
+def _bonds(entries: Entries, name: str) -> tuple[tuple[str, str], ...] | None:
+    """`[["System1.v1", "System2.F"]]`, or each as a text as the command line has it: `["System1.v1,System2.F"]`."""
+    value = entries.take(name)
+    try:
+        return tuple(_bond(each) for each in (value if isinstance(value, list | tuple) else [value]))
+    except ValueError as error:
+        entries.find(name, str(error))
+        return None
+
+
+def _bond(given: Any) -> tuple[str, str]:
+    parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+    if not isinstance(parts, list | tuple) or len(parts) != 2 or not all(isinstance(p, str) and p for p in parts):
+        raise ValueError(f'found {given!r}, expected two names of signals, as ["System1.v1", "System2.F"]')
+    return parts[0], parts[1]
+
+
+def setting_problem(name: str) -> str:
+    """Why a factor cannot vary a setting of this name; empty if it can. `substeps.System1` is one inside a table."""
+    base, _, inside = name.partition(".")
+    if base in LOGS:
+        return f"{base} cannot be set in a study, whose runs would all write it"
+    if base not in SETTINGS or (inside and base not in (COUNTS_BY_NAME, NUMBERS_BY_NAME)):
+        return unknown("setting", name, SETTINGS)
+    if base in (COUNTS_BY_NAME, NUMBERS_BY_NAME) and not inside:
+        example = "System1" if base == COUNTS_BY_NAME else "absolute"
+        return f"{base} has several values; name one, as {base}.{example}"
+    return ""
+
+
+def changed(settings: Settings, name: str, value: Setting) -> Settings:
+    """These settings with another value of one, as a factor gives it.
+
+    Raises
+    ------
+    ValueError
+        The value is none for this setting.
+    """
+    base, _, inside = name.partition(".")
+    if base in WORDS:
+        typed: Any = _typed(value, str, f"{name} is one of its words")
+    elif base == BONDS:
+        typed = tuple(_bond(each) for each in str(value).split(";"))
+    elif base in NUMBERS or base == NUMBERS_BY_NAME:
+        typed = _typed(value, float, f"{name} is a number")
+    else:
+        typed = _typed(value, int, f"{name} is a whole number")
+    if inside:
+        typed = {**getattr(settings, base), inside: typed}
+    return replace(settings, **{base: typed})
+
+
+def _typed(value: Setting, kind: type, said: str) -> Any:
+    if kind is str and isinstance(value, str):
+        return value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind is float and number:
+        return float(value)
+    # Columns of numbers are of one type, which may be that of real ones.
+    if kind is int and number and float(value).is_integer():
+        return int(value)
+    raise ValueError(f"{said}; found {value!r}")
