@@ -41,6 +41,10 @@ class Consequence:
         return f"{self.weight}: {self.name}: {self.message}"
 
 
+class SameFmu(EditError):
+    """There is nothing to replace: the component is this FMU already."""
+
+
 class BreakingReplacement(EditError):
     """A replacement that breaks something; `consequences` holds all that it means."""
 
@@ -86,7 +90,7 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
     old = draft.entry(element.source)
     entry = store(draft, Path(fmu)) if Path(fmu).is_file() else stored(draft, str(fmu))
     if entry == old:
-        raise EditError(f"{place} is this FMU already ({entry})")
+        raise SameFmu(f"{place} is this FMU already ({entry})")
     element.source = draft.reference(entry)
     for connector, variable in adapted:
         connector.type = signal_type(variable, description, draft.root)

@@ -26,6 +26,8 @@ from ssptool.studies.points import Points, cycle, make_points
 from ssptool.studies.prepared import Configuration, Prepared, Setter, configurations, settings_of
 from ssptool.studies.sources import Computed, Levels, Range, Setting
 
+_TABLES = (("file",), ("files",), ("rows",))
+
 RESERVED = ("run", "number", "status", "message", "seconds", "attempts")
 """Columns of every study."""
 
@@ -97,6 +99,7 @@ class _Checking:
             nominal = self._nominal(first)
             signals = () if plan is None else self._signals(plan)
             if self.findings.found:
+                self._known_values(first)
                 return None
             units = _units(first, plan)
         try:
@@ -105,7 +108,7 @@ class _Checking:
             name = next((f.name for f in self.study.factors if _text(f) == problem.text), "")
             self.findings.add(("factors", name, "expression"), problem.reason)
             return None
-        notes = [f"{points.repeated} points are there more than once, and are run once"] if points.repeated else []
+        notes = [f"points that are there more than once are run once: {points.repeated}"] if points.repeated else []
         notes += self._configurations(points)
         self._more()
         return Checked(self.study, points, signals, units, tuple(notes))
@@ -179,6 +182,18 @@ class _Checking:
             for path in paths:
                 if not path.is_file():
                     self.findings.add((key,), f"{path} does not exist")
+        for factor in study.factors:
+            if factor.role is Role.PARAMETERS:
+                for value in dict.fromkeys(map(str, _choices(factor, study))):
+                    if not study.file(value).is_file():
+                        what = "no file fits to" if any(letter in value for letter in "*?[") else "there is no file"
+                        self.findings.add(self._key(factor.name), f"{what} {study.folder / value}")
+
+    def _key(self, name: str) -> tuple[str, ...]:
+        """Where a factor is stated: by itself, or as a column of the table."""
+        if not self.study.lines or ("factors", name) in self.study.lines:
+            return "factors", name
+        return next((key for key in self.study.lines if key[0] == "design" and key[1:] in _TABLES), ("design",))
 
     # -- with the system -------------------------------------------------------------------------------------
 
@@ -192,7 +207,10 @@ class _Checking:
         try:
             prepared = Prepared(self.study, wanted)
         except (InvalidDocument, UnreadableFmu, OSError, LookupError, ValueError) as problem:
-            self.findings.add(key, f"{_described(wanted)}{problem}")
+            said = str(problem)
+            named = [component for component, file in wanted.fmus if file in said or component in said]
+            factor = next((f.name for f in self.study.factors if f.role is Role.FMU and f.of[0] in named[:1]), None)
+            self.findings.add(key if factor is None else self._key(factor), f"{_described(wanted)}{said}")
             return None
         errors = check_rules(prepared.archive, prepared.structure.name).errors
         if errors:
@@ -229,7 +247,7 @@ class _Checking:
     def _setters(self, prepared: Prepared) -> None:
         for name, problem in prepared.problems.items():
             factor = self.study.factor(name)
-            self.findings.add(("factors", name, "variable") if factor.of else ("factors", name), problem)
+            self.findings.add(("factors", name, "variable") if factor.of else self._key(name), problem)
 
     def _nominal(self, prepared: Prepared) -> dict[str, Setting]:
         found: dict[str, Setting] = {}
@@ -300,7 +318,9 @@ class _Checking:
         usable = (row for row in rows if not any(points.columns[name][row] in wrong[name] for name in wrong))
         if prepared.problems or (row := next(usable, None)) is None:
             return
-        key = ("factors", *varied[:1])
+        # The settings are what differs most, then parameter sets.
+        telling = [*varied, *(factor.name for factor in self.study.factors if factor.role is Role.PARAMETERS)]
+        key = self._key(telling[0]) if telling else ("factors",)
         before = len(self.findings.found)
         self._plan(prepared.with_settings(wanted.settings), points.at(row), key, _described(wanted))
         if len(self.findings.found) > before:
@@ -308,19 +328,27 @@ class _Checking:
             if self._unplanned > MOST_CONFIGURATIONS:
                 del self.findings.found[before:]
 
-    def _wrong_values(self, setter: Setter, column: Sequence[Setting], rows: Sequence[int] | range) -> set[Setting]:
+    def _known_values(self, prepared: Prepared) -> None:
+        """What is known without the points, which there are not when something is wrong."""
+        for setter in prepared.setters:
+            values = _choices(self.study.factor(setter.factor), self.study)
+            self._wrong_values(setter, values, range(len(values)), "value")
+
+    def _wrong_values(
+        self, setter: Setter, column: Sequence[Setting], rows: Sequence[int] | range, word: str = "run"
+    ) -> set[Setting]:
         first: dict[Setting, int] = {}
         for row in rows:
             first.setdefault(column[row], row)
         values = list(first)
-        if all(isinstance(value, float) and math.isfinite(value) for value in values):
+        if values and all(isinstance(value, float) and math.isfinite(value) for value in values):
             # A conversion of units keeps or reverses the order, so the ends are enough.
             values = list(dict.fromkeys((min(values), max(values))))
         wrong = {value: problem for value in values if (problem := _value_problem(setter, value))}
         told = self._told.setdefault(setter.factor, set())
         for value, problem in wrong.items():
             if problem not in told and len(told) < MOST_VALUES:
-                self.findings.add(("factors", setter.factor), f"{problem} (run {first[value]})")
+                self.findings.add(self._key(setter.factor), f"{problem} ({word} {first[value]})")
             told.add(problem)
         return set(wrong)
 
@@ -329,7 +357,7 @@ class _Checking:
             self.findings.add(("factors",), f"{more} more configurations cannot be run")
         for name, told in self._told.items():
             if len(told) > MOST_VALUES:
-                self.findings.add(("factors", name), f"{len(told) - MOST_VALUES} more values are wrong like that")
+                self.findings.add(self._key(name), f"{len(told) - MOST_VALUES} more values are wrong like that")
 
 
 def _value_problem(setter: Setter, value: Setting) -> str:

@@ -1,7 +1,7 @@
 """A system as the runs of one configuration need it: open, with its plan, ready for the values of a point."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.editor import Editor
+from ssptool.editing.replacing import SameFmu
 from ssptool.engine.plan import Plan
 from ssptool.engine.planning import planned
 from ssptool.engine.settings import Settings
@@ -134,7 +135,8 @@ class Prepared:
                 editor = Editor(self.archive, self.structure)
                 stack.callback(editor.close)
                 for component, file in wanted.fmus:
-                    editor.replace(component, study.file(file))
+                    with suppress(SameFmu):  # one of the values may be what is there
+                        editor.replace(component, study.file(file))
             self._stack = stack.pop_all()
         tree = grow(self.archive, self.structure)
         wiring = Wiring(tree, terminals(tree))

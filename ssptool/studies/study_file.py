@@ -44,6 +44,8 @@ def read_toml(path: Path) -> tuple[dict[str, Any], dict[Key, int]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         return tomllib.loads(text), key_lines(text)
+    except OSError as error:
+        raise type(error)(f"the study {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise BadStudy([DataFinding(str(path), 1, "", f"it is not UTF-8: {error}")]) from None
     except tomllib.TOMLDecodeError as error:
