@@ -28,6 +28,7 @@ from tests.fmu.array_fmus import (
     write_system,
 )
 
+IO = (("u", "input"), ("y", "output"))
 KINDS = ["CoSimulation", "ModelExchange"]
 TIGHT = {"CoSimulation": {}, "ModelExchange": {"tolerance": 1e-9}}
 ROUNDING = 1e-12
@@ -130,6 +131,23 @@ def test_two_components_of_one_fmu_have_different_sizes(system):
     trace = simulated(folder, overrides={"B.n": "5"})
     np.testing.assert_allclose(trace["A.y[1]"], 2 * np.exp(-trace.t), rtol=ROUNDING)
     np.testing.assert_allclose(trace["B.y[1]"], 5 * np.exp(-trace.t), rtol=ROUNDING)
+
+
+def test_a_structural_parameter_of_the_system_sizes_all_that_it_is_connected_to(system):
+    """x' = −x from n ones, and C full of ones."""
+    size = connector("n", "structuralParameter", type="UInt64")
+    parts = [component(name, "S.fmu", [size, *(connector(*c, None) for c in IO)]) for name in "AB"]
+    folder = system(
+        {"S": state_space(2, 1, 1, sized=True)},
+        parts,
+        ["n -> A.n", "n -> B.n"],
+        values("n", [5], type="UInt64"),
+        connectors=[size],
+    )
+    for given, n in (({}, 5), ({"n": "3"}, 3)):
+        trace = simulated(folder, overrides=given)
+        for name in "AB":
+            np.testing.assert_allclose(trace[f"{name}.y[1]"], n * np.exp(-trace.t), rtol=ROUNDING)
 
 
 # -- coupled ---------------------------------------------------------------------------------------------------------
