@@ -78,7 +78,7 @@ std::vector<ssptool::Instruction> program_from(nb::handle program) {
   std::vector<ssptool::Instruction> instructions;
   for (const nb::handle instruction : program) {
     const auto op = attribute<int>(instruction, "op");
-    if (op < 0 || op > static_cast<int>(ssptool::Op::save)) throw std::invalid_argument("unknown instruction");
+    if (op < 0 || op > static_cast<int>(ssptool::Op::forget)) throw std::invalid_argument("unknown instruction");
     instructions.push_back({static_cast<ssptool::Op>(op),
                             static_cast<ssptool::Index>(attribute<Number>(instruction, "argument")),
                             attribute<int>(instruction, "order")});
@@ -266,6 +266,19 @@ class NativeKernel {
     {
       Unlocked unlocked;
       outcome = core_.run(instructions, start, h, first, {rows.data(), rows.size()}, steps);
+    }
+    return to_python(outcome);
+  }
+
+  nb::object run_through(nb::handle step, nb::handle jump, const Matrix& points, const Rows& rows) {
+    const auto steps = program_from(step), jumps = program_from(jump);
+    if (points.shape(1) != 4 || points.shape(0) != rows.shape(0) || rows.shape(1) != 1 + core_.recorded())
+      throw std::invalid_argument("as many points of four numbers as rows are needed, with " +
+                                  std::to_string(1 + core_.recorded()) + " columns");
+    ssptool::Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = core_.run_through(steps, jumps, {points.data(), points.size()}, {rows.data(), rows.size()});
     }
     return to_python(outcome);
   }
@@ -502,6 +515,7 @@ NB_MODULE(_kernel, module) {
           "group"_a)
       .def(
           "release", [](Self& self) { self.core().release(); }, nb::call_guard<Unlocked>())
+      .def("run_through", &Self::run_through, "step"_a, "jump"_a, "points"_a, "rows"_a.noconvert())
       .def("run", &Self::run, "program"_a, "start"_a, "h"_a, "first"_a, "rows"_a.noconvert())
       .def(
           "residual",

@@ -35,6 +35,8 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Slots = Sequence[int]
 Tables = Mapping[int, Mapping[int, int]]
+LONG_AGO = -1e300
+"""A time [s] so early that what was then does not bend a polynomial now."""
 NO_TABLES: Tables = MappingProxyType({})
 
 
@@ -138,7 +140,7 @@ class LoopCalls:
     as a held slot changes. They start from the
     present values of the torn slots and evaluate the body at least once, at most `max_iterations` times;
     afterwards `values` holds what the last evaluation delivered: g(x) in the torn slots, and in all others
-    what followed from the guess x.
+    what followed from the guess x. If that is no solution, the torn slots have the values that they had before.
     """
 
     torn: Slots
@@ -259,6 +261,7 @@ class Op(IntEnum):
     ITERATE = 8  # argument: iteration. Step its group again and again until its unknowns agree
     DRIVE = 9  # argument: unused. Inputs that courses lead to run over the step as these do; see `drive`
     SAVE = 10  # argument: group. Keep the FMU states
+    FORGET = 11  # argument: unused. The present values are those of long ago: nothing before bends a polynomial now
 
 
 class Instruction(NamedTuple):
@@ -523,6 +526,16 @@ class Kernel(Protocol):
         Where an instance in event mode returns before the end of a step, the run ends at once with the code EVENT, and
         that step is not among those that were done. Where one asks for an event at the end of a step, the run ends
         after it, and is well.
+        """
+
+    def run_through(
+        self, step: Sequence[Instruction], jump: Sequence[Instruction], points: Floats, rows: Floats
+    ) -> Outcome:
+        """Steps of any size and jumps of courses, a row for each of `points` (n, 4).
+
+        Of a step these are t, h, the time reached and a number that is of no account. Of a jump they are t, 0 and the
+        present stretch from then on: courses are written as they are at its start, and `jump` is done, at t. `rows` and
+        the outcome are those of `run`, where no instance is in event mode.
         """
 
     # -- iterated steps --------------------------------------------------------------------------------------

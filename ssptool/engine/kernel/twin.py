@@ -11,6 +11,7 @@ import numpy as np
 from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import (
     FLOAT,
+    LONG_AGO,
     NO_TABLES,
     OK,
     UNCHANGED,
@@ -579,6 +580,23 @@ class TwinKernel:
                 return Outcome(steps=k + 1)
         return Outcome(steps=len(rows))
 
+    def run_through(
+        self, step: Sequence[Instruction], jump: Sequence[Instruction], points: Floats, rows: Floats
+    ) -> Outcome:
+        for program in (step, jump):
+            self._check_program(program, rows)
+        if points.shape != (len(rows), 4):
+            raise ValueError(f"points has shape {points.shape}, must be ({len(rows)}, 4)")
+        for k, (t, h, to, end) in enumerate(points.tolist()):
+            if h == 0.0:
+                self.between(to, end)
+                self.write(to)
+            for number, instruction in enumerate(step if h else jump):
+                outcome = self._execute(instruction, t, to if h else t, h, rows[k])
+                if not outcome.ok:
+                    return replace(outcome, steps=k, instruction=number)
+        return Outcome(steps=len(rows))
+
     def _returned_before(self, end: float) -> bool:
         return any(report[1] < end for report in self._reports)
 
@@ -596,6 +614,7 @@ class TwinKernel:
             Op.RECORD: lambda: self._record(reached, row),
             Op.DRIVE: lambda: self.drive(reached, h),
             Op.SAVE: lambda: self.save(argument),
+            Op.FORGET: lambda: self.accept(LONG_AGO),
         }
         return operations[instruction.op]() or OK
 
@@ -611,7 +630,7 @@ class TwinKernel:
                 _check_index(instruction.argument, self._sweeps, "sweep")
             elif instruction.op is Op.ITERATE:
                 _check_index(instruction.argument, self._iterations, "iteration")
-            elif instruction.op not in (Op.ACCEPT, Op.RECORD, Op.DRIVE):
+            elif instruction.op not in (Op.ACCEPT, Op.RECORD, Op.DRIVE, Op.FORGET):
                 _check_index(instruction.argument, self._groups, "group")
         if sum(instruction.op is Op.RECORD for instruction in program) > 1:
             raise ValueError("a program may record one row per macro step")
@@ -739,10 +758,12 @@ class TwinKernel:
     def _solve(self, index: int) -> Outcome:
         loop = self._loops[index]
         x = self.values[loop.torn]
+        first = x.copy()  # where a better method may start: iterates that ran away lead nowhere
         open_slot = None
         for iteration in range(loop.max_iterations):
             outcome = self._evaluate_body(index, x)
             if outcome.code is Code.NONFINITE and iteration > 0:
+                self.values[loop.torn] = first
                 return replace(outcome, code=Code.LOOP)  # the guess is to blame: an iterate ran away
             if not outcome.ok:
                 return outcome
@@ -754,6 +775,7 @@ class TwinKernel:
                     return OK
                 continue
             _correct(x, loop.chord, residual)
+        self.values[loop.torn] = first
         return Outcome(Code.LOOP, loop=index, slot=-1 if open_slot is None else open_slot)
 
     def jacobian_product(self, loop: int, seed: Floats) -> tuple[Outcome, Floats]:

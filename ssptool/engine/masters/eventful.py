@@ -28,6 +28,7 @@ from ssptool.engine.masters.master import (
     part_of,
     under,
 )
+from ssptool.engine.masters.through_jumps import FEW_STEPS, goes_through, through_jumps
 from ssptool.engine.stimuli.findings import BadInputs
 
 
@@ -215,7 +216,11 @@ class _Equal:
     def next(self, t: float, end: float, rows: Floats) -> Stretch:
         """From t to some next points, none of them after `end` [s]."""
         system, number = self.system, self.system.passed(t)
-        if not system.stepwise and t == system.time(number) and (count := system.whole_steps(number, end)):
+        on_grid = not system.stepwise and t == system.time(number)
+        count = system.whole_steps(number, end) if on_grid else 0
+        if count < FEW_STEPS and len(rows) > 1 and goes_through(self.stepper, system):
+            return through_jumps(self.stepper, t, rows)
+        if count:
             return self.stepper.run(number, rows[:count])
         return self._one(t, end, rows[0])
 

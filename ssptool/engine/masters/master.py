@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.iteration_log import IterationLog
-from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
+from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
 from ssptool.fmu.instance import FmiError
 
 Memory = Mapping[str, NDArray[Any]]
@@ -150,6 +150,14 @@ class Drive(Protocol):
         """What acts is as it is at t [s], which is not after `end`."""
         ...
 
+    def limits(self, stretch: int) -> tuple[float, float]:
+        """Start and end [s] of a stretch."""
+        ...
+
+    def only_courses(self, stretch: int) -> bool:
+        """Whether at the end of a stretch nothing jumps but what the kernel knows by itself."""
+        ...
+
     def limit(self, t: float) -> float:
         """The next time after t [s] that an integrator must not step over."""
         ...
@@ -244,9 +252,6 @@ def nothing_known(group: Instances) -> AskDerivatives:
 
 CLOSE = 1e-9
 """Of a macro step: a communication point so close to an event or a jump is at it."""
-
-LONG_AGO = -1e300
-"""A time [s] so early that what was then does not bend a polynomial now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """What acts on a running system from outside: writes the slots of driven inputs, and lets jumps happen."""
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
@@ -42,6 +42,7 @@ class Driver:
         self._wires = [ActedWires(plan, one, sources) for one, sources in kernels]
         self._boundaries = boundaries(plan.stimuli.jumps, plan.interval.start, plan.interval.stop)
         self._knots = sorted(set(chain.from_iterable(one.course.knots for one in feeds_of(plan))))
+        self._actions = sorted(plan.stimuli.actions)
         self.go_to(0)
 
     # -- stretches -------------------------------------------------------------------------------------------
@@ -70,12 +71,24 @@ class Driver:
     def go_to(self, stretch: int) -> None:
         """The stretch after so many jumps, in which values and parameters are already what they were there."""
         self.stretch = stretch
-        self._begin = self._boundaries[stretch - 1].last if stretch else self._plan.interval.start
-        self.end = self._boundaries[stretch].first if stretch < len(self._boundaries) else math.inf
+        self._begin, self.end = self.limits(stretch)
         if self._feeds:
             self._feeds.between(self._begin, self.end)
         for wires in self._wires:
             wires.go_to(self._begin)
+
+    def limits(self, stretch: int) -> tuple[float, float]:
+        """Start and end [s] of a stretch."""
+        begin = self._boundaries[stretch - 1].last if stretch else self._plan.interval.start
+        return begin, self._boundaries[stretch].first if stretch < len(self._boundaries) else math.inf
+
+    def only_courses(self, stretch: int) -> bool:
+        """Whether at the end of a stretch tables jump and nothing else does."""
+        if self.stepwise or stretch >= len(self._boundaries):
+            return False
+        first, last = self._boundaries[stretch]
+        place = bisect_left(self._actions, first)
+        return place == len(self._actions) or self._actions[place] > last
 
     def limit(self, t: float) -> float:
         """The next time after t [s] that an integrator must not step over; inf if there is none."""

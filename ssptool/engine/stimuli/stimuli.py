@@ -55,9 +55,20 @@ class Stimuli:
         """Times [s] at which something jumps, ascending."""
         return tuple(sorted(set(self._jumps())))
 
+    @property
+    def actions(self) -> tuple[float, ...]:
+        """Times [s] at which a scenario does something."""
+        return tuple(self._actions())
+
     def _jumps(self) -> Iterator[float]:
         for driven in self.driven:
             yield from driven.course.jumps
+        yield from self._actions()
+
+    def _actions(self) -> Iterator[float]:
+        for driven in self.driven:
+            if isinstance(driven.course, Modified):
+                yield from (one.time for one in driven.course.modifications)
         for gate in self.gates:
             yield from (one.time for one in (*gate.at_source, *gate.at_destination))
         for setting in self.settings:

@@ -19,6 +19,9 @@ constexpr int trials = 3;
 // So many instances are in the caches anyway.
 constexpr std::size_t few = 64;
 
+// [s], before every time: see interface.py.
+constexpr double long_ago = -1e300;
+
 // Of a macro step: so much before its end an instance is not there yet.
 constexpr double close = 1e-9;
 
@@ -664,7 +667,7 @@ std::vector<Kernel::Task> Kernel::tasks(std::span<const Instruction> program) {
       check_index(argument, sweeps_.size(), "sweep");
     else if (op == Op::iterate)
       check_index(argument, iterations_.size(), "iteration");
-    else if (op != Op::accept && op != Op::drive)
+    else if (op != Op::accept && op != Op::drive && op != Op::forget)
       task.group = &checked_group(argument);
     if (task.group == nullptr || !task.group->instances.empty()) tasks.push_back(task);
   }
@@ -684,6 +687,7 @@ inline bool Kernel::execute(const Task& task, double t, double reached, double h
     case Op::save: return save_all(*task.group);
     case Op::accept: accept(reached); break;
     case Op::drive: drive(reached, h); break;
+    case Op::forget: accept(long_ago); break;
     case Op::record:
       *row = reached;
       if (const std::span<const double> values = recorded_.read(); !values.empty())
@@ -720,6 +724,28 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
     if (event_wanted()) return {.steps = k + 1};
   }
   return {.steps = steps};
+}
+
+Outcome Kernel::run_through(std::span<const Instruction> step, std::span<const Instruction> jump,
+                            std::span<const double> points, std::span<double> rows) {
+  const std::vector<Task> steps = tasks(step), jumps = tasks(jump);
+  const std::size_t width = 1 + recorded_.size(), count = points.size() / 4;
+  check_size(rows.size(), count * width, "the array of rows");
+  for (std::size_t k = 0; k < count; ++k) {
+    const double t = points[4 * k], h = points[4 * k + 1], to = points[4 * k + 2];
+    const bool jumping = h == 0.0;
+    if (jumping) {
+      courses_.between(to, points[4 * k + 3]);
+      courses_.write(to, values_.data());
+    }
+    for (const Task& task : jumping ? jumps : steps)
+      if (!execute(task, t, jumping ? t : to, h, rows.data() + k * width)) [[unlikely]] {
+        outcome_.steps = static_cast<std::int64_t>(k);
+        outcome_.instruction = task.instruction;
+        return outcome_;
+      }
+  }
+  return {.steps = static_cast<std::int64_t>(count)};
 }
 
 bool Kernel::returned_before(double end) const noexcept {
@@ -860,12 +886,13 @@ bool Kernel::settle(Index index) {
 }
 
 bool Kernel::solve(Loop& loop) noexcept {
-  for (Torn& torn : loop.torn) torn.x = values_[torn.slot];
+  for (Torn& torn : loop.torn) torn.x = torn.first = values_[torn.slot];
   for (std::int64_t iteration = 0; iteration < loop.max_iterations; ++iteration) {
     if (!evaluate_body(loop)) [[unlikely]] {
       // After the first iteration a guess is to blame: an iterate ran away.
-      if (outcome_.code == Code::nonfinite && iteration > 0) outcome_.code = Code::loop;
-      return false;
+      if (outcome_.code != Code::nonfinite || iteration == 0) return false;
+      outcome_.code = Code::loop;
+      return unsolved(loop);
     }
     if (converged(loop)) {
       const std::size_t changed = settle(loop);
@@ -882,6 +909,12 @@ bool Kernel::solve(Loop& loop) noexcept {
     }
   }
   outcome_ = {.code = Code::loop, .loop = number(loop), .slot = static_cast<int>(loop.open)};
+  return unsolved(loop);
+}
+
+// A better method may start where this one did: iterates that ran away lead nowhere.
+bool Kernel::unsolved(const Loop& loop) noexcept {
+  for (const Torn& torn : loop.torn) values_[torn.slot] = torn.first;
   return false;
 }
 

@@ -76,7 +76,20 @@ struct IterationCalls {
   double growth;
 };
 
-enum class Op { exchange, hold, extrapolate, interpolate, advance, evaluate, accept, record, iterate, drive, save };
+enum class Op {
+  exchange,
+  hold,
+  extrapolate,
+  interpolate,
+  advance,
+  evaluate,
+  accept,
+  record,
+  iterate,
+  drive,
+  save,
+  forget
+};
 
 struct Instruction {
   Op op;
@@ -158,6 +171,9 @@ class Kernel {
   // `rows` holds `steps` rows of 1 + recorded() numbers.
   Outcome run(std::span<const Instruction> program, double start, double h, std::int64_t first, std::span<double> rows,
               std::int64_t steps);
+  // `points` holds four numbers for each row.
+  Outcome run_through(std::span<const Instruction> step, std::span<const Instruction> jump,
+                      std::span<const double> points, std::span<double> rows);
 
   Index iteration(IterationCalls);
   Outcome iterate(Index iteration, double t, double h, bool first);
@@ -247,6 +263,7 @@ class Kernel {
     Slot slot;
     double nominal;
     double x = 0.0, residual = 0.0;
+    double first = 0.0;  // the x from which the present solution started
   };
 
   // An integer that is not iterated but kept; `found` is what it came out as at the last evaluation.
@@ -324,6 +341,7 @@ class Kernel {
   Iteration& checked_iteration(Index);
   bool evaluate_body(Loop&) noexcept;
   bool solve(Loop&) noexcept;
+  [[gnu::cold]] bool unsolved(const Loop&) noexcept;
   [[nodiscard]] int number(const Loop& loop) const noexcept { return static_cast<int>(&loop - loops_.data()); }
   bool converged(Loop&) noexcept;
   std::size_t settle(Loop&) noexcept;

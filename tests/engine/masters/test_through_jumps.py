@@ -1,0 +1,110 @@
+"""Dense jumps: the kernel goes through them, with the bits of steps and jumps one by one."""
+
+import numpy as np
+import pytest
+from pytest import approx
+
+import ssptool
+from ssptool.engine.ending import Ending
+from ssptool.engine.masters import eventful
+from ssptool.engine.simulate import run
+from tests.engine.dual_mass import Folder
+from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
+
+PROGRAMS = [
+    {"master": "jacobi"},
+    {"master": "jacobi", "input": "hold"},
+    {"master": "gauss-seidel"},
+    {"master": "jacobi", "exchange": "late"},
+]
+
+
+@pytest.fixture
+def pushed(engine_models, tmp_path):
+    return write_pushed_mass(tmp_path / "pushed", engine_models)
+
+
+@pytest.fixture
+def one_by_one(monkeypatch):
+    """Carries a plan out without the kernel going through jumps."""
+
+    def carried_out(plan, folder, native):
+        with monkeypatch.context() as patch:
+            patch.setattr(eventful, "goes_through", lambda stepper, system: False)
+            return run(plan, Folder(folder), native=native)
+
+    return carried_out
+
+
+def same(one, other):
+    return np.array_equal(one.t, other.t) and np.array_equal(one.cells, other.cells)
+
+
+def tables(seed, count=60):
+    """Jumps on the grid of 0.01 s, beside it, several in one step and in both tables at once."""
+    random = np.random.default_rng(seed)
+    times = np.sort(np.concatenate([random.uniform(0.0, 1.0, count), random.integers(0, 100, count) / 100]))
+    times = (0.0, *times.tolist())
+    return ssptool.Table(times, tuple(random.normal(size=len(times)).tolist()), "hold")
+
+
+@pytest.mark.parametrize("native", [False, True], ids=["twin", "native"])
+@pytest.mark.parametrize("settings", PROGRAMS, ids=str)
+def test_it_has_the_bits_of_one_jump_after_the_other(pushed, one_by_one, settings, native):
+    for seed in range(3):
+        inputs = {"push": tables(seed)}
+        scenario = ssptool.Scenario((ssptool.Event(0.305, "Mass.F", "bias", 1.0), ssptool.Event(0.6, "push", "reset")))
+        plan = ssptool.plan(
+            pushed, inputs=inputs, scenario=scenario, settings=ssptool.Settings(step_size=0.01, **settings)
+        )
+        result = run(plan, Folder(pushed), native=native)
+        expected = one_by_one(plan, pushed, native)
+        assert same(result.unwrap(), expected.unwrap())
+        assert result.statistics.steps == expected.statistics.steps
+
+
+def test_held_and_linear_pieces_between_dense_jumps_are_integrated_exactly(pushed):
+    """F is a saw: from 0 to 1 within each 0.02 s; half of it is the mean."""
+    times = np.repeat(np.arange(51) / 50, 2)[1:-1]
+    saw = ssptool.Table(tuple(times.tolist()), tuple(np.tile([0.0, 1.0], 50).tolist()))
+    trace = ssptool.simulate(pushed, inputs={"push": saw}, settings=ssptool.Settings(step_size=0.005)).unwrap()
+    assert trace["Mass.v"][-1] == approx(0.5 / MASS, rel=1e-12)
+    assert np.count_nonzero(np.diff(trace.t) == 0) == 49
+
+
+@pytest.mark.parametrize("native", [False, True], ids=["twin", "native"])
+def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_by_one, native):
+    """u³ − 3 u + 3 = w, with roots so far apart that a frozen Jacobian does not lead from one to the next."""
+    folder = system({"C": "Cubic", "S": "Affine"}, [("C.y", "S.u"), ("S.y", "C.u")])
+    times = tuple((np.arange(12) * 0.07).tolist())
+    plan = ssptool.plan(
+        folder,
+        inputs={"S.w": ssptool.Table(times, (0.0, 25.0, -40.0) * 4, "hold")},
+        overrides={"S.b": "1", "C.u": "-2"},
+        settings=ssptool.Settings(step_size=0.05),
+    )
+    result = run(plan, Folder(folder), native=native)
+    trace = result.unwrap()
+    u, w = trace["C.u"], trace["S.w"]
+    assert u**3 - 3 * u + 3 == approx(w, abs=1e-6)
+    assert result.statistics.loops_rescued > 3
+    assert same(trace, one_by_one(plan, folder, native).unwrap())
+
+
+def test_a_component_that_fails_on_the_way_ends_the_run_there(pushed):
+    """So large a force that the mass is at infinity before the next row but one."""
+    times = tuple((np.arange(10) * 0.05).tolist())
+    values = (0.0,) * 5 + (1e308,) * 5
+    settings = ssptool.Settings(step_size=0.05, stop_time=1e3)
+    table = ssptool.Table(times, tuple(value * (-1) ** k for k, value in enumerate(values)), "hold")
+    result = ssptool.simulate(pushed, inputs={"push": table}, settings=settings, isolated=False)
+    assert result.failure is not None and result.failure.ending is Ending.NONFINITE
+
+
+def test_a_simulation_that_is_stepped_goes_through_the_same_rows(pushed):
+    facts = {"inputs": {"push": tables(7)}, "settings": ssptool.Settings(step_size=0.01)}
+    whole = ssptool.simulate(pushed, **facts).unwrap()
+    with ssptool.Simulation(pushed, **facts) as simulation:
+        while not simulation.finished:
+            simulation.step()
+        assert same(simulation.trace, whole)
