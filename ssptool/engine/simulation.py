@@ -16,9 +16,9 @@ from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure, RunError
 from ssptool.engine.event_mode.planned import CLOCK
 from ssptool.engine.initialize import InitializationReport, initialize
-from ssptool.engine.kernel.interface import Call, Floats, SolveLoop
+from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
-from ssptool.engine.masters.master import LONG_AGO, Coupled, Remembering, Stepper
+from ssptool.engine.masters.master import Coupled, Remembering, Stepper
 from ssptool.engine.plan import Plan
 from ssptool.engine.saved import SavedLoop, SavedSimulation
 from ssptool.engine.trace import Trace
