@@ -9,7 +9,6 @@ from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
 from ssptool.fmu.clocks import Clock, clock_of, in_system
 from ssptool.fmu.description import Causality, Interface, InterfaceType, Variability, Variable
-from ssptool.network.arrays import whole
 from ssptool.network.network import Component, Network, Port
 from ssptool.network.signals import Signal, Wire
 
@@ -189,15 +188,6 @@ def _clock_like(variable: Variable) -> bool:
 
 def _has_discrete(component: Component) -> bool:
     return any(variable.variability is Variability.DISCRETE for _, variable in _exchanged(component))
-
-
-def refuse_clocked_arrays(network: Network, component: Component) -> None:
-    """Raise `Unsupported` for the first array that belongs to a clock."""
-    for port, variable in _exchanged(component):
-        if variable.clocks and (array := whole(port.signal, network.arrays)) is not port.signal:
-            raise Unsupported(
-                f"connector {array}", "arrays that belong to clocks are not exchanged", "use scalar connectors"
-            )
 
 
 def _at_events(port: Port, variable: Variable) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from ssptool.engine.event_mode.planned import EventModes, clock_wires, event_member, refuse_clocked_arrays
+from ssptool.engine.event_mode.planned import EventModes, clock_wires, event_member
 from ssptool.engine.plan import Plan
 from ssptool.engine.stimuli.stimuli import feed
 from ssptool.fmu.description import InterfaceType, Variability
@@ -15,19 +15,12 @@ def plan_ode_events(network: Network, implementations: Mapping[str, InterfaceTyp
     References
     ----------
     FMI 2.0.4 §3.2.3, FMI 3.0 §3.2 (which variables may be set in continuous-time mode).
-
-    Raises
-    ------
-    Unsupported
-        An array belongs to a clock.
     """
     integrated = [
         component
         for name, component in network.components.items()
         if implementations[name] is InterfaceType.MODEL_EXCHANGE
     ]
-    for component in integrated:
-        refuse_clocked_arrays(network, component)
     members = {component.name: event_member(component) for component in integrated}
     members = {name: member for name, member in members.items() if member.inputs or member.outputs or member.clocks}
     inputs = {one.signal for member in members.values() for one in member.inputs}
