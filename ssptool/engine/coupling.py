@@ -136,6 +136,7 @@ def couple(
         stepwise=assembly.loop_log is not None or bool(everything.parts) or _asks_functions(assembly),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
+        reals=np.setdiff1d(np.arange(len(plan.signals)), plan.integers) if plan.integers else None,
         interface_pattern=partial(interface_pattern, plan),
         interface_derivatives=partial(InterfaceDerivatives, assembly),
         checkpoint=assembly.checkpoint,

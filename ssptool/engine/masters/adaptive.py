@@ -179,13 +179,18 @@ class _Pairs:
         return error
 
     def _error(self, coarse: Floats) -> float:
-        fine, order = self.values, self.master.base.inputs.order_of_accuracy
-        allowed = self.master.tolerance * np.maximum(np.abs(fine), self.system.nominal)
+        fine, nominal, order = self.values, self.system.nominal, self.master.base.inputs.order_of_accuracy
+        if (reals := self.system.reals) is not None:
+            # The bits of an integer need not be those of a number.
+            fine, coarse, nominal = fine[reals], coarse[reals], nominal[reals]
+        allowed = self.master.tolerance * np.maximum(np.abs(fine), nominal)
         return float(np.max(np.abs(fine - coarse) / allowed, initial=0.0) / (2**order - 1))
 
     def _factor(self, error: float) -> float:
         if error <= 0:
             return self.master.largest_factor
+        if np.isnan(error):
+            return self.master.least_factor
         best = self.master.safety * error ** (-1 / (self.master.base.inputs.order_of_accuracy + 1))
         return float(np.clip(best, self.master.least_factor, self.master.largest_factor))
 

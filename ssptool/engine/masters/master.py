@@ -279,6 +279,8 @@ class Coupled:
         Of the run.
     nominal
         Of all slots.
+    reals
+        Slots of real numbers; None: all are.
     interface_pattern
         Which unknowns of a group can change which of them within a step: (m, m), columns act on rows.
     interface_derivatives
@@ -308,6 +310,7 @@ class Coupled:
     stepwise: bool = False
     stop: float = 0.0
     nominal: Floats = field(default_factory=lambda: np.ones(0))
+    reals: NDArray[np.intp] | None = None
     interface_pattern: Callable[[Instances], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
     interface_derivatives: Callable[[Instances], AskDerivatives] = nothing_known
     checkpoint: Checkpoint | None = None

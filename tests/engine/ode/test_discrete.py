@@ -190,6 +190,13 @@ def test_a_simulation_that_goes_on_elsewhere_gives_the_same_bits(hybrids3, excha
             assert np.array_equal(rest[name], whole[name][-len(rest.t) :]), name
 
 
+def test_adaptive_steps_do_not_take_the_bits_of_integers_for_numbers(hybrids3):
+    """Those of −1 are the bits of nan."""
+    trace = mixed(hybrids3, "Tank", "Log", step_size=0.05, stop_time=1.0, master="iterated", adaptive=1e-4).unwrap()
+    assert trace["Valve.tiny"].min() == -1
+    assert trace.t[-1] == 1.0
+
+
 # -- what has no end, and what is refused ------------------------------------------------------------------------
 
 LOOP = [("A.told_on", "B.on"), ("B.told_on", "A.on")]
