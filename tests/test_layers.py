@@ -78,6 +78,15 @@ def test_checking_a_system_loads_neither_numerics_nor_the_engine():
     assert not {"numpy", "scipy", "fmpy", "networkx", "matplotlib", "ssptool.engine", "ssptool.edit"} & set(loaded)
 
 
+def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
+    """From nothing to the first step a command takes a few tenths of a second, most of them for loading modules."""
+    code = "import sys, ssptool; ssptool.simulate, ssptool.Simulation; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    libraries = {"scipy", "networkx", "pandas", "pyarrow", "matplotlib", "dask", "pydantic", "rich", "yaml"}
+    layers = {f"ssptool.{layer}" for layer in ("drawing", "editing", "exchange", "results", "studies", "cli")}
+    assert not (libraries | layers | {"ssptool.engine.ode.cvode", "ssptool.engine.kernel.twin"}) & set(loaded)
+
+
 def test_every_public_name_has_one_home():
     homes = [name for names in ssptool._MODULES.values() for name in names]
     assert sorted(homes) == sorted(ssptool.__all__)

@@ -14,8 +14,10 @@ may drop and re-create the objects at any time, so an element class holds no sta
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast, overload
 from weakref import WeakKeyDictionary, ref
 
@@ -185,8 +187,9 @@ class Children(Slot[E]):
     def __get__(self, element: "Element | None", owner: type) -> Self | tuple[E, ...]:
         if element is None:
             return self
-        if self.container is None and len(element) < MANY_CHILDREN:
-            return tuple(cast(Iterator[E], filter(self.holds, element)))
+        if self.container is None and self.by_class and len(element) < MANY_CHILDREN:
+            classes = self.classes
+            return tuple([cast(E, node) for node in element if type(node) in classes]) if len(element) else ()
         return tuple(self.elements(element))
 
 
@@ -288,10 +291,11 @@ class Element(etree.ElementBase):
         return element
 
     @classmethod
-    def attributes(cls) -> dict[str, Attribute[Any]]:
+    @cache
+    def attributes(cls) -> Mapping[str, Attribute[Any]]:
         """The declared attributes by their Python names."""
         declared = {name: value for base in reversed(cls.__mro__) for name, value in vars(base).items()}
-        return {name: value for name, value in declared.items() if isinstance(value, Attribute)}
+        return MappingProxyType({name: value for name, value in declared.items() if isinstance(value, Attribute)})
 
     @property
     def position(self) -> Position:

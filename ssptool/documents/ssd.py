@@ -111,7 +111,8 @@ class Connector(ssc.Base, tag="ssd:Connector"):
     @property
     def type_name(self) -> str | None:
         """The standard's name of the type, e.g. `Real`; None where the SSD states none."""
-        return None if self.type is None else self.type.type_name
+        type = self.type
+        return None if type is None else type.type_name
 
     @property
     def unit(self) -> str | None:

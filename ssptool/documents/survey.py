@@ -20,8 +20,12 @@ class Survey:
 
     def position(self, element: Element) -> Position:
         parent = element.getparent()
-        address = "/" if parent is None else f"{self._address(parent)}/{step(element, parent)}"
-        return Position(self._name, self._line_of(element), address)
+        if parent is None:
+            return Position(self._name, self._line_of(element), "/")
+        around = self._addresses.get(parent)
+        if around is None:
+            around = self._address(parent)
+        return Position(self._name, self._line_of(element), f"{around}/{step(element, parent)}")
 
     def _address(self, element: etree._Element) -> str:
         known = self._addresses.get(element)

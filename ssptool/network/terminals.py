@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 
 from ssptool.documents import ssb, ssc, ssd
 from ssptool.documents.diagnostics import Position
+from ssptool.documents.element import Element
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
 from ssptool.fmu.units import Unit
@@ -151,10 +152,10 @@ def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
     )
 
 
-def _clock(connector: ssd.Connector) -> tuple[tuple[str, str], ...]:
-    if not isinstance(connector.type, ssc.Clock):
+def _clock(type: Element | None) -> tuple[tuple[str, str], ...]:
+    if not isinstance(type, ssc.Clock):
         return ()
-    return tuple((str(name), str(value)) for name, value in connector.type.attrib.items())
+    return tuple((str(name), str(value)) for name, value in type.attrib.items())
 
 
 def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
@@ -177,7 +178,8 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
         if variable is None:
             continue
         kind, variable_unit = connector.kind, unit_of(variable, fmu)
-        stated = named(scope.units, connector.unit)
+        type = connector.type
+        stated = named(scope.units, getattr(type, "unit", None))
         yield Terminal(
             key=Key(place.path, variable.name),
             signal=Signal(name, variable.name),
@@ -190,7 +192,7 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
             variable_unit=variable_unit,
             items=variable.items,
             extents=place.elements.arrays.get(variable.name, ()),
-            clock=_clock(connector),
+            clock=_clock(type),
         )
 
 

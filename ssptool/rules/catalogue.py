@@ -17,8 +17,9 @@ import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
+from functools import cache
 from types import UnionType
-from typing import TypeVar, get_type_hints
+from typing import TypeVar
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position, Severity
@@ -131,13 +132,15 @@ def rule(
     def enter(find: Check) -> Check:
         if code in RULES:
             raise ValueError(f"two rules have the code {code}")
-        subject = next(iter(get_type_hints(find).values()))
+        subject = next(iter(find.__annotations__.values()))
         RULES[code] = Rule(code, severities, basis, source, subject, find)
+        rules_over.cache_clear()
         return find
 
     return enter
 
 
+@cache
 def rules_over(kind: type) -> tuple[Rule, ...]:
     """The rules for values of this class, in the order of their codes."""
     found = (entry for entry in RULES.values() if issubclass(kind, entry.subject))

@@ -109,7 +109,7 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
     first: dict[frozenset[object], ssd.Connection] = {}
     for stated in connections(system, structure):
         connection = stated.connection
-        start, end = (*stated.start, connection.start_indices), (*stated.end, connection.end_indices)
+        start, end = (*stated.start, stated.start_indices), (*stated.end, stated.end_indices)
         other = first.setdefault(frozenset((start, end)), connection)
         if other is not connection:
             message = f"these two are connected in line {structure.line_of(other)} already"
@@ -142,7 +142,7 @@ def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     Fix: connect single elements by indices, or correct the dimensions.
     """
     for link in links(system, structure):
-        if link.connection.start_indices is not None or link.connection.end_indices is not None:
+        if link.start_indices is not None or link.end_indices is not None:
             continue
         start, end = _shape(link.start, structure), _shape(link.end, structure)
         if start != end and start is not None and end is not None:
@@ -159,8 +159,8 @@ def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Findin
     """
     for link in links(system, structure):
         for end, indices, side in (
-            (link.start, link.connection.start_indices, "start"),
-            (link.end, link.connection.end_indices, "end"),
+            (link.start, link.start_indices, "start"),
+            (link.end, link.end_indices, "end"),
         ):
             shape = _shape(end, structure) if indices else None
             if indices and shape is not None:
@@ -276,7 +276,7 @@ def _destination(link: Link) -> LinkEnd:
 
 
 def _indices(link: Link, end: LinkEnd) -> tuple[int, ...] | None:
-    return link.connection.start_indices if end is link.start else link.connection.end_indices
+    return link.start_indices if end is link.start else link.end_indices
 
 
 def _how_to_declare(interface: Interface, element: str, connector: str, structure: Structure) -> str:

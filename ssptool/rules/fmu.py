@@ -277,9 +277,10 @@ def _pairs(component: ssd.Component, structure: Structure) -> tuple[Pair, ...]:
 
 def _group(connector: ssd.Connector, description: FmuDescription) -> list[str]:
     """The variables of a structured name, if the connector is not itself a variable."""
-    if connector.name in description.variables or not connector.name or connector.type_name == "Binary":
+    own = connector.name
+    if own in description.variables or not own or connector.type_name == "Binary":
         return []
-    starts = (connector.name + "[", connector.name + ".")
+    starts = (own + "[", own + ".")
     return [name for name in description.variables if name.startswith(starts)]
 
 

@@ -33,6 +33,7 @@ class Carried(NamedTuple):
 
 
 NOTHING = Carried()
+Indices = tuple[int, ...] | None
 
 
 class LinkEnd(NamedTuple):
@@ -52,28 +53,41 @@ class LinkEnd(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A connection between two connectors that exist. `flow` is (source, destination); None if it is not legal."""
+    """A connection between two connectors that exist. `flow` is (source, destination); None if it is not legal.
+
+    Indices are those of the elements of arrays that are connected; None: the whole.
+    """
 
     connection: ssd.Connection
     start: LinkEnd
     end: LinkEnd
     flow: tuple[LinkEnd, LinkEnd] | None
     transformation: ssc.Transformation | None
+    start_indices: Indices
+    end_indices: Indices
 
 
 class Stated(NamedTuple):
-    """What a connection says: element ("": the enclosing system) and connector of both ends."""
+    """What a connection says: element ("": the enclosing system) and connector of both ends, and indices there."""
 
     connection: ssd.Connection
     start: tuple[str, str]
     end: tuple[str, str]
+    start_indices: Indices
+    end_indices: Indices
 
 
 @remembered
 def connections(system: ssd.System, structure: Structure) -> tuple[Stated, ...]:
     """The connections of a system as they are written."""
     return tuple(
-        Stated(one, (one.start_element, one.start_connector), (one.end_element, one.end_connector))
+        Stated(
+            one,
+            (one.start_element, one.start_connector),
+            (one.end_element, one.end_connector),
+            one.start_indices,
+            one.end_indices,
+        )
         for one in system.connections
     )
 
@@ -88,7 +102,8 @@ def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
         if start is not None and end is not None:
             directed = direct(start.end, end.end, structure.version)
             flow = None if directed is None else (start, end) if directed[0] is start.end else (end, start)
-            found.append(Link(connection, start, end, flow, first(connection, ssc.Transformation)))
+            transformation = first(connection, ssc.Transformation)
+            found.append(Link(connection, start, end, flow, transformation, stated.start_indices, stated.end_indices))
     return tuple(found)
 
 

@@ -57,11 +57,11 @@ def _graph(structure: Structure) -> tuple[Graph, dict[tuple[Signal, Signal], ssd
 
 def _add_feedthrough(graph: Graph, component: ssd.SystemElement, description: FmuDescription) -> None:
     names = dict.fromkeys(connector.name for connector in component.connectors)
-    inputs = [name for name in names if _is(description, name, Causality.INPUT)]
+    inputs = {name: place for place, name in enumerate(names) if _is(description, name, Causality.INPUT)}
     for output in names:
         if _is(description, output, Causality.OUTPUT):
             declared = description.outputs.get(output)
-            needed = inputs if declared is None else [name for name in inputs if name in declared]
+            needed = inputs if declared is None else sorted(declared & inputs.keys(), key=inputs.__getitem__)
             for name in needed:
                 graph.add_edge((component, output), (component, name), None)
 

@@ -124,7 +124,7 @@ def distinct_characters(package: Package) -> Iterator[Finding]:
     Fix: rename one of the files; pack again with a tool that writes UTF-8.
     """
     first: dict[str, str] = {}
-    for name in package.archive.names():
+    for name in package.names:
         other = first.setdefault(unicodedata.normalize("NFC", name), name)
         if other != name:
             yield Finding(Position(name), f"the name differs from {other!a} in the composition of characters only")
@@ -170,7 +170,7 @@ def documentation_index(package: Package) -> Iterator[Finding]:
 
     Fix: add it; it may just link to the other files.
     """
-    documents = [name for name in package.archive.names() if name.startswith("documentation/")]
+    documents = [name for name in package.names if name.startswith("documentation/")]
     if documents and "documentation/index.html" not in documents:
         yield Finding(Position(documents[0]), "there is documentation, but no documentation/index.html", "add it")
 
@@ -185,7 +185,7 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
     Fix: move the file to `resources/`, or to `extra/` below a reversed domain of yours.
     """
     unpacked = package.archive.path.is_dir()
-    for name in package.archive.names():
+    for name in package.names:
         top = "/" not in name
         aside = unpacked and (name.startswith(".") or (top and name.lower().startswith("readme")))
         if not (aside or name.startswith(_FOLDERS) or (top and name.lower().endswith(".ssd"))):
@@ -200,7 +200,7 @@ def extra_by_domain(package: Package) -> Iterator[Finding]:
 
     Fix: move it to `extra/<your reversed domain>/`.
     """
-    for name in package.archive.names():
+    for name in package.names:
         parts = name.split("/")
         if parts[0] == "extra" and (len(parts) < 3 or not REVERSE_DOMAIN.fullmatch(parts[1])):
             yield Finding(Position(name), "not in a folder named by a reversed domain, such as extra/com.example.tool")
@@ -214,7 +214,7 @@ def extra_reserved(package: Package) -> Iterator[Finding]:
 
     Fix: use a reversed domain of your own.
     """
-    for name in package.archive.names():
+    for name in package.names:
         parts = name.split("/")
         if parts[0] == "extra" and len(parts) > 1 and reserved(parts[1]):
             yield Finding(Position(name), f"extra/{parts[1]} is reserved for layered standards of SSP")
@@ -254,7 +254,7 @@ def no_orphans(package: Package) -> Iterator[Finding]:
     if alone or not package.complete or not all(structure.file.valid for structure in package.structures):
         return
     used = set(_referenced(package))
-    for name in package.archive.names():
+    for name in package.names:
         if name.startswith("resources/") and name not in used:
             yield Finding(Position(name), "no system structure refers to this file")
 

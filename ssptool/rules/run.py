@@ -24,7 +24,6 @@ class Run:
     def __init__(self, *, unguarded: bool = False) -> None:
         self._unguarded = unguarded
         self._files: dict[str, File] = {}
-        self._rules: dict[type, tuple[Rule, ...]] = {}
         self.fixes: dict[Diagnostic, Fix] = {}
         """How to mend what was found, where a program can."""
 
@@ -56,10 +55,8 @@ class Run:
             foreign = foreign_elements(root)
             for element in root.iter("*"):
                 kind = Element if element in foreign else type(element)
-                if kind not in self._rules:
-                    self._rules[kind] = rules_over(kind)
-                if self._rules[kind]:
-                    yield from self._apply(self._rules[kind], version, element, structure)
+                if rules := rules_over(kind):
+                    yield from self._apply(rules, version, element, structure)
 
     def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
         for rule in rules:

@@ -118,7 +118,7 @@ def examine(archive: Archive, variant: str | None, *, unguarded: bool = False, d
 
 def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagnostic, Fix]:
     """Those of documents of the archive itself, not of such in an FMU or package inside it."""
-    own = set(archive.names())
+    own = set(archive.names()) if fixes else set()
     return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ssptool.dataclass import dataclass
@@ -256,6 +257,11 @@ class Package:
     structures: tuple[Structure, ...]
     packages: tuple[str, ...]
     complete: bool
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The entries of the archive, listed once."""
+        return self.archive.names()
 
 
 def is_fmu(component: ssd.Component) -> bool:

@@ -10,18 +10,19 @@ from ssptool.documents.element import Element
 
 E = TypeVar("E", bound=Element)
 
-_HOLDERS = tuple(
-    kind.qualified_name
-    for kind in (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
-)
+_HOLDING = (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
+_HOLDERS = tuple(kind.qualified_name for kind in _HOLDING)
 
 
 def every(root: Element, *kinds: type[E]) -> Iterator[E]:
     """The elements of these kinds, the root and inline content included, in document order."""
-    foreign = foreign_elements(root)
-    for element in root.iter(*(kind.qualified_name for kind in kinds)):
+    # In one walk, because what is foreign comes behind the holder in which it stands.
+    foreign: set[etree._Element] = set()
+    for element in root.iter(*{*(kind.qualified_name for kind in kinds), *_HOLDERS}):
         if isinstance(element, kinds) and element not in foreign:
             yield element
+        if isinstance(element, _HOLDING):
+            foreign.update(_foreign_in(element))
 
 
 def foreign_elements(root: Element) -> frozenset[etree._Element]:
@@ -30,9 +31,13 @@ def foreign_elements(root: Element) -> frozenset[etree._Element]:
     That is the content of annotations and metadata, and what is written inline but is no document of SSP: no schema
     has judged it.
     """
-    holders = root.iter(*_HOLDERS)
-    strangers = (child for holder in holders for child in holder.iterchildren("*") if _is_foreign(holder, child))
-    return frozenset(element for stranger in strangers for element in stranger.iter("*"))
+    return frozenset(element for holder in root.iter(*_HOLDERS) for element in _foreign_in(holder))
+
+
+def _foreign_in(holder: etree._Element) -> Iterator[etree._Element]:
+    for child in holder.iterchildren("*"):
+        if _is_foreign(holder, child):
+            yield from child.iter("*")
 
 
 def _is_foreign(holder: etree._Element, child: etree._Element) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
-from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Finding, near, rule, rules_over
 from ssptool.rules.excerpt import excerpt
 from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.renderers.text import render_text
@@ -35,6 +35,7 @@ def failing_rule() -> Iterator[str]:
     rule("TEST-001", severity=ERROR, basis=MUST, source="nowhere")(fails)
     yield "TEST-001"
     del RULES["TEST-001"]
+    rules_over.cache_clear()
 
 
 def test_a_rule_that_fails_is_reported_and_takes_no_other_along(failing_rule: str, package: Callable[[Path], Path]):
