@@ -41,6 +41,8 @@ def plot_command(
 
     Of a study: results over factors, the effects of factors one at a time, or the envelope of all traces.
     """
+    if missing := [str(path) for path in results if not path.exists()]:
+        raise typer.BadParameter(f"there is no file and no folder of a study called {', '.join(missing)}")
     if any(map(Path.is_dir, results)):
         if size is not None:
             raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from ssptool.drawing.plot_picture import save
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.drawing.study_charts import Axis, Chart, Envelope, Scatter, Tornado
 
@@ -19,7 +20,7 @@ def draw_chart(chart: Chart, path: Path, title: str) -> None:
         case Envelope():
             figure = _envelope(chart)
     figure.suptitle(title)
-    figure.savefig(path)
+    save(figure, path)
 
 
 def _figure(width: float, height: float) -> Any:

@@ -54,3 +54,17 @@ def test_the_same_results_twice_are_refused(ssptool, results):
     status, _, err = ssptool("plot", results[0], results[0])
     assert status == 2
     assert "twice" in err
+
+
+@pytest.mark.parametrize("options", [(), ("--kind", "tornado")])
+def test_results_that_are_not_there_are_named(ssptool, options):
+    status, _, err = ssptool("plot", "none.csv", *options)
+    assert status == 2
+    assert "none.csv" in err
+
+
+def test_a_size_is_for_pictures_of_runs(ssptool, results, tmp_path):
+    assert ssptool("plot", results[0], "--size", "85x60mm", "--output", tmp_path / "p.pdf")[0] == 0
+    for options in (("--size", "big"), ("--size", "85x60mm", "--output", tmp_path / "p.html")):
+        assert ssptool("plot", results[0], *options)[0] == 2
+    assert not (tmp_path / "p.html").exists()
