@@ -207,6 +207,18 @@ def test_an_input_that_jumps_is_an_event(system):
     assert column(trace, "Plant.z")[-1] == approx(0.0016 + 0.67**2, abs=1e-9)
 
 
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel", "iterated"])
+@pytest.mark.parametrize("step", [0.01, 0.25])
+def test_an_input_runs_on_its_line_through_steps_that_events_cut(system, master, step):
+    """A free mass of 1 kg under F = 6 t, and twice that from 0.6 s, beside a ball that bounces between steps."""
+    folder = system({"Ball": "fmi3/Ball", "Plant": "fmi2/Mass"})
+    force = {"Plant.F": ssptool.Table((0.0, 0.6, 0.6, 1.0), (0.0, 3.6, 7.2, 12.0))}
+    trace = simulate(folder, 1.0, step, {"Plant.m": "1", "Plant.v": "0"}, inputs=force, master=master).unwrap()
+    past = np.maximum(trace.t - 0.6, 0.0)
+    assert column(trace, "Plant.v") == approx(3 * np.minimum(trace.t, 0.6) ** 2 + 7.2 * past + 6 * past**2, abs=1e-12)
+    assert before_and_after(trace, "Plant.F")[0] == approx([np.sqrt(2 / 9.81), 0.6], abs=1e-12)
+
+
 def test_a_simulation_goes_on_from_a_file_with_the_same_bits(system, tmp_path):
     folder = system(SAMPLED, LOOP)
     settings = ssptool.Settings(stop_time=1.0, step_size=0.05)
