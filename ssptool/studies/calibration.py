@@ -197,7 +197,7 @@ class Trials:
     def notes(self) -> tuple[str, ...]:
         if not self._failures:
             return ()
-        return (f"{len(self._failures)} runs failed, and their points were avoided; the first: {self._failures[0]}",)
+        return (f"runs of no use, whose points were avoided: {len(self._failures)}; the first: {self._failures[0]}",)
 
     def objective(self, value: Callable[[Outcome], float]) -> Callable[[Floats], float]:
         """For a method that minimizes."""

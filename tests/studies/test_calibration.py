@@ -10,6 +10,7 @@ import ssptool
 from ssptool.engine.trace import Trace
 from ssptool.studies.calibration import fit_trace, open_trials
 from ssptool.studies.study_file import study_from
+from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
 
 TRUTH = {"System1.c1": 0.2, "System2.k2": 12.0}
@@ -97,10 +98,36 @@ def test_a_result_is_minimized():
 
 
 def test_a_parameter_on_its_bound_has_no_interval(exact):
-    study = {**STUDY, "factors": {"System2.k2": {"low": 13.0, "high": 40.0}}, "set": {"System1.c1": 0.2}}
+    study = {
+        **STUDY,
+        "settings": {"step_size": 0.1, "stop_time": 6.0, "master": "gauss-seidel"},
+        "factors": {"System2.k2": {"low": 13.0, "high": 40.0}},
+        "set": {"System1.c1": 0.2},
+    }
     fit = ssptool.calibrate(study, data=exact)
     assert fit["System2.k2"].value == approx(13.0, rel=1e-3)
     assert np.isnan(fit["System2.k2"].low) and "bound" in fit.notes[0]
+
+
+def test_a_run_that_crashes_costs_its_point_and_not_the_calibration(misbehaving):
+    """From 0.2 the first step for u³ = 0.3³ is to 0.332, to where the FMU crashes."""
+    crash = f"{float(fmus.WRITE_TO_NULL)} if u > 0.32 else {float(fmus.NOTHING)}"
+    study = misbehaving(
+        [],
+        factors={"u": {"free": True, "low": 0.0, "high": 1.0, "nominal": 0.2}, "Bad.what": crash},
+        results={"cube": "u ** 3"},
+        effort={"retries": 0},
+    )
+    fit = ssptool.calibrate(study, targets={"cube": 0.3**3})
+    assert fit.converged and fit["u"].value == approx(0.3, rel=1e-6)
+    assert "whose points were avoided" in fit.notes[0] and "SIGSEGV" in fit.notes[0]
+
+
+def test_a_calibration_whose_first_run_crashes_says_so(misbehaving):
+    factors = {"u": {"free": True, "low": 0.0, "high": 1.0}, "Bad.what": f"u * 0 + {float(fmus.WRITE_TO_NULL)}"}
+    study = misbehaving([], factors=factors, results={"cube": "u ** 3"}, effort={"retries": 0})
+    with pytest.raises(ssptool.CalibrationFailed, match=r"the first run failed: .*SIGSEGV"):
+        ssptool.calibrate(study, targets={"cube": 0.5})
 
 
 def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
