@@ -20,7 +20,9 @@ def draw_command(
     variant: Variant = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="A .svg or .png picture, or an .html page; else SYSTEM.svg."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A .svg or .png picture, or an .html page; else SYSTEM.svg."
+        ),
     ] = None,
     level: Annotated[
         str,

@@ -12,7 +12,9 @@ DocumentPath = Annotated[
     Path,
     typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or one .ssd, .ssv, .ssm or .ssb."),
 ]
-Output = Annotated[Path | None, typer.Option("--output", metavar="PATH", help="Write there; without it in place.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write there; without it in place.")
+]
 
 
 def migration_text(migration: "Migration", target: Path) -> str:

@@ -24,7 +24,7 @@ def plot_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
+            "--output", "-o", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
         ),
     ] = None,
     kind: Annotated[

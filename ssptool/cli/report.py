@@ -31,7 +31,7 @@ def report_command(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE.html", help="The page; else named after the results.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="The page; else named after the results.")
     ] = None,
 ) -> None:
     """Write one self-contained HTML page about a run or a study.

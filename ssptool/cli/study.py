@@ -45,7 +45,9 @@ def run_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What is varied, and what is wanted: a .toml file.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FOLDER", help="For the results; else named after the file, with .study."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="For the results; else named after the file, with .study."
+        ),
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
@@ -97,7 +99,8 @@ def status_command(folder: Folder) -> None:
 def results_command(
     folder: Folder,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write the table into this .csv or .parquet file.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write the table into this .csv or .parquet file."),
     ] = None,
     rows: Annotated[int, typer.Option("--rows", min=1, metavar="N", help="Show so many runs.")] = 20,
 ) -> None:
@@ -115,7 +118,9 @@ def calibrate_command(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study with ranges and [calibration]: a .toml file.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FOLDER", help="Of the study's results, where `ssptool report` finds it."),
+        typer.Option(
+            "--output", "-o", metavar="FOLDER", help="Of the study's results, where `ssptool report` finds it."
+        ),
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,

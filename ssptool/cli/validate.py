@@ -43,7 +43,7 @@ def validate_command(
     variant: Variant = None,
     format: Annotated[ReportFormat, typer.Option("--format", help="How to show the report.")] = ReportFormat.TEXT,
     output: Annotated[
-        Path | None, typer.Option("--output", metavar="FILE", help="Write the report there, without colours.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report there, without colours.")
     ] = None,
     select: Annotated[
         list[str] | None,

@@ -46,6 +46,13 @@ def test_a_help_is_filled_to_the_width_and_nothing_of_it_is_taken_for_markup(nam
         assert not re.search(r"(?<!\\)\[[a-zA-Z/@#]", each.help)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_what_is_written_is_named_alike_in_all_commands(name):
+    command = typer.main.get_command(app).commands[name]
+    options = [option.opts for each in (command, *getattr(command, "commands", {}).values()) for option in each.params]
+    assert all("-o" in names for names in options if "--output" in names)
+
+
 def test_the_help_of_validate_names_the_table_in_pyproject_toml(ssptool):
     _, out, _ = ssptool("validate", "--help")
     assert "[tool.ssptool] of pyproject.toml" in " ".join(out.split())
