@@ -60,7 +60,7 @@ char* write_number(char* at, double value) {
 struct Rows {
   const std::uint64_t* cells;
   std::size_t count, width;
-  const char* kinds;                    // of each column: 'f' double, 'i' signed, 'u' unsigned, numbers of a 't' text or of 'b' bytes
+  const char* kinds;  // of each column: 'f' double, 'i' signed, 'u' unsigned, numbers of a 't' text or of 'b' bytes
   std::vector<std::string_view> texts, bytes;  // as they are to be written
 
   // What the numbers in a column mean; null if they are values.

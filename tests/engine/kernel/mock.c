@@ -227,7 +227,8 @@ int fmi3DoStep(void *c, double t, double h, bool no_set_state, bool *event, bool
     /* Simpson's rule */
     for (int i = 0; i < N; i++)
         m->x[i] += h / 6 * (u[0][i] + 4 * u[1][i] + u[2][i]);
-    *event = m->event, *terminate = m->terminate, *early = m->early_return, *last = m->reached != 0 ? m->reached : t + h;
+    *event = m->event, *terminate = m->terminate, *early = m->early_return,
+    *last = m->reached != 0 ? m->reached : t + h;
     return status;
 }
 

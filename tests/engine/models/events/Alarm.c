@@ -1,5 +1,5 @@
-/* Two clocks whose intervals are its own business: `beat` (changing) ticks after 0.1 s, then 0.1, 0.2, 0.3 s later, and so on;
- * `alarm` (countdown) ticks `pause` after every tick of `beat`.
+/* Two clocks whose intervals are its own business: `beat` (changing) ticks after 0.1 s, then 0.1, 0.2, 0.3 s later, and
+ * so on; `alarm` (countdown) ticks `pause` after every tick of `beat`.
  */
 #include "events.h"
 

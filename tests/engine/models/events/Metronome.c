@@ -1,6 +1,7 @@
 /* Clocks whose intervals can change. `beat` (tunable, in fractions) ticks `rate` times in a third of a second, as the
- * FMU says; it begins after a sixth of a second, as only the FMU knows. `bar` (fixed) and `line` (tunable) tick as often
- * as the importer says, at each tick of which `bar_told` and `line_told` become what the FMU has been told of that.
+ * FMU says; it begins after a sixth of a second, as only the FMU knows. `bar` (fixed) and `line` (tunable) tick as
+ * often as the importer says, at each tick of which `bar_told` and `line_told` become what the FMU has been told of
+ * that.
  */
 #include "events.h"
 
@@ -8,10 +9,17 @@ enum { TIME, beat, bar, line, beats, bars, lines, bar_told, line_told, bar_shift
 
 const char *const model_token = "Metronome";
 const Row model_rows[] = {
-    [TIME] = {REAL, OUTPUT},           [beat] = {CLOCK, INPUT, true},     [bar] = {CLOCK, INPUT, true},
-    [line] = {CLOCK, INPUT, true},     [beats] = {INTEGER, OUTPUT, true}, [bars] = {INTEGER, OUTPUT, true},
-    [lines] = {INTEGER, OUTPUT, true}, [bar_told] = {REAL, OUTPUT, true}, [line_told] = {REAL, OUTPUT, true},
-    [bar_shift] = {REAL, OUTPUT, true}, [rate] = {INTEGER, PARAMETER, .start = 1},
+    [TIME] = {REAL, OUTPUT},
+    [beat] = {CLOCK, INPUT, true},
+    [bar] = {CLOCK, INPUT, true},
+    [line] = {CLOCK, INPUT, true},
+    [beats] = {INTEGER, OUTPUT, true},
+    [bars] = {INTEGER, OUTPUT, true},
+    [lines] = {INTEGER, OUTPUT, true},
+    [bar_told] = {REAL, OUTPUT, true},
+    [line_told] = {REAL, OUTPUT, true},
+    [bar_shift] = {REAL, OUTPUT, true},
+    [rate] = {INTEGER, PARAMETER, .start = 1},
 };
 const size_t model_row_count = COUNT;
 

@@ -321,8 +321,8 @@ fmi3Status fmi3GetShiftDecimal(fmi3Instance instance, const fmi3ValueReference r
     return fmi3OK;
 }
 
-fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,
-                                fmi3UInt64 counters[], fmi3UInt64 resolutions[])
+fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, fmi3UInt64 counters[],
+                                fmi3UInt64 resolutions[])
 {
     SELF;
     REQUIRE(EVENT | INITIALIZATION);
@@ -332,24 +332,24 @@ fmi3Status fmi3GetShiftFraction(fmi3Instance instance, const fmi3ValueReference 
 }
 
 /* What the importer says of clocks is kept in `place`. */
-#define TOLD(What, place, modes)                                                                            \
-    fmi3Status fmi3Set##What##Decimal(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,     \
-                                      const fmi3Float64 times[])                                            \
-    {                                                                                                       \
-        SELF;                                                                                               \
-        REQUIRE(modes);                                                                                     \
-        for (size_t i = 0; i < n; i++)                                                                      \
-            self->now.place[rows[i]] = times[i];                                                            \
-        return fmi3OK;                                                                                      \
-    }                                                                                                       \
-    fmi3Status fmi3Set##What##Fraction(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,    \
-                                       const fmi3UInt64 counters[], const fmi3UInt64 resolutions[])         \
-    {                                                                                                       \
-        SELF;                                                                                               \
-        REQUIRE(modes);                                                                                     \
-        for (size_t i = 0; i < n; i++)                                                                      \
-            self->now.place[rows[i]] = (double)counters[i] / (double)resolutions[i];                        \
-        return fmi3OK;                                                                                      \
+#define TOLD(What, place, modes)                                                                         \
+    fmi3Status fmi3Set##What##Decimal(fmi3Instance instance, const fmi3ValueReference rows[], size_t n,  \
+                                      const fmi3Float64 times[])                                         \
+    {                                                                                                    \
+        SELF;                                                                                            \
+        REQUIRE(modes);                                                                                  \
+        for (size_t i = 0; i < n; i++)                                                                   \
+            self->now.place[rows[i]] = times[i];                                                         \
+        return fmi3OK;                                                                                   \
+    }                                                                                                    \
+    fmi3Status fmi3Set##What##Fraction(fmi3Instance instance, const fmi3ValueReference rows[], size_t n, \
+                                       const fmi3UInt64 counters[], const fmi3UInt64 resolutions[])      \
+    {                                                                                                    \
+        SELF;                                                                                            \
+        REQUIRE(modes);                                                                                  \
+        for (size_t i = 0; i < n; i++)                                                                   \
+            self->now.place[rows[i]] = (double)counters[i] / (double)resolutions[i];                     \
+        return fmi3OK;                                                                                   \
     }
 TOLD(Interval, interval, INITIALIZATION | EVENT)
 TOLD(Shift, shift, INITIALIZATION)

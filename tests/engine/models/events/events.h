@@ -33,9 +33,9 @@ typedef struct {
     bool active[MAX_ROWS]; /* of clocks */
     unsigned char bytes[MAX_ROWS][MAX_BYTES];
     size_t size[MAX_ROWS];
-    double own[MAX_ROWS];   /* what the model remembers besides */
+    double own[MAX_ROWS];                       /* what the model remembers besides */
     double interval[MAX_ROWS], shift[MAX_ROWS]; /* of clocks, as the importer has said [s]; 0: it has not */
-    double slope[MAX_ROWS]; /* of continuous inputs, over the step that is under way */
+    double slope[MAX_ROWS];                     /* of continuous inputs, over the step that is under way */
 } State;
 
 extern const char *const model_token;
