@@ -64,7 +64,6 @@ class RunningEvents:
         self._ticked: set[Signal] = set()
         self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in modes.wires}
         self._modes = modes
-        self._by_name = {member.name: member for member in self.members.values()}
         self._clocks = {
             Signal(member.name, clock.name): (member, clock)
             for member in self.members.values()
@@ -252,7 +251,3 @@ class RunningEvents:
 
 def _nothing(kind: str) -> Value:
     return NOTHING.get(kind, 0)
-
-
-def names_of(members: Sequence[Member]) -> str:
-    return ", ".join(member.name for member in members)

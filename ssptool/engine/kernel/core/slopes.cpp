@@ -7,6 +7,13 @@
 
 namespace ssptool {
 
+namespace {
+
+// What tells an integrator that it cannot go on.
+constexpr int gives_up = -1;
+
+}  // namespace
+
 Slopes::Slopes(Kernel& kernel, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs,
                Numbers* numbers)
     : kernel_(kernel), sweep_(sweep), parts_(std::move(parts)), inputs_(std::move(inputs)), numbers_(numbers) {
@@ -17,8 +24,9 @@ Slopes::Slopes(Kernel& kernel, Index sweep, std::vector<ContinuousPart> parts, s
 
 void Slopes::course(double start, std::span<const double> value, std::span<const double> first,
                     std::span<const double> second) {
+  // No course at all is one of no values.
   for (const auto& one : {value, first, second})
-    if (one.size() != inputs_.size() && !one.empty())
+    if (one.size() != value.size() || (one.size() != inputs_.size() && !one.empty()))
       throw std::invalid_argument("as many values as inputs are needed");
   course_.start = start;
   course_.value.assign(value.begin(), value.end());
@@ -29,7 +37,7 @@ void Slopes::course(double start, std::span<const double> value, std::span<const
 int Slopes::evaluate(double t, void* x, void* slopes, void* own) noexcept {
   auto& self = *static_cast<Slopes*>(own);
   if (self.fill(t, self.numbers_(x), self.numbers_(slopes))) return 0;
-  return self.rest_(t, x, slopes, own);
+  return self.rest_ == nullptr ? gives_up : self.rest_(t, x, slopes, own);
 }
 
 Trouble Slopes::take_trouble() noexcept { return std::exchange(trouble_, {}); }
