@@ -110,5 +110,6 @@ def _line(one: Styled) -> dict[str, Any]:
             "dash": _DASHES[one.dash % len(_DASHES)],
             "shape": shape,
             "width": 1.5,
+            "simplify": False,  # what plotly leaves out is seen as corners; curves are thinned already
         },
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.drawing.study_charts import Band, Chart, Envelope, Scatter, Tornado
-from ssptool.drawing.study_picture import HIGH_COLOUR, LOW_COLOUR
+from ssptool.drawing.study_picture import HIGH_COLOUR, HIGH_NAME, LOW_COLOUR, LOW_NAME
 
 
 def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
@@ -77,26 +77,29 @@ def _scatter(chart: Scatter) -> Any:
 def _tornado(chart: Tornado) -> Any:
     figure = _subplots(len(chart.results), 1, 300, vertical_spacing=0.4 / (len(chart.results) + 1))
     for row, (result, nominal, bars) in enumerate(chart.results, 1):
-        # Of two that point the same way, the one behind is wider.
-        for colour, side, width in ((LOW_COLOUR, "lowest", 0.8), (HIGH_COLOUR, "highest", 0.5)):
-            ends = [(bar.low, bar.low_text) if side == "lowest" else (bar.high, bar.high_text) for bar in bars]
+        for name, colour in ((LOW_NAME, LOW_COLOUR), (HIGH_NAME, HIGH_COLOUR)):
+            ends = [(bar.low, bar.low_text) if name == LOW_NAME else (bar.high, bar.high_text) for bar in bars]
             figure.add_bar(
                 x=[value - nominal for value, _ in ends],
                 base=nominal,
                 y=[bar.factor for bar in bars],
                 text=[text for _, text in ends],
                 textposition="outside",
+                cliponaxis=False,
                 orientation="h",
                 marker_color=colour,
-                width=width,
-                name=f"{side} value of the factor",
+                name=name,
+                offsetgroup=name,
+                legendgroup=name,
                 showlegend=row == 1,
                 row=row,
                 col=1,
             )
+        figure.add_vline(x=nominal, line={"color": "black", "width": 1}, row=row, col=1)
         figure.update_xaxes(title_text=result.title, row=row, col=1)
         figure.update_yaxes(autorange="reversed", row=row, col=1)
-    figure.update_layout(barmode="overlay", legend={"orientation": "h", "y": 1.08})
+    # Side by side: of two that point the same way, neither hides the other.
+    figure.update_layout(barmode="group", legend={"orientation": "h", "y": 1.0, "yanchor": "bottom"})
     return figure
 
 
@@ -120,7 +123,7 @@ def _add_band(figure: Any, band: Band, row: int) -> None:
         common = {"x": band.t, "mode": "lines", "line": nothing, "hoverinfo": "skip", "row": row, "col": 1}
         figure.add_scatter(y=low, showlegend=False, **common)
         figure.add_scatter(y=high, fill="tonexty", fillcolor=colour, name=name, showlegend=row == 1, **common)
-    line = {"color": LOW_COLOUR, "width": 1.5}
+    line = {"color": LOW_COLOUR, "width": 1.5, "simplify": False}
     figure.add_scatter(
         x=band.t, y=band.median, mode="lines", line=line, name="median", showlegend=row == 1, row=row, col=1
     )

@@ -1,13 +1,15 @@
 """Charts of many runs as pictures, by matplotlib."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ssptool.drawing.plot_picture import save
 from ssptool.drawing.plot_unavailable import PlotUnavailable
-from ssptool.drawing.study_charts import Axis, Chart, Envelope, Scatter, Tornado
+from ssptool.drawing.study_charts import Axis, Bar, Chart, Envelope, Scatter, Tornado
 
 LOW_COLOUR, HIGH_COLOUR = "#1f77b4", "#d95f02"
+LOW_NAME, HIGH_NAME = "lowest value of the factor", "highest value of the factor"
 
 
 def draw_chart(chart: Chart, path: Path, title: str) -> None:
@@ -54,20 +56,14 @@ def _name_ticks(axis: Any, quantity: Axis) -> None:
 
 def _tornado(chart: Tornado) -> Any:
     heights = [0.8 + 0.45 * len(bars) for _, _, bars in chart.results]
-    figure = _figure(8.0, 0.6 + sum(heights))
+    figure = _figure(8.0, 0.9 + sum(heights))
     axes = figure.subplots(len(heights), 1, squeeze=False, height_ratios=heights)[:, 0]
     for axis, (result, nominal, bars) in zip(axes, chart.results, strict=True):
+        low = axis.barh(*_ends(bars, nominal, -1), **_half(LOW_COLOUR, nominal))
+        high = axis.barh(*_ends(bars, nominal, 1), **_half(HIGH_COLOUR, nominal))
         for place, bar in enumerate(bars):
-            ends = (bar.low, bar.low_text, LOW_COLOUR), (bar.high, bar.high_text, HIGH_COLOUR)
-            other = {bar.low: bar.high, bar.high: bar.low}
-            # The shorter one on top, should both be on one side.
-            for value, text, colour in sorted(ends, key=lambda end: -abs(end[0] - nominal)):
-                axis.barh(place, value - nominal, left=nominal, color=colour, height=0.6)
-                right = value > nominal or (value == nominal and other[value] < nominal)
-                shift, side = (4, "left") if right else (-4, "right")
-                axis.annotate(
-                    text, (value, place), (shift, 0), textcoords="offset points", ha=side, va="center", fontsize="small"
-                )
+            _annotate(axis, bar.low_text, bar.low, place - _HALF / 2, nominal)
+            _annotate(axis, bar.high_text, bar.high, place + _HALF / 2, nominal)
         axis.axvline(nominal, color="black", linewidth=0.8)
         axis.set_yticks(range(len(bars)), [bar.factor for bar in bars])
         axis.invert_yaxis()
@@ -75,7 +71,28 @@ def _tornado(chart: Tornado) -> Any:
         axis.set_xlabel(result.title)
         axis.grid(visible=True, axis="x", alpha=0.3)
         axis.set_axisbelow(True)
+    figure.legend([low, high], [LOW_NAME, HIGH_NAME], loc="outside lower center", ncols=2, frameon=False)
     return figure
+
+
+_HALF = 0.36
+"""Height of what one end of a factor does, of the distance between factors. The lowest value is above the highest:
+should both point the same way, neither hides the other or its label."""
+
+
+def _half(colour: str, nominal: float) -> dict[str, Any]:
+    return {"left": nominal, "color": colour, "height": _HALF}
+
+
+def _ends(bars: Sequence[Bar], nominal: float, side: int) -> tuple[list[float], list[float]]:
+    """Places and lengths of the bars of the lowest (-1) or highest (1) values."""
+    places = [place + side * _HALF / 2 for place in range(len(bars))]
+    return places, [(bar.low if side < 0 else bar.high) - nominal for bar in bars]
+
+
+def _annotate(axis: Any, text: str, value: float, place: float, nominal: float) -> None:
+    shift, side = (4, "left") if value >= nominal else (-4, "right")
+    axis.annotate(text, (value, place), (shift, 0), textcoords="offset points", ha=side, va="center", fontsize="small")
 
 
 def _envelope(chart: Envelope) -> Any:

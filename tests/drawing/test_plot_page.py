@@ -6,6 +6,7 @@ import numpy as np
 
 from ssptool.drawing.curves import Curve, panels
 from ssptool.drawing.plot import plot_signals
+from ssptool.drawing.plot_page import page_figure
 
 T = np.linspace(0.0, 1.0, 11)
 
@@ -43,3 +44,9 @@ def test_the_runs_of_a_single_signal_differ_by_colour_and_dashes():
 def test_runs_with_the_same_values_stay_apart():
     (panel,) = panels([Curve("x", "m", T, T, run=run) for run in "pq"])
     assert [one.curve.name for one in panel.curves] == ["x (p)", "x (q)"]
+
+
+def test_a_page_draws_every_point_of_a_curve():
+    """What plotly leaves out by itself is seen as corners in smooth curves."""
+    figure = page_figure(panels([Curve("x", "m", T, np.sin(T))]))
+    assert [line.line.simplify for line in figure.data] == [False]
