@@ -21,13 +21,13 @@ from ssptool.engine.masters.master import (
     Memory,
     OneStepper,
     Participants,
-    Program,
     Remembering,
     Stepper,
     Stretch,
     part_of,
     under,
 )
+from ssptool.engine.masters.program import Program
 from ssptool.engine.stimuli.findings import BadInputs
 
 MAX_RETURNS = 100

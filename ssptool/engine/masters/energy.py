@@ -11,7 +11,8 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import Coupled, Memory, Participants, Program, Stepper, Stretch
+from ssptool.engine.masters.master import Coupled, Memory, Participants, Stepper, Stretch
+from ssptool.engine.masters.program import Program
 
 _WEIGHTS = (1 / 2, 5 / 12, 3 / 8)
 """∫e dt/(h e(h)) over a step for what inputs of order 0, 1, 2 miss: e = s, s (s + h), s (s + h)(s + 2h)."""

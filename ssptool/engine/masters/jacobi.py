@@ -6,7 +6,8 @@ from dataclasses import field
 from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Instruction, Op
 from ssptool.engine.masters.inputs import Extrapolate, Hold
-from ssptool.engine.masters.master import Coupled, OneStepper, Participants, Program, set_inputs
+from ssptool.engine.masters.master import Coupled, OneStepper, Participants
+from ssptool.engine.masters.program import Program, set_inputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,8 @@ import numpy as np
 
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, Op
-from ssptool.engine.masters.master import CLOSE, Coupled, OneStepper, Program, Stretch
+from ssptool.engine.masters.master import CLOSE, Coupled, OneStepper, Stretch
+from ssptool.engine.masters.program import Program
 
 FEW_STEPS = 16
 """Between two jumps: with more than that, to let them happen one by one costs little beside."""

@@ -1,0 +1,111 @@
+"""A macro step that needs no decision."""
+
+from dataclasses import field
+
+from ssptool.dataclass import dataclass
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Op, Outcome
+from ssptool.engine.masters.master import Coupled, Instances, Memory, Stretch
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A macro step that needs no decision: `steps`, then all outputs made consistent, exchanged and
+    recorded.
+
+    Without `consistent` outputs stay what each instance delivered at the end of its own step.
+    """
+
+    system: Coupled
+    steps: tuple[Instruction, ...] = field(default_factory=tuple)
+    consistent: bool = True
+
+    def instructions(self) -> tuple[Instruction, ...]:
+        everything = self.system.everything
+        return (
+            *self.system.saving,
+            *self.system.driving,
+            *self.steps,
+            *([Instruction(Op.EVALUATE, everything.sweep)] if self.consistent else []),
+            Instruction(Op.EXCHANGE, everything.group),
+            Instruction(Op.ACCEPT),
+            Instruction(Op.RECORD),
+        )
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        """Hand it to the kernel for as many steps as it can do; help where it cannot solve a loop."""
+        if self.system.stepwise:
+            return self._stepwise(first, rows)
+        system, instructions = self.system, self.instructions()
+        done = 0
+        while done < len(rows):
+            outcome = system.kernel.run(instructions, system.start, system.step, first + done, rows[done:])
+            done += outcome.steps
+            if outcome.ok and not self._event_wanted:
+                continue
+            if outcome.ok or outcome.code is Code.EVENT:
+                return Stretch(done, interrupted=not outcome.ok)
+            if outcome.code is not Code.LOOP:
+                return Stretch(done, system.explain(outcome, system.time(first + done)))
+            if failure := system.evaluate(system.everything.sweep, system.time(first + done + 1)):
+                return Stretch(done, failure)
+            system.finish(first + done + 1, rows[done])
+            done += 1
+            if self._event_wanted:
+                break
+        return Stretch(done)
+
+    @property
+    def _event_wanted(self) -> bool:
+        return self.system.events is not None and self.system.events.wanted
+
+    def _stepwise(self, first: int, rows: Floats) -> Stretch:
+        for done in range(len(rows)):
+            point = first + done
+            outcome = self.step(self.system.time(point), self.system.step, self.system.time(point + 1))
+            if isinstance(outcome, Failure):
+                return Stretch(done, outcome)
+            self.system.finish(point + 1, rows[done])
+        return Stretch(len(rows))
+
+    def memory(self) -> Memory:
+        return {}
+
+    def recall(self, memory: Memory) -> None:
+        pass
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        for instruction in self.steps:
+            outcome = self._execute(instruction, t, h)
+            if not outcome.ok:
+                return self.system.explain(outcome, t)
+        if not self.consistent:
+            return 1
+        return self.system.evaluate(self.system.everything.sweep, end) or 1
+
+    def _execute(self, instruction: Instruction, t: float, h: float) -> Outcome:
+        kernel, argument = self.system.kernel, instruction.argument
+        match instruction.op:
+            case Op.EXCHANGE:
+                kernel.exchange(argument)
+            case Op.HOLD:
+                kernel.hold(argument)
+            case Op.EXTRAPOLATE:
+                kernel.extrapolate(argument, instruction.order)
+            case Op.INTERPOLATE:
+                kernel.interpolate(argument, instruction.order, h)
+            case Op.ADVANCE:
+                return self.system.advance(self._instances(argument), t, h)
+            case _:
+                raise AssertionError(f"{instruction.op} does not belong to a step")
+        return OK
+
+    def _instances(self, group: int) -> Instances:
+        system = self.system
+        sets = (one for whole in (system.everything, *system.groups) for one in (whole, *whole.members))
+        return next(one for one in sets if one.group == group)
+
+
+def set_inputs(instances: Instances, moving: Instruction) -> tuple[Instruction, ...]:
+    """`moving` for the instances that can follow, hold for the others."""
+    return (Instruction(Op.HOLD, instances.held), moving)
