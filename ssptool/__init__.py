@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from ssptool.api.running import Limits as Limits
     from ssptool.api.running import Recording as Recording
     from ssptool.api.running import Settings as Settings
-    from ssptool.api.running import call_sequence as call_sequence
     from ssptool.api.running import plan as plan
     from ssptool.api.running import read_manifest as read_manifest
     from ssptool.api.running import read_trace as read_trace
     from ssptool.api.running import simulate as simulate
     from ssptool.api.saving import BrokenEdit as BrokenEdit
+    from ssptool.api.sequencing import call_sequence as call_sequence
     from ssptool.api.stepping import Simulation as Simulation
     from ssptool.api.study_plotting import plot_study as plot_study
     from ssptool.api.study_reporting import report_study as report_study
@@ -101,13 +101,13 @@ _MODULES = {
         "Limits",
         "Recording",
         "Settings",
-        "call_sequence",
         "plan",
         "read_manifest",
         "read_trace",
         "simulate",
     ),
     "saving": ("BrokenEdit",),
+    "sequencing": ("call_sequence",),
     "stepping": ("Simulation",),
     "study_plotting": ("plot_study",),
     "study_reporting": ("report_study",),

@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import ssptool
@@ -85,6 +86,46 @@ def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
     libraries = {"scipy", "networkx", "pandas", "pyarrow", "matplotlib", "dask", "pydantic", "rich", "yaml"}
     layers = {f"ssptool.{layer}" for layer in ("drawing", "editing", "exchange", "results", "studies", "cli")}
     assert not (libraries | layers | {"ssptool.engine.ode.cvode", "ssptool.engine.kernel.twin"}) & set(loaded)
+
+
+def test_a_plain_run_loads_only_what_its_plan_asks_for():
+    """Co-simulation with held inputs, without loops, events and stimuli, in a process of its own."""
+    system = Path(__file__).parent.parent / "systems/dual_mass_oscillator"
+    code = (
+        "import sys, ssptool; from pathlib import Path; "
+        "settings = ssptool.Settings(master='jacobi', stop_time=0.1, step_size=0.1); "
+        f"result = ssptool.simulate(Path({str(system)!r}), settings=settings, isolated=True); "
+        "print(result.status, *sorted(name for name in sys.modules if name.startswith('ssptool.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    status, *loaded = done
+    families = {
+        "event_mode": {"planned"},
+        "interface": set(),
+        "loops": {"solution"},
+        "masters": {"bond", "inputs", "jacobi", "master"},
+        "ode": {"planned_events"},
+        "stimuli": {"acting", "boundaries", "course", "findings", "modification", "resolve", "stimuli"},
+    }
+    modules = {
+        family: {m.split(".")[3] for m in loaded if m.startswith(f"ssptool.engine.{family}.")} for family in families
+    }
+    assert status == "completed"
+    assert modules == families
+    alone = {"call_sequence", "partial_derivatives", "simulation", "saved"}
+    assert not {f"ssptool.engine.{name}" for name in (*alone, "recording.csv", "kernel.twin")} & set(loaded)
+
+
+def test_families_load_what_they_name():
+    """Each name of a family of which members are loaded on demand is where the family says it is."""
+    for path in sorted((PACKAGE / "engine").glob("*/__init__.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+                stated = {alias.name: imported.module for imported in node.body for alias in imported.names}
+                family = import_module(f"ssptool.engine.{path.parent.name}")
+                assert {name: getattr(family, name) for name in stated} == {
+                    name: getattr(import_module(module), name) for name, module in stated.items()
+                }
 
 
 def test_every_public_name_has_one_home():

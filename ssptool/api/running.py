@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssptool.api.opening import NO_OVERRIDES, valid
 from ssptool.documents.archive import Archive
-from ssptool.engine.call_sequence import call_sequence as call_sequence
 from ssptool.engine.limits import Limits as Limits
 from ssptool.engine.manifest import Input
 from ssptool.engine.plan import Plan
@@ -15,8 +15,10 @@ from ssptool.engine.recording.files import read_trace as read_trace
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import Recording as Recording
 from ssptool.engine.simulate import Result, run
-from ssptool.engine.stimuli.inputs import Given
-from ssptool.engine.stimuli.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
 
 
 def plan(
@@ -26,8 +28,8 @@ def plan(
     parameters: Sequence[Path] = (),
     overrides: Mapping[str, str] = NO_OVERRIDES,
     settings: Settings | None = None,
-    inputs: Given | None = None,
-    scenario: Scenario | Path | str | None = None,
+    inputs: "Given | None" = None,
+    scenario: "Scenario | Path | str | None" = None,
 ) -> Plan:
     """What a run would do, resolved to the last call, made without loading a binary."""
     with valid(path, variant) as (archive, structure):
@@ -49,8 +51,8 @@ def simulate(
     parameters: Sequence[Path] = (),
     overrides: Mapping[str, str] = NO_OVERRIDES,
     settings: Settings | None = None,
-    inputs: Given | None = None,
-    scenario: Scenario | Path | str | None = None,
+    inputs: "Given | None" = None,
+    scenario: "Scenario | Path | str | None" = None,
     output: Path | None = None,
     recording: Recording | None = None,
     isolated: bool = False,

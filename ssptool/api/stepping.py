@@ -4,14 +4,17 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from ssptool.api.opening import NO_OVERRIDES, valid
 from ssptool.engine import simulation
 from ssptool.engine.planning import planned
 from ssptool.engine.recording.selection import select
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.inputs import Given
-from ssptool.engine.stimuli.scenario import Scenario
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
 
 
 class Simulation(simulation.Simulation):
@@ -49,8 +52,8 @@ class Simulation(simulation.Simulation):
         parameters: Sequence[Path] = (),
         overrides: Mapping[str, str] = NO_OVERRIDES,
         settings: Settings | None = None,
-        inputs: Given | None = None,
-        scenario: Scenario | Path | str | None = None,
+        inputs: "Given | None" = None,
+        scenario: "Scenario | Path | str | None" = None,
         signals: Sequence[str] = (),
         saved: Path | str | None = None,
     ) -> None:

@@ -9,19 +9,17 @@ from pathlib import Path
 from typing import Protocol
 
 from ssptool.dataclass import dataclass
+from ssptool.engine import event_mode, stimuli
+from ssptool.engine import ode as model_exchange
+from ssptool.engine.capabilities import ADJOINT
 from ssptool.engine.cells import read_cell
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.event_mode.running import Member, RunningEvents
-from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
-from ssptool.engine.ode.as_instance import AsInstance, idle_steps
-from ssptool.engine.partial_derivatives import ADJOINT
 from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.pool import Fresh, Pool
-from ssptool.engine.stimuli.driver import Driver
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary
 from ssptool.fmu.description import InterfaceType
@@ -74,11 +72,11 @@ class Assembly:
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
     checkpoint: Checkpoint | None = None
-    driver: Driver | None = None
-    ode: AsInstance | None = None
+    driver: "stimuli.Driver | None" = None
+    ode: "model_exchange.AsInstance | None" = None
     ode_kernel: Kernel | None = None
-    events: RunningEvents | None = None
-    integrated: RunningEvents | None = None
+    events: "event_mode.RunningEvents | None" = None
+    integrated: "event_mode.RunningEvents | None" = None
     kept: tuple[object, ...] = ()
 
     @property
@@ -86,7 +84,7 @@ class Assembly:
         """The same with the kernel of the components of model exchange."""
         return self if self.ode_kernel is None else replace(self, kernel=self.ode_kernel)
 
-    def events_of_ode(self) -> RunningEvents:
+    def events_of_ode(self) -> "event_mode.RunningEvents":
         """What components of model exchange exchange at events, with the present kernel."""
         assert self.integrated is not None
         return self.integrated.within(self.kernel)
@@ -204,8 +202,8 @@ def assemble(
         supply = pool if pool is not None else stack.enter_context(Fresh())
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
-        members: list[Member] = []
-        integrated: list[Member] = []
+        members: list[event_mode.Member] = []
+        integrated: list[event_mode.Member] = []
         kept: list[_Added] = []
         for planned in plan.instances:
             binary = supply.binary(archive.local_path(planned.source), planned.description, planned.interface)
@@ -221,9 +219,9 @@ def assemble(
         stack.callback(kernel.release)
         assembly = Assembly(plan, kernel, tuple(instances), tuple(tables), kept=tuple(kept))
         if plan.ode is not None:
-            assembly = replace(assembly, integrated=RunningEvents(plan, kernel, integrated, plan.ode.events))
+            assembly = replace(assembly, integrated=event_mode.RunningEvents(plan, kernel, integrated, plan.ode.events))
         if members:
-            assembly = replace(assembly, events=RunningEvents(plan, kernel, members, plan.event_modes))
+            assembly = replace(assembly, events=event_mode.RunningEvents(plan, kernel, members, plan.event_modes))
         if plan.coupled_ode is not None:
             assembly = _with_ode(assembly, plan.coupled_ode)
         _connect(kernel, plan, plan.wires)
@@ -232,7 +230,7 @@ def assemble(
 
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     """Of model exchange beside co-simulation: all together are one more instance of the kernel."""
-    plan, instance = assembly.plan, AsInstance()
+    plan, instance = assembly.plan, model_exchange.AsInstance()
     assembly.kernel.add(instance.table())
     kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
     for table in assembly.tables:
@@ -259,10 +257,10 @@ def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
     return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)
 
 
-def _driver(assembly: Assembly) -> Driver:
+def _driver(assembly: Assembly) -> "stimuli.Driver":
     plan, ode = assembly.plan, assembly.plan.coupled_ode
     more = () if ode is None or assembly.ode_kernel is None else ((assembly.ode_kernel, _outputs(plan, ode)),)
-    return Driver(plan, assembly.instances, assembly.kernel, more)
+    return stimuli.Driver(plan, assembly.instances, assembly.kernel, more)
 
 
 def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:
@@ -276,7 +274,7 @@ class _Added:
 
     instance: FmuInstance
     table: InstanceTable
-    member: Member | None
+    member: "event_mode.Member | None"
 
 
 def _add(
@@ -325,12 +323,12 @@ def _add(
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
     if coupled:
-        table = idle_steps(table)
-    member = None if of_ode is None else Member(index, of_ode, instance, EventMode(instance))
+        table = model_exchange.idle_steps(table)
+    member = None if of_ode is None else event_mode.Member(index, of_ode, instance, EventMode(instance))
     if events is not None:
-        step = StepReport()
+        step = event_mode.StepReport()
         table = replace(table, report=step.numbers)
-        member = Member(index, events, instance, EventMode(instance), step)
+        member = event_mode.Member(index, events, instance, EventMode(instance), step)
     kernel.add(table)
     return _Added(instance, table, member)
 

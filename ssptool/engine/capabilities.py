@@ -10,6 +10,8 @@ FOLLOWS = "follows inputs that vary over a step"
 SAVES = "saves and restores its state"
 VARIES_STEP = "accepts steps of any size"
 
+ADJOINT = "fmi3GetAdjointDerivative"
+
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ssptool.dataclass import dataclass
+from ssptool.engine import ode
 from ssptool.engine.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
-from ssptool.engine.ode.integrated import Integrated
-from ssptool.engine.ode.method import Method
 from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, MasterName, Settings
 from ssptool.engine.unsupported import UnsupportedCombination
 from ssptool.network.network import Network
@@ -149,7 +148,7 @@ def choose_integrator(
 
 def integrator_of(
     capabilities: Mapping[str, Capabilities], settings: Settings, default: float = INTEGRATION_TOLERANCE
-) -> tuple[Integrated, tuple[Choice, ...]]:
+) -> "tuple[ode.Integrated, tuple[Choice, ...]]":
     """The integrator of components of model exchange; `default` is its tolerance where none is asked for.
 
     Raises
@@ -162,7 +161,7 @@ def integrator_of(
         raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
-    return Integrated(Method[settings.integrator.upper()], tolerance, not lacking), (
+    return ode.Integrated(ode.Method[settings.integrator.upper()], tolerance, not lacking), (
         Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
         Choice("tolerance", f"{tolerance:g}", ASKED if settings.tolerance is not None else "default"),
         Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),

@@ -2,21 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import partial
 
 import numpy as np
 
 from ssptool.dataclass import dataclass
+from ssptool.engine import event_mode, interface
+from ssptool.engine import ode as model_exchange
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.event_mode.events import begin_events
-from ssptool.engine.interface_derivatives import InterfaceDerivatives
-from ssptool.engine.interface_pattern import interface_pattern
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, RunningLoop
 from ssptool.engine.masters.master import Alone, Component, Coupled, Instances, Part
-from ssptool.engine.ode.begin import begin_alone, begin_beside
-from ssptool.engine.ode.system import Sweeps
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
 
@@ -137,8 +133,8 @@ def couple(
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
         reals=np.setdiff1d(np.arange(len(plan.signals)), plan.integers) if plan.integers else None,
-        interface_pattern=partial(interface_pattern, plan),
-        interface_derivatives=partial(InterfaceDerivatives, assembly),
+        interface_pattern=lambda group: interface.interface_pattern(plan, group),
+        interface_derivatives=lambda group: interface.InterfaceDerivatives(assembly, group),
         checkpoint=assembly.checkpoint,
         coupling_log=assembly.coupling_log,
         drive=assembly.driver,
@@ -146,7 +142,7 @@ def couple(
     )
     if assembly.events is None:
         return system
-    events = begin_events(assembly, assembly.events, system, afresh=afresh)
+    events = event_mode.begin_events(assembly, assembly.events, system, afresh=afresh)
     return replace(system, events=events)
 
 
@@ -155,7 +151,9 @@ def _begin_alone(
 ) -> Alone:
     assert assembly.plan.ode is not None
     slopes = evaluation.register(_registered(assembly.plan.ode.slopes, loops))
-    return begin_alone(assembly, Sweeps(everything.sweep, slopes), evaluation, afresh=afresh)
+    return model_exchange.begin_alone(
+        assembly, model_exchange.Sweeps(everything.sweep, slopes), evaluation, afresh=afresh
+    )
 
 
 def _begin_beside(
@@ -165,7 +163,7 @@ def _begin_beside(
     assert ode is not None
     own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
     whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.sweep, ode.slopes))
-    component = begin_beside(assembly, Sweeps(whole, slopes), own, afresh=afresh)
+    component = model_exchange.begin_beside(assembly, model_exchange.Sweeps(whole, slopes), own, afresh=afresh)
     if afresh:
         # What fails here fails again in the first step, and is told then.
         evaluation(everything.sweep, assembly.plan.interval.start)

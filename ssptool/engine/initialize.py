@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ssptool.engine import event_mode
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.beginnings import Beginnings
 from ssptool.engine.cells import copy_cells, write_cell
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
 from ssptool.engine.kept_starts import departures
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
@@ -221,8 +221,8 @@ class _Initialization:
         try:
             for events in self.at_events:
                 events.agenda.begin(events.modes)
-        except WithoutInterval as error:
-            raise _Stopped(without_interval(error, self.plan.interval.start)) from error
+        except event_mode.WithoutInterval as error:
+            raise _Stopped(event_mode.without_interval(error, self.plan.interval.start)) from error
 
     def _walk(
         self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None], assembly: Assembly | None = None

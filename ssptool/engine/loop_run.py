@@ -8,18 +8,11 @@ from typing import Any
 import numpy as np
 
 from ssptool.dataclass import dataclass
+from ssptool.engine import loops
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.few import few
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
-from ssptool.engine.loops.aitken import Aitken
-from ssptool.engine.loops.anderson import Anderson
-from ssptool.engine.loops.chain import Chain, default_chain
-from ssptool.engine.loops.fixed_point import FixedPoint
-from ssptool.engine.loops.homotopy import Homotopy
-from ssptool.engine.loops.jacobian import FiniteDifferences, Jacobian, Products
-from ssptool.engine.loops.newton import Newton
-from ssptool.engine.loops.singular import null_direction
 from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
 from ssptool.engine.plan import PlannedLoop
 from ssptool.engine.settings import InitName
@@ -215,7 +208,7 @@ class RunningLoop:
         self._matrix, precision = self._jacobian(x)
         direction = None
         if np.all(np.isfinite(self._matrix)):
-            direction = null_direction(self._matrix, precision)
+            direction = loops.null_direction(self._matrix, precision)
         if solution.converged:
             if direction is None or not self._flat(x, direction):
                 return solution, ""
@@ -258,19 +251,19 @@ class RunningLoop:
         jacobians, convergence = self._jacobians(), self._convergence
         match how:
             case InitName.AUTO:
-                return default_chain(convergence, jacobians)
+                return loops.default_chain(convergence, jacobians)
             case InitName.NEWTON:
-                return Chain(tuple(Newton(jacobian, convergence) for jacobian in jacobians))
+                return loops.Chain(tuple(loops.Newton(jacobian, convergence) for jacobian in jacobians))
             case InitName.AITKEN:
-                return Aitken(convergence=convergence)
+                return loops.Aitken(convergence=convergence)
             case InitName.ANDERSON:
-                return Anderson(convergence=convergence)
+                return loops.Anderson(convergence=convergence)
             case InitName.FIXED_POINT:
-                return FixedPoint(convergence=convergence)
+                return loops.FixedPoint(convergence=convergence)
             case InitName.HOMOTOPY:
-                return Homotopy(jacobians[0], convergence)
+                return loops.Homotopy(jacobians[0], convergence)
 
-    def _jacobians(self) -> list[Jacobian]:
+    def _jacobians(self) -> "list[loops.Jacobian]":
         """Directional derivatives where all FMUs give them, and differences, should those be wrong or
         missing.
         """
@@ -278,8 +271,8 @@ class RunningLoop:
         pattern = np.zeros((size, size), dtype=bool)
         for row, column in self.planned.pattern:
             pattern[row, column] = True
-        differences = FiniteDifferences(pattern)
-        return [Products(self.product), differences] if self.planned.directional else [differences]
+        differences = loops.FiniteDifferences(pattern)
+        return [loops.Products(self.product), differences] if self.planned.directional else [differences]
 
     def refresh(self, x: Floats) -> None:
         """Give the kernel a new chord, from the Jacobian at the solution x."""

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from types import MappingProxyType
 
+from ssptool.engine import event_mode
+from ssptool.engine import ode as model_exchange
 from ssptool.engine.choices import (
     COUPLED_TOLERANCE,
     Choice,
@@ -12,13 +14,11 @@ from ssptool.engine.choices import (
     integrator_of,
     refuse_substeps,
 )
-from ssptool.engine.event_mode.master import with_event_mode
 from ssptool.engine.event_mode.planned import EventModes, plan_event_modes
 from ssptool.engine.implementations import choose_implementations
 from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
-from ssptool.engine.ode.beside import Beside
 from ssptool.engine.ode.planned_events import plan_ode_events
 from ssptool.engine.parameter_wires import settle_parameters
 from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
@@ -120,7 +120,7 @@ def _choose_master(
     situation = Situation(fed, schedules.cycles(), everyone, tuple(map(schedules.table.bond, bonds)), bonded)
     base, choices = choose_master(situation, settings)
     acted = acted_on(base, schedules.table.stimuli, everyone, interval)
-    base = with_event_mode(base, events) if events else acted
+    base = event_mode.with_event_mode(base, events) if events else acted
     if ode is None:
         return base, choices
     refuse_substeps(exchange, settings)
@@ -130,7 +130,7 @@ def _choose_master(
             *more,
             Choice("threads", "1", "components of model exchange must rest while all of them are integrated"),
         )
-    return Beside(base, integrator), (*choices, *more)
+    return model_exchange.Beside(base, integrator), (*choices, *more)
 
 
 def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:

@@ -1,42 +1,19 @@
 """Which master algorithm a run takes, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 
 from ssptool.dataclass import dataclass
+from ssptool.engine import masters
 from ssptool.engine.capabilities import FOLLOWS, SAVES, VARIES_STEP, Capabilities
 from ssptool.engine.choices import ASKED, Choice
 from ssptool.engine.few import NAMED, few
-from ssptool.engine.loops.aitken import Aitken
-from ssptool.engine.loops.anderson import Anderson
-from ssptool.engine.loops.fixed_point import FixedPoint
-from ssptool.engine.masters.acceleration import Acceleration, EachStep
-from ssptool.engine.masters.adaptive import Adaptive
-from ssptool.engine.masters.energy import Bond, EnergyControlled
-from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.bond import Bond
 from ssptool.engine.masters.inputs import Extrapolate, Hold, Inputs, Interpolate
-from ssptool.engine.masters.interface_newton import InterfaceNewton
-from ssptool.engine.masters.iqn_ils import IqnIls
-from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.iterated_natively import PREDICTION_ORDER
-from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import Master
-from ssptool.engine.masters.measures import MEASURES, AllOf, FixedCount, Measure, MeasureName, Relative
 from ssptool.engine.settings import AccelerationName, ExchangeName, InputName, MasterName, Settings
 from ssptool.engine.unsupported import UnsupportedByFmu, UnsupportedCombination
-
-COUPLING_TOLERANCE = 1e-8
-COUPLING_ITERATIONS = 30
-
-ACCELERATIONS: Mapping[AccelerationName, Acceleration] = {
-    AccelerationName.NONE: EachStep(FixedPoint()),
-    AccelerationName.CONSTANT: EachStep(FixedPoint(relaxation=0.5)),
-    AccelerationName.AITKEN: EachStep(Aitken()),
-    AccelerationName.ANDERSON: EachStep(Anderson()),
-    AccelerationName.IQN_ILS: IqnIls(),
-    AccelerationName.NEWTON: InterfaceNewton(),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +70,8 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
 
 
 def _adaptive(
-    base: Jacobi | GaussSeidel | Iterated, situation: Situation, tolerance: float
-) -> tuple[Adaptive | EnergyControlled, Choice]:
+    base: "masters.Jacobi | masters.GaussSeidel | masters.Iterated", situation: Situation, tolerance: float
+) -> "tuple[masters.Adaptive | masters.EnergyControlled, Choice]":
     """By step doubling where states can be saved, else by energy residuals."""
     if not 0 < tolerance < 1:
         raise ValueError(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
@@ -102,7 +79,9 @@ def _adaptive(
     unable = [name for name, can in situation.everyone.items() if not can.saves_state]
     if not unable:
         unused = "; power bonds are not needed, since all FMUs save states" if situation.bonds else ""
-        return Adaptive(base, tolerance), Choice("adaptive", f"error of a step at most {tolerance:g}", ASKED + unused)
+        return masters.Adaptive(base, tolerance), Choice(
+            "adaptive", f"error of a step at most {tolerance:g}", ASKED + unused
+        )
     if not situation.bonds:
         raise UnsupportedByFmu(
             unable[0],
@@ -111,7 +90,7 @@ def _adaptive(
             "adaptive steps by the energy residuals of power bonds, if you declare some (power_bonds, --power-bond), "
             f"or fixed steps, {_alternative(situation)}",
         )
-    if isinstance(base, Iterated):
+    if isinstance(base, masters.Iterated):
         raise UnsupportedCombination(
             "adaptive steps by energy residuals with master iterated",
             f"{unable[0]} cannot save its state, and the iterated master leaves no residual to choose steps by",
@@ -120,7 +99,7 @@ def _adaptive(
     follow = all(situation.everyone[name].follows for name in situation.bonded)
     order = base.inputs.order_of_accuracy - 1 if follow else 0
     bonds = ", ".join(bond.name for bond in situation.bonds)
-    return EnergyControlled(base, tolerance, situation.bonds, order), Choice(
+    return masters.EnergyControlled(base, tolerance, situation.bonds, order), Choice(
         "adaptive",
         f"energy residuals of at most {tolerance:g} of the energy through {bonds}",
         f"{unable[0]} cannot save its state",
@@ -129,15 +108,13 @@ def _adaptive(
 
 def _base(
     name: MasterName, inputs: Inputs, settings: Settings, situation: Situation
-) -> tuple[Jacobi | GaussSeidel | Iterated, list[Choice]]:
+) -> "tuple[masters.Jacobi | masters.GaussSeidel | masters.Iterated, list[Choice]]":
     if name is MasterName.ITERATED:
-        master, choices = _iterated(inputs, settings)
-        jacobian = [_jacobian(situation)] if isinstance(master.acceleration, InterfaceNewton) else []
-        return master, choices + jacobian
+        return masters.choose_iterated(inputs, settings, situation)
     if name is MasterName.GAUSS_SEIDEL and isinstance(inputs, (Hold, Extrapolate, Interpolate)):
-        return GaussSeidel(inputs), []
+        return masters.GaussSeidel(inputs), []
     if isinstance(inputs, (Hold, Extrapolate)):
-        return Jacobi(inputs, late=settings.exchange is ExchangeName.LATE), []
+        return masters.Jacobi(inputs, late=settings.exchange is ExchangeName.LATE), []
     raise AssertionError(f"{name} with {inputs.name}")
 
 
@@ -294,61 +271,3 @@ def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple
         return Hold(), f"no FMU can do better ({held})" if held else "no input of an FMU changes in a step"
     best = _MOVING[_BEST[name]](order)
     return best, f"held where the FMU can do no better ({held})" if held else "all FMUs follow inputs"
-
-
-def _iterated(inputs: Inputs, settings: Settings) -> tuple[Iterated, list[Choice]]:
-    if not isinstance(inputs, (Hold, Interpolate)):
-        raise AssertionError(f"iterated with {inputs.name}")
-    acceleration, acceleration_reason = _acceleration(settings)
-    measure, reason = _measure(settings)
-    limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
-    if limit < 1:
-        raise ValueError(f"the iteration limit must be at least 1, found {limit}")
-    if settings.iterations is not None:
-        measure, reason, limit = FixedCount(settings.iterations), ASKED, settings.iterations
-    order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
-    asked = {True: ASKED, False: "default"}
-    return Iterated(inputs, ACCELERATIONS[acceleration], measure, limit, order), [
-        Choice("acceleration", acceleration, acceleration_reason),
-        Choice("convergence", measure.name, reason),
-        Choice("max_iterations", str(limit), asked[settings.max_iterations is not None]),
-        Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
-    ]
-
-
-def _acceleration(settings: Settings) -> tuple[AccelerationName, str]:
-    if settings.acceleration is not None:
-        return settings.acceleration, ASKED
-    if settings.iterations is not None:
-        return AccelerationName.NONE, "goes with a fixed number of iterations"
-    # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
-    return AccelerationName.IQN_ILS, "default"
-
-
-def _jacobian(situation: Situation) -> Choice:
-    """Where interface Newton has its Jacobian from, component by component."""
-    silent = [name for name in situation.cyclic if not situation.capabilities[name].answers_by_derivatives]
-    if not silent:
-        return Choice("jacobian", "directional derivatives", "all FMUs give them")
-    reason = f"{few(silent)}: no partial derivatives by inputs and states"
-    if len(silent) == len(situation.cyclic):
-        return Choice("jacobian", "finite differences", reason)
-    return Choice("jacobian", "directional derivatives, and finite differences where there are none", reason)
-
-
-def _measure(settings: Settings) -> tuple[Measure, str]:
-    measures = list(_measures(settings))
-    if not measures:
-        return Relative(COUPLING_TOLERANCE), "default"
-    return measures[0] if len(measures) == 1 else AllOf(tuple(measures)), ASKED
-
-
-def _measures(settings: Settings) -> Iterator[Measure]:
-    """`tolerance` is the short way to state a relative one."""
-    limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
-    for name, limit in (limits | dict(settings.convergence)).items():
-        if name not in list(MeasureName):
-            raise ValueError(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
-        if not 0 < limit < float("inf"):
-            raise ValueError(f"the limit of convergence must be positive, found {name} {limit:g}")
-        yield MEASURES[MeasureName(name)](limit)

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.capabilities import ADJOINT
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.jacobian import colours
 
 References = NDArray[np.uint32]
 
 FORWARD = {2: "fmi2GetDirectionalDerivative", 3: "fmi3GetDirectionalDerivative"}
-ADJOINT = "fmi3GetAdjointDerivative"
 
 _WARNING = 1
 _LISTS = (c_void_p, c_size_t)

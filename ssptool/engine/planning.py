@@ -3,6 +3,7 @@
 import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
@@ -11,13 +12,15 @@ from ssptool.engine.make_plan import make_plan
 from ssptool.engine.plan import Plan
 from ssptool.engine.power_bonds import PowerBond, Units, bonds_of_terminals
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.inputs import Given
 from ssptool.engine.stimuli.resolve import resolve
-from ssptool.engine.stimuli.scenario import Scenario
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network
 from ssptool.network.units import document_units
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
 
 
 def planned(
@@ -27,8 +30,8 @@ def planned(
     parameters: Sequence[Path],
     overrides: Mapping[str, str],
     settings: Settings | None,
-    inputs: Given | None,
-    scenario: Scenario | Path | str | None,
+    inputs: "Given | None",
+    scenario: "Scenario | Path | str | None",
 ) -> Plan:
     """The plan for a structure of an archive."""
     settings = settings or Settings()

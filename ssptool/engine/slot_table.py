@@ -9,7 +9,7 @@ from ssptool.engine.capabilities import capabilities
 from ssptool.engine.cells import NOTHING, holds_integer
 from ssptool.engine.event_mode.planned import CLOCK, EventModes, clock_signals
 from ssptool.engine.kernel.interface import ACCESS, FLOAT
-from ssptool.engine.masters.energy import Bond
+from ssptool.engine.masters.bond import Bond
 from ssptool.engine.plan import PlannedInstance, PlannedWire
 from ssptool.engine.power_bonds import PowerBond
 from ssptool.engine.stimuli.stimuli import Stimuli, feed

@@ -1,1 +1,31 @@
 """Event mode and clocks of FMI 3.0 co-simulation."""
+
+from typing import TYPE_CHECKING
+
+from ssptool.engine.on_demand import on_demand
+
+if TYPE_CHECKING:
+    from ssptool.engine.event_mode.agenda import WithoutInterval as WithoutInterval
+    from ssptool.engine.event_mode.agenda import without_interval as without_interval
+    from ssptool.engine.event_mode.events import begin_events as begin_events
+    from ssptool.engine.event_mode.master import with_event_mode as with_event_mode
+    from ssptool.engine.event_mode.running import Member as Member
+    from ssptool.engine.event_mode.running import RunningEvents as RunningEvents
+    from ssptool.engine.event_mode.steps import StepReport as StepReport
+else:
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "agenda": (
+                "WithoutInterval",
+                "without_interval",
+            ),
+            "events": ("begin_events",),
+            "master": ("with_event_mode",),
+            "running": (
+                "Member",
+                "RunningEvents",
+            ),
+            "steps": ("StepReport",),
+        },
+    )

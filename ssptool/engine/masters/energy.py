@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.bond import Bond
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.jacobi import Jacobi
@@ -16,26 +17,6 @@ from ssptool.engine.masters.program import Program
 
 _WEIGHTS = (1 / 2, 5 / 12, 3 / 8)
 """∫e dt/(h e(h)) over a step for what inputs of order 0, 1, 2 miss: e = s, s (s + h), s (s + h)(s + 2h)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bond:
-    """A power bond by its slots: two outputs, and the inputs that they lead to at the other side.
-
-    The input of the first is `first_scale` times the output of the second, and the other way round; factors turn
-    products of output and input into watts, of the same sign at both sides.
-    """
-
-    name: str
-    first: int
-    second: int
-    into_first: int
-    into_second: int
-    first_factor: float
-    second_factor: float
-    first_scale: float
-    second_scale: float
-    nominal: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,10 @@
 
 from collections.abc import Mapping
 
+from ssptool.engine import masters
 from ssptool.engine.capabilities import VARIES_STEP, Capabilities
 from ssptool.engine.choices import Interval
 from ssptool.engine.event_mode.planned import EventModes
-from ssptool.engine.masters.adaptive import Adaptive
-from ssptool.engine.masters.energy import EnergyControlled
-from ssptool.engine.masters.eventful import Eventful
-from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import CLOSE, Master
 from ssptool.engine.stimuli.boundaries import boundaries
 from ssptool.engine.stimuli.stimuli import Stimuli
@@ -27,7 +22,10 @@ def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabiliti
     """
     if not stimuli:
         return master
-    assert isinstance(master, Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled)
+    assert isinstance(
+        master,
+        masters.Jacobi | masters.GaussSeidel | masters.Iterated | masters.Adaptive | masters.EnergyControlled,
+    )
     between = _between(stimuli, interval)
     for name, can in everyone.items():
         if between is not None and not can.varies_step:
@@ -37,7 +35,7 @@ def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabiliti
                 f"a jump of an input at t = {between!r} s, which is inside a macro step of {interval.step:g} s,",
                 "a step size that divides the times of all jumps",
             )
-    return Eventful(master)
+    return masters.Eventful(master)
 
 
 def refuse_at_events(stimuli: Stimuli, events: EventModes) -> None:

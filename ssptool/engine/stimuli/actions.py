@@ -6,10 +6,9 @@ from dataclasses import replace
 
 from ssptool.engine.stimuli.course import Constant
 from ssptool.engine.stimuli.findings import BadScenario, DataFinding
-from ssptool.engine.stimuli.inputs import Driven
 from ssptool.engine.stimuli.modification import Action, Modification, Modified
 from ssptool.engine.stimuli.scenario import Event, Scenario, by_variable
-from ssptool.engine.stimuli.stimuli import Gate, Setting, Stimuli, held
+from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, held
 from ssptool.engine.stimuli.targets import Target, of_variable, targets
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.near import near_misses

@@ -10,11 +10,12 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
 from ssptool.engine.stimuli.csv_inputs import CsvColumn, read_columns
 from ssptool.engine.stimuli.findings import BadInputs, DataFinding
+from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
 from ssptool.fmu.description import Value
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Network
-from ssptool.network.signals import Conversion, Signal
+from ssptool.network.signals import Conversion
 from ssptool.network.units import IncompatibleUnits
 from ssptool.network.values import InvalidValue
 
@@ -58,19 +59,6 @@ class Inputs:
 
 
 Given: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
-
-
-@dataclass(frozen=True, slots=True)
-class Driven:
-    """An input with its course, in the unit and type that it has, and in words where that comes from.
-
-    `file` is the file that it comes from, if it does.
-    """
-
-    signal: Signal
-    course: Course
-    origin: str
-    file: Path | None = None
 
 
 def resolve_inputs(given: Given, network: Network, units: Mapping[str, Unit]) -> tuple[Driven, ...]:

@@ -3,22 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ssptool.engine import stimuli
 from ssptool.engine.choices import start_time
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.actions import resolve_scenario
-from ssptool.engine.stimuli.inputs import Given, resolve_inputs
-from ssptool.engine.stimuli.scenario import Scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Network
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
 
 
 def resolve(
     network: Network,
     settings: Settings,
-    inputs: Given | None,
-    scenario: Scenario | Path | str | None,
+    inputs: "Given | None",
+    scenario: "Scenario | Path | str | None",
     units: Mapping[str, Unit],
 ) -> Stimuli:
     """What acts on the system: `units` are those that its documents define.
@@ -32,15 +35,12 @@ def resolve(
     """
     if inputs is None and scenario is None:
         return NO_STIMULI
-    driven = () if inputs is None else resolve_inputs(inputs, network, units)
+    driven = () if inputs is None else stimuli.resolve_inputs(inputs, network, units)
     files = dict.fromkeys(one.file for one in driven if one.file is not None)
     if scenario is None:
         return Stimuli(driven, files=tuple(files))
-    if not isinstance(scenario, Scenario):
-        # Only here: to load YAML takes a while, and most runs have no scenario.
-        from ssptool.engine.stimuli.scenario_file import read_scenario
-
-        scenario = read_scenario(Path(scenario))
-    stimuli = resolve_scenario(scenario, network, driven, start_time(network, settings)[0])
+    if not isinstance(scenario, stimuli.Scenario):
+        scenario = stimuli.read_scenario(Path(scenario))
+    resolved = stimuli.resolve_scenario(scenario, network, driven, start_time(network, settings)[0])
     more = () if scenario.file is None else (scenario.file,)
-    return replace(stimuli, files=(*files, *more))
+    return replace(resolved, files=(*files, *more))

@@ -9,11 +9,23 @@ from typing import NamedTuple
 from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.course import Constant, Course, Function
 from ssptool.engine.stimuli.findings import BadInputs, DataFinding
-from ssptool.engine.stimuli.inputs import Driven
 from ssptool.engine.stimuli.modification import Modification, Modified, active
 from ssptool.fmu.description import Value
 from ssptool.network.network import Assignment, Network
 from ssptool.network.signals import Conversion, Signal, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class Driven:
+    """An input with its course, in the unit and type that it has, and in words where that comes from.
+
+    `file` is the file that it comes from, if it does.
+    """
+
+    signal: Signal
+    course: Course
+    origin: str
+    file: Path | None = None
 
 
 class Gate(NamedTuple):

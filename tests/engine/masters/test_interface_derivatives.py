@@ -9,16 +9,17 @@ from pytest import approx
 from scipy.linalg import expm
 
 import ssptool
-from ssptool.engine import master_choice
-from ssptool.engine.exponential import exponential
-from ssptool.engine.interface_derivatives import _response
+from ssptool.engine.capabilities import ADJOINT
+from ssptool.engine.interface.derivatives import _response
+from ssptool.engine.interface.exponential import exponential
 from ssptool.engine.loops.jacobian import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
 from ssptool.engine.make_plan import make_plan
+from ssptool.engine.masters import iterated_choice
 from ssptool.engine.masters.acceleration import Interface
 from ssptool.engine.masters.interface_newton import InterfaceNewton
 from ssptool.engine.masters.master import StepDerivatives
-from ssptool.engine.partial_derivatives import ADJOINT, FORWARD, PartialDerivatives
+from ssptool.engine.partial_derivatives import FORWARD, PartialDerivatives
 from ssptool.engine.settings import AccelerationName, Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
@@ -85,7 +86,7 @@ class Witness:
 @pytest.fixture
 def witness(monkeypatch):
     found = Witness()
-    monkeypatch.setitem(master_choice.ACCELERATIONS, AccelerationName.NEWTON, found)
+    monkeypatch.setitem(iterated_choice.ACCELERATIONS, AccelerationName.NEWTON, found)
     return found
 
 

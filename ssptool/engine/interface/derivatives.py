@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import holds_integer
-from ssptool.engine.exponential import exponential
-from ssptool.engine.interface_pattern import interface_pattern
+from ssptool.engine.interface.exponential import exponential
+from ssptool.engine.interface.pattern import interface_pattern
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Instances, StepDerivatives
 from ssptool.engine.ode.structure import Pattern, dependence

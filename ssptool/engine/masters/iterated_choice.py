@@ -1,0 +1,100 @@
+"""How the iterated master is set up, and why so."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from ssptool.engine.choices import ASKED, Choice
+from ssptool.engine.few import few
+from ssptool.engine.loops.aitken import Aitken
+from ssptool.engine.loops.anderson import Anderson
+from ssptool.engine.loops.fixed_point import FixedPoint
+from ssptool.engine.masters.acceleration import Acceleration, EachStep
+from ssptool.engine.masters.inputs import Hold, Inputs, Interpolate
+from ssptool.engine.masters.interface_newton import InterfaceNewton
+from ssptool.engine.masters.iqn_ils import IqnIls
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.iterated_natively import PREDICTION_ORDER
+from ssptool.engine.masters.measures import MEASURES, AllOf, FixedCount, Measure, MeasureName, Relative
+from ssptool.engine.settings import AccelerationName, Settings
+
+if TYPE_CHECKING:
+    from ssptool.engine.master_choice import Situation
+
+COUPLING_TOLERANCE = 1e-8
+COUPLING_ITERATIONS = 30
+
+ACCELERATIONS: Mapping[AccelerationName, Acceleration] = {
+    AccelerationName.NONE: EachStep(FixedPoint()),
+    AccelerationName.CONSTANT: EachStep(FixedPoint(relaxation=0.5)),
+    AccelerationName.AITKEN: EachStep(Aitken()),
+    AccelerationName.ANDERSON: EachStep(Anderson()),
+    AccelerationName.IQN_ILS: IqnIls(),
+    AccelerationName.NEWTON: InterfaceNewton(),
+}
+
+
+def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") -> tuple[Iterated, list[Choice]]:
+    """With acceleration, convergence and limits.
+
+    Raises
+    ------
+    ValueError
+        A number is out of range.
+    """
+    if not isinstance(inputs, (Hold, Interpolate)):
+        raise AssertionError(f"iterated with {inputs.name}")
+    acceleration, acceleration_reason = _acceleration(settings)
+    measure, reason = _measure(settings)
+    limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
+    if limit < 1:
+        raise ValueError(f"the iteration limit must be at least 1, found {limit}")
+    if settings.iterations is not None:
+        measure, reason, limit = FixedCount(settings.iterations), ASKED, settings.iterations
+    order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
+    asked = {True: ASKED, False: "default"}
+    jacobian = [_jacobian(situation)] if acceleration is AccelerationName.NEWTON else []
+    return Iterated(inputs, ACCELERATIONS[acceleration], measure, limit, order), [
+        Choice("acceleration", acceleration, acceleration_reason),
+        Choice("convergence", measure.name, reason),
+        Choice("max_iterations", str(limit), asked[settings.max_iterations is not None]),
+        Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
+        *jacobian,
+    ]
+
+
+def _acceleration(settings: Settings) -> tuple[AccelerationName, str]:
+    if settings.acceleration is not None:
+        return settings.acceleration, ASKED
+    if settings.iterations is not None:
+        return AccelerationName.NONE, "goes with a fixed number of iterations"
+    # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
+    return AccelerationName.IQN_ILS, "default"
+
+
+def _jacobian(situation: "Situation") -> Choice:
+    """Where interface Newton has its Jacobian from, component by component."""
+    silent = [name for name in situation.cyclic if not situation.capabilities[name].answers_by_derivatives]
+    if not silent:
+        return Choice("jacobian", "directional derivatives", "all FMUs give them")
+    reason = f"{few(silent)}: no partial derivatives by inputs and states"
+    if len(silent) == len(situation.cyclic):
+        return Choice("jacobian", "finite differences", reason)
+    return Choice("jacobian", "directional derivatives, and finite differences where there are none", reason)
+
+
+def _measure(settings: Settings) -> tuple[Measure, str]:
+    measures = list(_measures(settings))
+    if not measures:
+        return Relative(COUPLING_TOLERANCE), "default"
+    return measures[0] if len(measures) == 1 else AllOf(tuple(measures)), ASKED
+
+
+def _measures(settings: Settings) -> Iterator[Measure]:
+    """`tolerance` is the short way to state a relative one."""
+    limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
+    for name, limit in (limits | dict(settings.convergence)).items():
+        if name not in list(MeasureName):
+            raise ValueError(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
+        if not 0 < limit < float("inf"):
+            raise ValueError(f"the limit of convergence must be positive, found {name} {limit:g}")
+        yield MEASURES[MeasureName(name)](limit)
