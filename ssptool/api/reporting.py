@@ -48,7 +48,7 @@ def report(
     Raises
     ------
     ValueError
-        The page is not to be called .html, or a pattern fits no signal.
+        The page is not to be called .html, a pattern fits no signal, or the results are those of another system.
     PlotUnavailable
         A library of the extra `plot` is not installed.
     UnreadableTrace
@@ -57,6 +57,7 @@ def report(
     if output is not None:
         check_plot_name(Path(output), (".html",))
     trace, manifest = read_trace(results), read_manifest(results)
+    _check_system(system, variant, manifest, results)
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
     diagrams, diagnostics = diagrams_and_findings(system, variant, manifest)
     with Archive.open(system) as archive:
@@ -71,6 +72,17 @@ def report(
     if output is not None:
         page.save(output)
     return page
+
+
+def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str, Any], results: Path | str) -> None:
+    """Raise ValueError for a run of another system: its page would have a diagram that is not that of the run."""
+    with Archive.open(system) as archive:
+        shown = archive.structure(variant).structure.name
+    ran = manifest.get("system", shown)
+    if ran != shown:
+        raise ValueError(
+            f"{results}: it is a run of {ran!r}, but {system} is {shown!r}; give the system or variant that ran"
+        )
 
 
 def _plots(curves: Sequence[Curve], name: str, rows: int) -> Picture:

@@ -43,5 +43,5 @@ def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
     """Raise ValueError if the ending of `path` is none of these formats: better before a long run than after."""
     if path.suffix.lower() not in formats:
         raise ValueError(
-            f"{path}: a plot is written as {', '.join(formats)}, not as {path.suffix or 'a file without ending'}"
+            f"{path}: it can be written as {', '.join(formats)}, not as {path.suffix or 'a file without ending'}"
         )

@@ -72,7 +72,8 @@ def read_csv(path: Path) -> Trace:
     lines = csv.reader(complete, delimiter=_delimiter(text), skipinitialspace=True, strict=True)
     header = _next(lines, path) or []
     if not header or header[0].lower() not in _TIMES:
-        raise UnreadableTrace(path, f"the first column must be 'time', found {header[:1]}", 1)
+        found = f"found {header[0]!r}" if header else "the file is empty"
+        raise UnreadableTrace(path, f"the first column must be 'time'; {found}", 1)
     numbers, rows = _body(lines, path, len(header))
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     known = _known(path)
@@ -80,8 +81,7 @@ def read_csv(path: Path) -> Trace:
         known.get(name) or Column(name, type=_guess(texts)) for name, texts in zip(header[1:], columns[1:], strict=True)
     ]
     parsed = [
-        _parsed(path, texts, column.type, numbers)
-        for texts, column in zip(columns, [Column("time"), *told], strict=True)
+        _parsed(path, column, texts, numbers) for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
     return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
 
@@ -118,16 +118,17 @@ def _body(lines: Any, path: Path, width: int) -> tuple[list[int], list[list[str]
     return numbers, rows
 
 
-def _parsed(path: Path, texts: Sequence[str], kind: str, lines: Sequence[int]) -> Sequence[Any]:
-    if kind == TEXT:
+def _parsed(path: Path, column: Column, texts: Sequence[str], lines: Sequence[int]) -> Sequence[Any]:
+    if column.type == TEXT:
         return texts
-    parse = _parser(kind)
+    parse = _parser(column.type)
     values = []
     for line, text in zip(lines, texts, strict=True):
         try:
             values.append(parse(text))
         except ValueError as error:
-            raise UnreadableTrace(path, str(error), line) from None
+            told = str(error) if holds_integer(column.type) else f"expected a number, found {text!r}"
+            raise UnreadableTrace(path, f"{column.signal}: {told}", line) from None
     return values
 
 

@@ -6,11 +6,12 @@ from fnmatch import fnmatchcase
 
 
 class NothingMatches(ValueError):
-    """A pattern fits no signal."""
+    """A pattern fits none of the `signals`, which are called `what`; `near` are those that may have been meant."""
 
-    def __init__(self, pattern: str, near: Sequence[str], what: str) -> None:
-        hint = f"; did you mean {', '.join(near)}?" if near else ""
-        super().__init__(f"no {what} is called {pattern!r}{hint}")
+    def __init__(self, pattern: str, signals: Sequence[str], what: str) -> None:
+        near = get_close_matches(pattern, signals)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {_some(signals)}"
+        super().__init__(f"no {what} is called {pattern!r}; {hint}")
         self.pattern = pattern
         self.near = tuple(near)
 
@@ -29,4 +30,13 @@ def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -
     """Raise NothingMatches for the first pattern that fits none of the signals, which are called `what`."""
     for pattern in patterns:
         if not any(fits(pattern, signal) for signal in signals):
-            raise NothingMatches(pattern, get_close_matches(pattern, signals), what)
+            raise NothingMatches(pattern, signals, what)
+
+
+_SHOWN = 6
+"""Of the names that there are; `near` tells those of long lists."""
+
+
+def _some(names: Sequence[str]) -> str:
+    more = [f"{len(names) - _SHOWN} more"] if len(names) > _SHOWN else []
+    return ", ".join([*names[:_SHOWN], *more]) or "none"

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.make_plan import make_plan
-from ssptool.engine.recording.patterns import NothingMatches
+from ssptool.engine.recording.patterns import NothingMatches, check_patterns
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid
 from ssptool.engine.settings import Settings
@@ -179,3 +179,10 @@ def test_rows_of_an_output_step_that_fits_have_the_bits_of_the_run(distance):
 def test_numbers_that_do_not_fit_are_refused_before_anything_is_loaded(recording, reason):
     with pytest.raises(ValueError, match=reason):
         run(plan(), None, recording=recording)
+
+
+def test_a_pattern_that_is_like_no_signal_is_told_what_there_is():
+    with pytest.raises(NothingMatches, match=r"no result is called 'z\*'; there are peak, settled$"):
+        check_patterns(["z*"], ["peak", "settled"], "result")
+    with pytest.raises(NothingMatches, match=r"there are s0, s1, s2, s3, s4, s5, 994 more$"):
+        check_patterns(["z*"], [f"s{n}" for n in range(1000)], "result")

@@ -212,10 +212,10 @@ def test_a_last_line_that_was_cut_off_is_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("t,x\n0,1\n", ":1: the first column must be 'time', found"),
-        ("", ":1: the first column must be 'time'"),
+        ("t,x\n0,1\n", ":1: the first column must be 'time'; found 't'"),
+        ("", ":1: the first column must be 'time'; the file is empty"),
         ("time,x\n0,1\n1\n", ":3: 2 values expected, found 1"),
-        ("time,x\n0,1\n1,one\n", ":3: could not convert string to float: 'one'"),
+        ("time,x\n0,1\n1,one\n", ":3: x: expected a number, found 'one'"),
     ],
 )
 def test_csv_that_is_no_trace_is_refused_with_its_line(tmp_path, text, reason):

@@ -168,3 +168,12 @@ def test_a_report_is_shown_in_a_frame_of_a_notebook(run, tmp_path):
     assert frame.get("srcdoc") == report.html
     report.save(tmp_path / "new" / "r.html")
     assert (tmp_path / "new" / "r.html").read_text(encoding="utf-8") == report.html
+
+
+def test_a_report_does_not_show_the_diagram_of_another_system_than_that_of_the_run(run, tmp_path):
+    other = SYSTEM.parent / "one_dof_oscillator"
+    with pytest.raises(
+        ValueError, match=r"r\.parquet: it is a run of 'DualMassOscillator', but .* is 'OneDofOscillator'"
+    ):
+        ssptool.report(other, run[1], tmp_path / "r.html")
+    assert not (tmp_path / "r.html").exists()
