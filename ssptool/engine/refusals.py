@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 
 from ssptool.engine.cells import holds_integer
-from ssptool.engine.event_mode.planned import CLOCK
-from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.parameter_wires import is_of_parameters
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import FmuDescription, Variable, unsupported_of_fmi1
@@ -103,12 +101,6 @@ def _wires(network: Network) -> Iterator[Unsupported]:
                     f"connection {wire.source} → {wire.destination}",
                     f"{signal} is {kind}; only inputs and outputs, and parameters with each other, can be connected",
                     "remove the connection, or set the parameter in a parameter set",
-                )
-            elif port.type not in ACCESS[3] and port.type != CLOCK:
-                yield Unsupported(
-                    f"connection {wire.source} → {wire.destination}",
-                    f"{signal} is of type {port.type}, which is not exchanged yet",
-                    "remove the connection",
                 )
         source, destination = ports.get(wire.source), ports.get(wire.destination)
         if source is not None and destination is not None:

@@ -229,6 +229,10 @@ def test_units_that_do_not_fit_are_refused(tmp_path):
         ),
         ('<ssd:Component name="M"/>', "'M': a component without an implementation"),
         (
+            '<ssd:Component name="M" type="application/x-ssp-definition" source="Other.ssd#part"/>',
+            "'M': a reference into another SSD",
+        ),
+        (
             '<ssd:Component name="M" source="resources/plain.fmu" implementation="ScheduledExecution"/>',
             "'M': scheduled execution",
         ),

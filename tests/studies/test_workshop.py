@@ -142,7 +142,7 @@ def test_an_fmu_that_refuses_a_reset_is_instantiated_again(oscillating, monkeypa
         assert [workshop.run(task).witness for task in tasks] == expected
 
 
-def test_a_pool_that_is_closed_twice_has_nothing_left():
+def test_closing_a_pool_twice_does_no_harm():
     pool = Pool()
     pool.close()
     pool.close()

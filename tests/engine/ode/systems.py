@@ -8,6 +8,7 @@ import numpy as np
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
+from ssptool.engine.simulation import Simulation
 from ssptool.fmu.exchange import ContinuousModel
 from tests.engine.dual_mass import Folder, network
 
@@ -24,6 +25,27 @@ def integrate(folder, sources, wires=(), values=None, *, native=None, **settings
 def both_sides(trace):
     """Indices of the left rows of events: the next row has the same time."""
     return np.flatnonzero(np.diff(trace.t) == 0)
+
+
+def saved_and_resumed(planned, folder, path, steps):
+    """The trace of a simulation that was saved after so many steps, and that of the one that went on from there."""
+    with Simulation(planned, folder) as simulation:
+        simulation.step(steps)
+        simulation.save(path)
+        list(simulation)
+        expected = simulation.trace
+    with Simulation(planned, folder, saved=path) as resumed:
+        list(resumed)
+        return expected, resumed.trace
+
+
+def check_same(expected, resumed):
+    """All rows from where it was saved, with the same bits; there are some, before it, too."""
+    since = len(expected.t) - len(resumed.t)
+    assert 0 < since < len(expected.t) - 1
+    assert np.array_equal(resumed.t, expected.t[since:])
+    for name in expected.signals:
+        assert np.array_equal(resumed[name], expected[name][since:]), name
 
 
 def oscillation(t, flange_mass=0.0):

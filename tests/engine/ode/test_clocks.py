@@ -5,10 +5,9 @@ import pytest
 
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulation import Simulation
 from ssptool.engine.unsupported import Unsupported
 from tests.engine.dual_mass import Folder, network
-from tests.engine.ode.systems import beside, both_sides, integrate
+from tests.engine.ode.systems import beside, both_sides, check_same, integrate, saved_and_resumed
 
 SOURCES = {"Tank": "Vessel", "Sampler": "Sampler", "Follower": "Follower"}
 WIRES = [("Tank.x", "Sampler.u"), ("Sampler.third", "Follower.trigger"), ("Sampler.value", "Follower.v")]
@@ -53,16 +52,7 @@ def test_clocks_go_on_elsewhere_where_they_were(hybrids3, tmp_path):
     plan = make_plan(
         network(files, WIRES, VALUES, folder=hybrids3), Settings(implementation="me", stop_time=1.0, step_size=0.25)
     )
-    with Simulation(plan, Folder(hybrids3)) as simulation:
-        simulation.run_until(0.5)
-        simulation.save(tmp_path / "saved")
-        simulation.run_until(1.0)
-        whole = simulation.trace
-    with Simulation(plan, Folder(hybrids3), saved=tmp_path / "saved") as simulation:
-        simulation.run_until(1.0)
-        rest = simulation.trace
-    for name in rest.signals:
-        assert np.array_equal(rest[name], whole[name][-len(rest.t) :]), name
+    check_same(*saved_and_resumed(plan, Folder(hybrids3), tmp_path / "saved", 2))
 
 
 def test_clocks_of_both_kinds_of_components_do_not_trigger_each_other(engine_models):

@@ -7,9 +7,8 @@ from ssptool.engine.ending import Ending
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
 from tests.engine.dual_mass import Folder, network
-from tests.engine.ode.systems import beside, both_sides, couple, integrate
+from tests.engine.ode.systems import beside, both_sides, check_same, couple, integrate, saved_and_resumed
 
 VALVE = {"Tank": "Vessel", "Valve": "Switch", "Log": "Clerk"}
 """A tank is filled by 1/s, and emptied by 3/s through a valve that opens at 0.75 and shuts at 0.25; a clerk writes."""
@@ -177,17 +176,8 @@ def test_a_simulation_that_goes_on_elsewhere_gives_the_same_bits(hybrids3, excha
     files = {name: f"{fmu}.fmu" for name, fmu in VALVE.items()}
     net = beside(network(files, wires(hybrids3), VALUES, folder=hybrids3), *(exchange or VALVE))
     plan = make_plan(net, Settings(stop_time=3.0, step_size=0.1))
-    for until in (0.9, 1.2):
-        with Simulation(plan, Folder(hybrids3)) as simulation:
-            simulation.run_until(until)
-            simulation.save(tmp_path / "saved")
-            simulation.run_until(3.0)
-            whole = simulation.trace
-        with Simulation(plan, Folder(hybrids3), saved=tmp_path / "saved") as simulation:
-            simulation.run_until(3.0)
-            rest = simulation.trace
-        for name in rest.signals:
-            assert np.array_equal(rest[name], whole[name][-len(rest.t) :]), name
+    for steps in (9, 12):
+        check_same(*saved_and_resumed(plan, Folder(hybrids3), tmp_path / "saved", steps))
 
 
 def test_adaptive_steps_do_not_take_the_bits_of_integers_for_numbers(hybrids3):

@@ -7,13 +7,12 @@ from pytest import approx
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
 from ssptool.engine.stimuli.course import Table
 from ssptool.engine.stimuli.modification import Action
 from ssptool.engine.stimuli.resolve import resolve
 from ssptool.engine.stimuli.scenario import Event, Scenario
 from tests.engine.dual_mass import Folder, network
-from tests.engine.ode.systems import beside
+from tests.engine.ode.systems import beside, check_same, saved_and_resumed
 
 EXCHANGE = pytest.mark.parametrize("exchange", (("A",), ("B",), ("A", "B")), ids="".join)
 
@@ -71,12 +70,4 @@ def test_an_input_that_jumps_over_a_level_is_an_event_at_once(models):
 @pytest.mark.parametrize("exchange", (("A",), ("B",)), ids="".join)
 def test_a_driven_simulation_goes_on_where_it_was_saved(models, exchange, tmp_path):
     planned = plan(models, exchange, {"A.u": Table((0.0, 0.355), (0.0, 1.0), "hold")}, master="iterated")
-    with Simulation(planned, Folder(models)) as simulation:
-        simulation.step(20)
-        simulation.save(tmp_path / "state")
-        list(simulation)
-        expected = simulation.trace
-    with Simulation(planned, Folder(models), saved=tmp_path / "state") as resumed:
-        list(resumed)
-        assert np.array_equal(resumed.trace.t, expected.t[20:])
-        assert np.array_equal(resumed.trace.y, expected.y[20:])
+    check_same(*saved_and_resumed(planned, Folder(models), tmp_path / "state", 20))

@@ -12,7 +12,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.simulation import NotSavable, Simulation
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
-from tests.engine.ode.systems import beside, bounce_times, lacking, oscillation
+from tests.engine.ode.systems import beside, bounce_times, check_same, lacking, oscillation, saved_and_resumed
 
 KINDS = pytest.mark.parametrize(
     "exchange", (("System1", "System2"), ("System1",), ("System2",)), ids=("alone", "System1", "System2")
@@ -31,25 +31,6 @@ def ball(models, *, beside_lag=False, **settings):
     wires = [("Ball.h", "Lag.u"), ("Lag.x", "Echo.u")] if beside_lag else []
     net = network(names, wires, folder=models)
     return make_plan(beside(net, "Ball", "Echo"), Settings(**settings))
-
-
-def saved_and_resumed(planned, folder, path, steps):
-    """The trace of a simulation that was saved after so many steps, and that of the one that went on from there."""
-    with Simulation(planned, folder) as simulation:
-        simulation.step(steps)
-        simulation.save(path)
-        list(simulation)
-        expected = simulation.trace
-    with Simulation(planned, folder, saved=path) as resumed:
-        list(resumed)
-        return expected, resumed.trace
-
-
-def check_same(expected, resumed):
-    """All rows from where it was saved, with the same bits."""
-    since = len(expected.t) - len(resumed.t)
-    assert np.array_equal(resumed.t, expected.t[since:])
-    assert np.array_equal(resumed.y, expected.y[since:])
 
 
 @KINDS
