@@ -45,9 +45,18 @@ from ssptool.engine.kernel.twin_fmi import (
     IntermediateUpdate,
     Motion,
     References,
-    float_references,
 )
-from ssptool.engine.kernel.twin_typed import Contents, Typed, by_type, holds_integers
+from ssptool.engine.kernel.twin_tables import (
+    Member,
+    complete,
+    inputs_of,
+    known_of,
+    member_of,
+    outputs_of,
+    references_of,
+    typed_of,
+)
+from ssptool.engine.kernel.twin_typed import Contents, Typed, holds_integers
 
 CLOSE = 1e-9  # of a macro step: so much before its end an instance is not there yet
 MAX_ORDER = 2  # of the polynomials that inputs follow; the history holds one point more
@@ -90,16 +99,6 @@ class _ResolvedCall(NamedTuple):
     typed_outputs: tuple[Typed, ...]
 
 
-class _Member(NamedTuple):
-    """The variables of an instance, those of type Float64 apart from the others."""
-
-    inputs: list[int]
-    outputs: list[int]
-    output_references: References
-    typed_inputs: tuple[Typed, ...]
-    typed_outputs: tuple[Typed, ...]
-
-
 @dataclass(slots=True)
 class _Loop:
     """`found` is what the held slots came out as at the last evaluation."""
@@ -134,7 +133,7 @@ class TwinKernel:
         self._instances: list[FmiInstance] = []
         self._tables: list[InstanceTable] = []
         self._reports: list[Floats] = []  # of instances in event mode
-        self._members: list[_Member] = []
+        self._members: list[Member] = []
         self._owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
         self._wires: dict[int, _Wire] = {}  # by destination
         self._groups: list[tuple[int, ...]] = []
@@ -184,7 +183,7 @@ class TwinKernel:
             raise ValueError("as many input slots as input references are needed")
         if len(table.output_slots) != len(table.output_references):
             raise ValueError("as many output slots as output references are needed")
-        table = _complete(table)
+        table = complete(table)
         instance = self._make_instance(table)
         self._check_types((*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types))
         for slot in (*table.input_slots, *table.output_slots):
@@ -192,7 +191,7 @@ class TwinKernel:
             if slot in self._owner:
                 raise ValueError(f"slot {slot} already belongs to instance {self._owner[slot]}")
             self._owner[slot] = index
-        self._members.append(_member(table))
+        self._members.append(member_of(table))
         self._tables.append(table)
         if table.report is not None:
             self._reports.append(table.report)
@@ -296,17 +295,17 @@ class TwinKernel:
         _check_index(call.instance, self._instances, "instance")
         table = self._tables[call.instance]
         inputs, outputs = sorted(call.inputs), sorted(call.outputs)
-        arriving = _known(inputs, _inputs(table), "input")
-        leaving = _known(outputs, _outputs(table), "output")
+        arriving = known_of(inputs, inputs_of(table), "input")
+        leaving = known_of(outputs, outputs_of(table), "output")
         return _ResolvedCall(
             call.instance,
             self._wires_into(inputs),
             [variable.slot for variable in arriving if variable.kind == FLOAT],
-            _float_references(arriving),
+            references_of(arriving),
             [variable.slot for variable in leaving if variable.kind == FLOAT],
-            _float_references(leaving),
-            _typed(table.fmi_major, arriving),
-            _typed(table.fmi_major, leaving),
+            references_of(leaving),
+            typed_of(table.fmi_major, arriving),
+            typed_of(table.fmi_major, leaving),
         )
 
     def _wires_into(self, slots: Slots) -> tuple[_Wire, ...]:
@@ -849,73 +848,6 @@ def _relaxed(x: float, found: float, nominal: float, relaxation: float) -> float
 
 def _failed(instance: int, failure: Failure) -> Outcome:
     return Outcome(Code.FMI, instance=instance, function=failure.function, fmi_status=failure.status)
-
-
-class _Variable(NamedTuple):
-    slot: int
-    reference: int
-    kind: str
-    element: int
-
-
-def _inputs(table: InstanceTable) -> tuple[_Variable, ...]:
-    return tuple(map(_Variable, table.input_slots, table.input_references, table.input_types, table.input_elements))
-
-
-def _outputs(table: InstanceTable) -> tuple[_Variable, ...]:
-    return tuple(map(_Variable, table.output_slots, table.output_references, table.output_types, table.output_elements))
-
-
-def _known(slots: Slots, known: Sequence[_Variable], what: str) -> tuple[_Variable, ...]:
-    places = {variable.slot: place for place, variable in enumerate(known)}
-    for slot in slots:
-        if slot not in places:
-            raise ValueError(f"slot {slot} is no {what} of the instance called")
-    found = [places[slot] for slot in slots]
-    for rank, place in enumerate(found):
-        before = known[place].element == 0 or (rank > 0 and found[rank - 1] == place - 1)
-        last = place + 1 == len(known) or known[place + 1].element == 0
-        if not before or not (last or (rank + 1 < len(found) and found[rank + 1] == place + 1)):
-            raise ValueError(f"slot {slots[rank]} is an element of an array, which is set and got as a whole")
-    return tuple(known[place] for place in found)
-
-
-def _float_references(variables: Sequence[_Variable]) -> References:
-    return float_references(*_columns(variables))
-
-
-def _typed(major: int, variables: Sequence[_Variable]) -> tuple[Typed, ...]:
-    return by_type(major, [variable.slot for variable in variables], *_columns(variables))
-
-
-def _columns(variables: Sequence[_Variable]) -> tuple[list[int], list[str], list[int]]:
-    return [v.reference for v in variables], [v.kind for v in variables], [v.element for v in variables]
-
-
-def _complete(table: InstanceTable) -> InstanceTable:
-    """All of them Float64 and scalars if nothing is stated."""
-    inputs, outputs = tuple(table.input_types), tuple(table.output_types)
-    if not inputs and not outputs:
-        inputs, outputs = (FLOAT,) * len(table.input_slots), (FLOAT,) * len(table.output_slots)
-    if (len(inputs), len(outputs)) != (len(table.input_slots), len(table.output_slots)):
-        raise ValueError("as many types as slots are needed, or none at all")
-    elements = tuple(table.input_elements) or (0,) * len(inputs), tuple(table.output_elements) or (0,) * len(outputs)
-    if (len(elements[0]), len(elements[1])) != (len(inputs), len(outputs)):
-        raise ValueError("as many elements as slots are needed, or none at all")
-    return replace(
-        table, input_types=inputs, output_types=outputs, input_elements=elements[0], output_elements=elements[1]
-    )
-
-
-def _member(table: InstanceTable) -> _Member:
-    inputs, outputs = _inputs(table), _outputs(table)
-    return _Member(
-        [variable.slot for variable in inputs if variable.kind == FLOAT],
-        [variable.slot for variable in outputs if variable.kind == FLOAT],
-        _float_references(outputs),
-        _typed(table.fmi_major, inputs),
-        _typed(table.fmi_major, outputs),
-    )
 
 
 def _unconverged(loop: _Loop, x: Floats, residual: Floats) -> int | None:
