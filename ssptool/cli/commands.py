@@ -6,43 +6,51 @@ from importlib import import_module
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
-NAMES = (
-    "validate",
-    "rule",
-    "explain",
-    "graph",
-    "draw",
-    "plan",
-    "run",
-    "study",
-    "plot",
-    "compare",
-    "report",
-    "info",
-    "diff",
-    "upgrade",
-    "downgrade",
-    "pack",
-    "unpack",
-    "variant",
-    "new",
-    "add",
-    "connect",
-    "disconnect",
-    "remove",
-    "rename",
-    "set",
-    "unset",
-    "bind",
-    "unbind",
-    "map",
-    "unmap",
-    "dictionary",
-    "replace",
-)
-"""In the order of the help. The command `name` is `name_command` in the module `name`; a group of them, `name_app`."""
+SUMMARIES = {
+    "validate": "Say what is wrong with a system, where and why, without running it.",
+    "rule": "Say what a rule demands, why, how bad a violation is, and how to fix it.",
+    "explain": "Say why a parameter or connector has its value, with file and line at each step.",
+    "graph": "Show how the parts of a system depend on each other.",
+    "draw": (
+        "Draw a system as a diagram: elements, connectors, connections, icons and notes where the documents place them."
+    ),
+    "plan": "Print what a run would do, without loading a binary: choices with reasons, and the sequence of calls.",
+    "run": "Initialize and co-simulate a system, write its results, and say how it went.",
+    "study": "Many runs of one system: `study FILE.toml` does them, `study status|results|resume FOLDER` sees to them.",
+    "plot": "Draw results over time: one panel per unit, the runs on top of each other.",
+    "compare": "Compare results with a reference: is every signal inside the tube around it?",
+    "report": "Write one self-contained HTML page about a run or a study.",
+    "info": "Say what is in a system: components, their FMUs and what these can do, variants.",
+    "diff": "Compare two systems by meaning: components, connectors, connections, parameter values, units, variants.",
+    "upgrade": "Make a system, or one document, one of SSP 2.0.",
+    "downgrade": "Make a system, or one document, one of SSP 1.0.",
+    "pack": "Make a package of a folder. Equal folders give equal files.",
+    "unpack": "Write the files of a package into a folder: all of them or none, and none outside it.",
+    "variant": "List and change the variants of a package: the SSDs at its root.",
+    "new": "Make an empty system.",
+    "add": "Make components of FMUs or packages, copied into the archive; or add a system or a connector.",
+    "connect": (
+        "Connect two connectors, two terminals member by member, or two elements by the names of their connectors."
+    ),
+    "disconnect": "Remove what connects two connectors, terminals or elements. The inverse of `connect`.",
+    "remove": "Remove elements or connectors, and the connections that touch them. The inverse of `add`.",
+    "rename": "Rename an element or a connector; connections, parameters and mappings follow.",
+    "set": "Set parameters and start values, in the parameter set from which they come; or the default experiment.",
+    "unset": "Remove the parameters from which variables have their values. The inverse of `set`.",
+    "bind": "Bind a parameter set to an element; its values win over those of earlier bindings.",
+    "unbind": "Take a parameter binding away from an element. The inverse of `bind`.",
+    "map": "Add entries to the mapping of a binding: parameters of its set get other names.",
+    "unmap": "Take entries out of the mapping of a binding. The inverse of `map`.",
+    "dictionary": "Make, fill and refer to signal dictionaries: signals that elements share by name.",
+    "replace": (
+        "Let a component be another FMU. Refused if connectors, connections or parameters use what that does not have."
+    ),
+}
+"""Name → the first sentence of its help, in the order of the list of commands. The command `name` is `name_command` in
+the module `name`; a group of them, `name_app`.
+"""
 
 
 class Commands(TyperGroup):
@@ -52,12 +60,19 @@ class Commands(TyperGroup):
         super().__init__(*arguments, **options)
         self.commands = _Loaded()
 
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """For the list of commands none is loaded."""
+        loaded = self.commands
+        self.commands = {name: TyperCommand(name, help=summary) for name, summary in SUMMARIES.items()}
+        super().format_help(ctx, formatter)
+        self.commands = loaded
+
 
 class _Loaded(MutableMapping[str, Any]):
     """What typer takes for a dictionary of all commands."""
 
     def __init__(self) -> None:
-        self._commands: dict[str, Any] = dict.fromkeys(NAMES)
+        self._commands: dict[str, Any] = dict.fromkeys(SUMMARIES)
 
     def __getitem__(self, name: str) -> Any:
         if self._commands[name] is None:

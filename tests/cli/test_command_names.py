@@ -9,7 +9,7 @@ import pytest
 import typer
 
 import ssptool.cli
-from ssptool.cli.commands import NAMES
+from ssptool.cli.commands import SUMMARIES
 from ssptool.cli.main import app
 
 FOLDER = Path(ssptool.cli.__file__).parent
@@ -18,13 +18,24 @@ FOLDER = Path(ssptool.cli.__file__).parent
 def test_every_module_with_a_command_is_listed():
     texts = {path.stem: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.py")}
     having = [name for name, text in texts.items() if f"def {name}_command(" in text or f"{name}_app = " in text]
-    assert sorted(NAMES) == sorted(having)
+    assert sorted(SUMMARIES) == sorted(having)
 
 
-def test_every_listed_command_has_a_help():
+def test_the_list_of_commands_gives_the_first_sentence_of_the_help_of_each():
     commands = typer.main.get_command(app).commands
-    assert list(commands) == list(NAMES)
-    assert all(command.name == name and command.help for name, command in commands.items())
+    assert {name: command.help.split("\n\n")[0] for name, command in commands.items()} == SUMMARIES
+    assert [command.name for command in commands.values()] == list(SUMMARIES)
+
+
+def test_the_list_of_commands_loads_none():
+    code = (
+        "import sys, typer, ssptool.cli.main as cli; "
+        "typer.main.get_command(cli.app)(['--help'], standalone_mode=False); "
+        "print(*(m for m in sys.modules if m.startswith('ssptool.')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert all(name in done.stdout for name in SUMMARIES)
+    assert set(done.stderr.split()) == {f"ssptool.cli{name}" for name in ("", ".commands", ".console", ".main")}
 
 
 def test_a_command_loads_no_module_of_another():
@@ -34,10 +45,10 @@ def test_a_command_loads_no_module_of_another():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = {module.removeprefix("ssptool.cli.") for module in done.stdout.split()}
-    assert loaded & set(NAMES) == {"graph"}
+    assert loaded & set(SUMMARIES) == {"graph"}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SUMMARIES)
 def test_a_help_is_filled_to_the_width_and_nothing_of_it_is_taken_for_markup(name):
     command = typer.main.get_command(app).commands[name]
     for each in (command, *getattr(command, "commands", {}).values()):
@@ -46,7 +57,7 @@ def test_a_help_is_filled_to_the_width_and_nothing_of_it_is_taken_for_markup(nam
         assert not re.search(r"(?<!\\)\[[a-zA-Z/@#]", each.help)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SUMMARIES)
 def test_what_is_written_is_named_alike_in_all_commands(name):
     command = typer.main.get_command(app).commands[name]
     options = [option.opts for each in (command, *getattr(command, "commands", {}).values()) for option in each.params]
