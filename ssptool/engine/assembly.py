@@ -289,36 +289,12 @@ def _add(
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
     of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
-    # Only an FMU that asks for its inputs inside a step needs someone to ask.
-    asks = _asks_for_inputs(planned)
-    environment = kernel.environment() if asks or coupled else 0
-    major = planned.description.fmi_major
-    making = "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
-    with watch.during(index, making) if watch else contextlib.nullcontext():
-        instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
-        instance = instance or binary.instantiate(
-            planned.name,
-            environment=environment if asks else 0,
-            intermediate_update=kernel.intermediate_update_address() if asks else 0,
-            required_inputs=[name for name, _ in planned.moving] if asks else (),
-            description=planned.description,
-            event_mode=events is not None,
-            early_return=events is not None and events.returns_early,
-        )
-    table = InstanceTable(
-        fmi_major=major,
-        functions=_functions(planned, instance),
-        component=instance.component,
-        input_slots=planned.input_slots,
-        input_references=planned.input_references,
-        output_slots=planned.output_slots,
-        output_references=planned.output_references,
-        environment=environment,
-        input_types=planned.input_types,
-        output_types=planned.output_types,
-        input_elements=planned.input_elements,
-        output_elements=planned.output_elements,
-    )
+    environment = kernel.environment() if coupled or _asks_for_inputs(planned) else 0
+    instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
+    if instance is None:
+        with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
+            instance = _instantiated(binary, plan, planned, kernel, environment)
+    table = _table(planned, instance, environment)
     if watch:
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
@@ -331,6 +307,46 @@ def _add(
         member = event_mode.Member(index, events, instance, EventMode(instance), step)
     kernel.add(table)
     return _Added(instance, table, member)
+
+
+def _making(planned: PlannedInstance) -> str:
+    """The function that instantiates."""
+    major = planned.description.fmi_major
+    return "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
+
+
+def _instantiated(
+    binary: Binary, plan: Plan, planned: PlannedInstance, kernel: Kernel, environment: int
+) -> FmuInstance:
+    events = plan.event_modes.members.get(planned.name)
+    # Only an FMU that asks for its inputs inside a step needs someone to ask.
+    asks = _asks_for_inputs(planned)
+    return binary.instantiate(
+        planned.name,
+        environment=environment if asks else 0,
+        intermediate_update=kernel.intermediate_update_address() if asks else 0,
+        required_inputs=[name for name, _ in planned.moving] if asks else (),
+        description=planned.description,
+        event_mode=events is not None,
+        early_return=events is not None and events.returns_early,
+    )
+
+
+def _table(planned: PlannedInstance, instance: FmuInstance, environment: int) -> InstanceTable:
+    return InstanceTable(
+        fmi_major=planned.description.fmi_major,
+        functions=_functions(planned, instance),
+        component=instance.component,
+        input_slots=planned.input_slots,
+        input_references=planned.input_references,
+        output_slots=planned.output_slots,
+        output_references=planned.output_references,
+        environment=environment,
+        input_types=planned.input_types,
+        output_types=planned.output_types,
+        input_elements=planned.input_elements,
+        output_elements=planned.output_elements,
+    )
 
 
 def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """Which components of a system use event mode, and what is exchanged at events only."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 
 from ssptool.dataclass import dataclass
@@ -127,13 +127,7 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
     ]
     notes: tuple[str, ...] = ()
     if wanted and (fixed or adaptive):
-        for name, component in wanted.items():
-            if _has_clocks(component) and fixed:
-                raise UnsupportedByFmu(fixed[0], VARIES_STEP, f"event mode, for the clocks of {name},", "no clocks")
-            if _has_clocks(component):
-                raise Unsupported(
-                    f"component {name}", "clocks and adaptive steps exclude each other", "use fixed steps"
-                )
+        _refuse_ticks(wanted, fixed)
         why = f"{fixed[0]} accepts steps of one size only" if fixed else "steps are adaptive"
         notes = (f"events of {', '.join(wanted)} are handled inside their own steps, because {why}",)
         wanted = {}
@@ -154,6 +148,15 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         rolls_back,
         notes,
     )
+
+
+def _refuse_ticks(wanted: Mapping[str, Component], fixed: Sequence[str]) -> None:
+    """Raise for a component with clocks, at whose ticks macro steps would have to end."""
+    for name, component in wanted.items():
+        if _has_clocks(component) and fixed:
+            raise UnsupportedByFmu(fixed[0], VARIES_STEP, f"event mode, for the clocks of {name},", "no clocks")
+        if _has_clocks(component):
+            raise Unsupported(f"component {name}", "clocks and adaptive steps exclude each other", "use fixed steps")
 
 
 def clock_signals(network: Network) -> frozenset[Signal]:
