@@ -64,7 +64,7 @@ class Raised(NamedTuple):
 Message = Initialized | Committed | Finished | Raised
 
 
-class _Pickler(pickle.Pickler):
+class Pickler(pickle.Pickler):
     """Also takes frozen mappings, and errors whose constructors do not take what `args` holds."""
 
     dispatch_table = copyreg.dispatch_table.copy()
@@ -89,9 +89,9 @@ def _rebuild(kind: type[BaseException], arguments: tuple[Any, ...], facts: dict[
 
 
 def dumps(value: Any) -> bytes:
-    """A message, or a job, as bytes for `pickle.loads`."""
+    """A message as bytes for `pickle.loads`."""
     buffer = io.BytesIO()
-    _Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
+    Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
     return buffer.getvalue()
 
 
@@ -179,7 +179,10 @@ def settle(scratch: str, parent: int) -> None:
 
 
 def main() -> None:
-    """Entry of a fresh interpreter: descriptors of the connection and the memory are its arguments."""
+    """Entry of a fresh interpreter: descriptors of the connection and the memory are its arguments. Tells when it is
+    ready to work.
+    """
     connection = Connection(int(sys.argv[1]))
     assignment: Assignment = pickle.loads(connection.recv_bytes())
+    connection.send_bytes(b"")
     work(assignment, SharedMemory(int(sys.argv[2]), assignment.size), connection, int(sys.argv[3]))

@@ -20,12 +20,13 @@ from typing import Protocol
 
 import numpy as np
 
-from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, dumps, work
+from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, work
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.execution import Counts, Execution, Job, rows_at_once
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.limits import Limits
 from ssptool.engine.recorder import Recorder
+from ssptool.engine.sendable import task_for_fresh
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import NATIVE, Watch
 
@@ -118,25 +119,11 @@ class _Fork:
         self.connection.close()
 
 
-class NotSendable(ValueError):
-    """Something of a run cannot be given to a fresh process."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"the run cannot be given to a process of its own ({reason}): define functions that drive inputs at the "
-            "top level of a module, or run the FMUs in this process (isolated=False)"
-        )
-        self.reason = reason
-
-
 class _Fresh:
     """A new interpreter."""
 
     def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
-        try:
-            task = dumps(assignment)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise NotSendable(str(error)) from None
+        task = task_for_fresh(assignment)
         self.connection, theirs = Pipe()
         descriptors = (theirs.fileno(), memory.descriptor)
         command = [sys.executable, "-c", _ENTRY, *map(str, descriptors), str(os.getpid())]
@@ -145,6 +132,10 @@ class _Fresh:
         self.pid = self._process.pid
         theirs.close()
         self.connection.send_bytes(task)
+        # Limits of time are those of the FMUs, and to start an interpreter is not their fault. Should it die instead,
+        # whoever follows it finds out.
+        with contextlib.suppress(EOFError, ConnectionResetError):
+            self.connection.recv_bytes()
 
     def wait(self) -> int:
         return self._process.wait()

@@ -108,7 +108,7 @@ def test_a_crash_while_starting_names_the_call_too(misbehave):
 
 
 @stand_ins
-def test_a_step_that_never_returns_ends_with_the_step_limit(misbehave):
+def test_a_step_that_never_returns_ends_with_the_step_limit(start, misbehave):
     result = misbehave(fmus.HANG, limits=Limits(step_seconds=0.3))
     assert result.status is Ending.TIMEOUT
     assert (result.failure.component, result.failure.function) == ("Bad", "fmi2DoStep")
@@ -117,7 +117,7 @@ def test_a_step_that_never_returns_ends_with_the_step_limit(misbehave):
 
 
 @stand_ins
-def test_a_run_that_never_returns_ends_with_the_limit_of_the_run(misbehave):
+def test_a_run_that_never_returns_ends_with_the_limit_of_the_run(start, misbehave):
     began = time.monotonic()
     result = misbehave(fmus.HANG, limits=Limits(seconds=0.5))
     assert time.monotonic() - began < 5  # not exact, but not for ever either
@@ -125,7 +125,7 @@ def test_a_run_that_never_returns_ends_with_the_limit_of_the_run(misbehave):
     assert (result.failure.component, result.rows) == ("Bad", 46)
 
 
-def test_a_run_that_gets_on_slowly_does_not_offend_the_step_limit(misbehave):
+def test_a_run_that_gets_on_slowly_does_not_offend_the_step_limit(start, misbehave):
     """Only the whole run takes longer than a step may: 400 steps of at least 10 evaluations of 0.1 ms each."""
     result = misbehave(fmus.KILL_PARENT, when=1e9, stop=4.0, limits=Limits(step_seconds=0.8))
     assert result.ok

@@ -4,8 +4,8 @@ Where an FMU follows its inputs, and they are what the closed form assumes, all 
 integrator of model exchange is asked for 1e-9, of which it keeps a small multiple over the run.
 """
 
+import threading
 import zipfile
-from contextlib import nullcontext
 
 import numpy as np
 import pandas
@@ -13,11 +13,13 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool.engine import sendable
 from ssptool.engine.execution import Job
-from ssptool.engine.isolation import NotSendable, execute_isolated
+from ssptool.engine.isolation import execute_isolated
 from ssptool.engine.limits import Limits
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.saved import SavedForAnother
+from ssptool.engine.sendable import NotSendable
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step
 
@@ -193,13 +195,40 @@ def test_a_file_drives_the_system_in_this_process_and_in_a_child(pushed2, tmp_pa
     assert result["Mass.v"] == approx(step(result.t, AT, 4.0)[1], abs=1e-12)
 
 
-@pytest.mark.parametrize("fork", [False, True])
-def test_a_function_that_cannot_go_to_a_fresh_process_is_told_of(pushed2, fork):
-    plan = ssptool.plan(pushed2, inputs={"push": lambda t: 3 * t}, settings=ssptool.Settings(step_size=0.1))
+def driven_by(push, system, *, fork):
+    plan = ssptool.plan(system, inputs={"push": push}, settings=ssptool.Settings(step_size=0.1))
     recorder = Recorder(plan, keep=True)
-    with nullcontext() if fork else pytest.raises(NotSendable, match=r"define functions .* at the top level"):
-        execute_isolated(Job(plan, Folder(pushed2)), recorder, Limits(), fork=fork)
-        assert recorder.trace["Mass.v"] == approx(ramp(recorder.trace.t, 3.0)[1], abs=1e-12)
+    execute_isolated(Job(plan, Folder(system)), recorder, Limits(), fork=fork)
+    return recorder.trace
+
+
+def defined_in_a_notebook(t):
+    return 3 * t
+
+
+defined_in_a_notebook.__module__ = "__main__"
+
+
+@pytest.mark.parametrize("push", [lambda t: 3 * t, defined_in_a_notebook], ids=["local", "notebook"])
+@pytest.mark.parametrize("fork", [False, True], ids=["fresh", "forked"])
+def test_a_function_that_no_module_has_drives_in_any_process(pushed2, push, fork):
+    """A process with threads, such as a notebook or one that uses Dask, starts fresh ones."""
+    if not fork:
+        pytest.importorskip("cloudpickle")
+    trace = driven_by(push, pushed2, fork=fork)
+    assert trace["Mass.v"] == approx(ramp(trace.t, 3.0)[1], abs=1e-12)
+
+
+def test_a_function_that_cannot_go_to_a_fresh_process_is_told_of(pushed2):
+    lock = threading.Lock()
+    with pytest.raises(NotSendable, match=r"define functions .* at the top level"):
+        driven_by(lambda t: t * lock.locked(), pushed2, fork=False)
+
+
+def test_what_could_send_a_local_function_is_named(pushed2, monkeypatch):
+    monkeypatch.setattr(sendable, "find_spec", lambda name: None)
+    with pytest.raises(NotSendable, match=r"with the package cloudpickle"):
+        driven_by(lambda t: t, pushed2, fork=False)
 
 
 def test_a_function_with_steps_jumps_there(pushed2):
