@@ -11,7 +11,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["dataclass"],
+    ["dataclass", "wrong_usage"],
     ["documents"],
     ["fmu"],
     ["network"],

@@ -18,11 +18,12 @@ from ssptool.network.flatten import build_network
 from ssptool.network.places import Path as NetworkPath
 from ssptool.network.places import dotted
 from ssptool.network.system_graph import analyze
+from ssptool.wrong_usage import WrongUsage
 
 Highlight = Literal["loops", "findings"]
 
 
-class NoSuchSystem(LookupError):
+class NoSuchSystem(WrongUsage, LookupError):
     """A drawing of a nested system was asked for that is not there."""
 
     def __init__(self, name: str, available: Sequence[str]) -> None:

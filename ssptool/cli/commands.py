@@ -53,6 +53,10 @@ the module `name`; a group of them, `name_app`.
 """
 
 
+class Interrupted(BaseException):
+    """Somebody pressed Ctrl-C: its cause. Typer would end a `KeyboardInterrupt` without a word."""
+
+
 class Commands(TyperGroup):
     """A group whose commands are found as they are asked for."""
 
@@ -66,6 +70,12 @@ class Commands(TyperGroup):
         self.commands = {name: TyperCommand(name, help=summary) for name, summary in SUMMARIES.items()}
         super().format_help(ctx, formatter)
         self.commands = loaded
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
 
 
 class _Loaded(MutableMapping[str, Any]):

@@ -12,8 +12,9 @@ from typing import Annotated
 import typer
 
 import ssptool
-from ssptool.cli.commands import Commands
+from ssptool.cli.commands import Commands, Interrupted
 from ssptool.cli.console import complain
+from ssptool.wrong_usage import WrongUsage
 
 app = typer.Typer(
     name="ssptool",
@@ -57,11 +58,11 @@ def main() -> None:
     signal.signal(signal.SIGTERM, _terminate)
     try:
         app()
-    except KeyboardInterrupt:
-        complain("interrupted")
+    except Interrupted as stopped:
+        complain(_with_notes("interrupted", stopped.__cause__))
         sys.exit(130)
-    except Terminated:
-        complain("terminated")
+    except Terminated as stopped:
+        complain(_with_notes("terminated", stopped))
         sys.exit(143)
     except BrokenPipeError:
         # The reader of our output (`ssptool … | head`) has seen enough.
@@ -84,6 +85,11 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 
+def _with_notes(what: str, stopped: BaseException | None) -> str:
+    """What happened, and what those that it went through had to say of it."""
+    return ": ".join([what, *getattr(stopped, "__notes__", [])])
+
+
 def _spare_the_collector() -> None:
     """Most of what a short command makes are modules, which stay to its end: the garbage collector need look for
     garbage among them neither often nor, once more, when the process ends.
@@ -94,6 +100,9 @@ def _spare_the_collector() -> None:
 
 def _explain(error: Exception) -> int:
     """Print what is wrong and return the exit status that says what kind of trouble it is."""
+    if isinstance(error, WrongUsage):
+        complain(str(error.args[0] if isinstance(error, KeyError) else error))
+        return 2
     if any(kind.__module__.split(".")[0] == "ssptool" for kind in type(error).__mro__):
         complain(str(error))
         return 1

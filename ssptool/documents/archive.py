@@ -16,6 +16,7 @@ from ssptool.documents.nesting import INSIDE, Allowance, Nesting
 from ssptool.documents.overlay import Content, Overlay
 from ssptool.documents.replacement import Replacement, replacing
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
+from ssptool.wrong_usage import WrongUsage
 
 DEFAULT_STRUCTURE = "SystemStructure.ssd"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can state, for entries that come from a folder
@@ -29,7 +30,7 @@ class EntryEdit(NamedTuple):
     exists: bool
 
 
-class UnknownVariant(LookupError):
+class UnknownVariant(WrongUsage, LookupError):
     """A variant that the archive does not have; `available` are the names of those that it has."""
 
     def __init__(self, variant: str, available: tuple[str, ...]) -> None:

@@ -3,12 +3,14 @@
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from ssptool.wrong_usage import WrongUsage
+
 
 class EditError(ValueError):
     """An edit that cannot be made: what was asked for, why not, and what to try."""
 
 
-class UnknownName(EditError):
+class UnknownName(WrongUsage, EditError):
     """A name that the system does not have; `near` are those like it."""
 
     def __init__(self, what: str, name: str, known: Collection[str]) -> None:
@@ -17,7 +19,7 @@ class UnknownName(EditError):
         super().__init__(f"there is no {what} {name!r}{hint(name, known)}")
 
 
-class AmbiguousName(EditError):
+class AmbiguousName(WrongUsage, EditError):
     """A name with dots that can be read in several ways, the `candidates`."""
 
     def __init__(self, name: str, candidates: Collection[str]) -> None:

@@ -9,6 +9,7 @@ from ssptool.engine import ode
 from ssptool.engine.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
 from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, MasterName, Settings
+from ssptool.engine.time_resolution import check_step
 from ssptool.engine.unsupported import UnsupportedCombination
 from ssptool.network.network import Network
 
@@ -55,9 +56,12 @@ def choose_interval(network: Network, settings: Settings) -> tuple[Interval, tup
     """
     start, start_reason = start_time(network, settings)
     stop, stop_reason = _stop(network, settings)
-    if not (math.isfinite(start) and math.isfinite(stop) and stop >= start):
+    for what, time in (("start", start), ("stop", stop)):
+        if not math.isfinite(time):
+            raise ValueError(f"the {what} time must be a finite number of seconds, found {time:g}")
+    if stop < start:
         raise ValueError(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
-    step, steps, step_reason = _step(network, settings, stop - start)
+    step, steps, step_reason = _step(network, settings, start, stop)
     choices = (
         Choice("start_time", f"{start:g} s", start_reason),
         Choice("stop_time", f"{stop:g} s", stop_reason),
@@ -83,8 +87,10 @@ def _stop(network: Network, settings: Settings) -> tuple[float, str]:
     raise ValueError("no stop time: the system has no DefaultExperiment with a stopTime; give one (--stop-time)")
 
 
-def _step(network: Network, settings: Settings, length: float) -> tuple[float, int, str]:
+def _step(network: Network, settings: Settings, start: float, stop: float) -> tuple[float, int, str]:
+    length = stop - start
     if settings.step_size is not None:
+        check_step("the step size", settings.step_size, start, stop)
         steps = _whole_steps(length, settings.step_size)
         return length / steps if steps else settings.step_size, steps, ASKED
     wishes = [
@@ -102,8 +108,6 @@ def _step(network: Network, settings: Settings, length: float) -> tuple[float, i
 
 
 def _whole_steps(length: float, step: float) -> int:
-    if not (step > 0 and math.isfinite(step)):
-        raise ValueError(f"the step size must be positive, found {step:g} s")
     exact = length / step
     steps = round(exact)
     # The quotient itself is exact to half a unit in the last place only.

@@ -23,6 +23,7 @@ from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid, Thinning
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.recording.writing_thread import WritingThread
+from ssptool.engine.time_resolution import check_step
 from ssptool.engine.trace import Column, Trace
 from ssptool.engine.watch import CallCount, Watch
 
@@ -109,6 +110,8 @@ class Recording:
             return None if self.every == 1 else Every(self.every)
         if self.every != 1:
             raise ValueError("every n-th row and an output step exclude each other; found both")
+        interval = plan.interval
+        check_step("the output step", self.output_step, interval.start, interval.stop)
         return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
 
 
@@ -265,18 +268,28 @@ def _recorded(
     plan = job.plan
     try:
         execution = _here(job, recorder) if limits is None else execute_isolated(job, recorder, limits)
-    except BaseException:
+    except BaseException as error:
         # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
         if recorder.seen:
             recorder.finish()
             notes = (*plan.notes, *recorder.notes)
             recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}, notes=notes))
+        if not isinstance(error, Exception):
+            error.add_note(_until(recorder, output))
         raise
     recorder.finish()
     result = _result(plan, execution, recorder, output)
     statistics, loops = asdict(result.statistics), result.initialization.loops
     recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, result.notes))
     return result
+
+
+def _until(recorder: Recorder, output: Path | None) -> str:
+    """How far a run came that somebody ended."""
+    if not recorder.seen:
+        return "the run had not begun"
+    kept = f"; {recorder.recorded} rows until then are in {output}" if output is not None else ""
+    return f"the run had come to t = {recorder.last_time:g} s{kept}"
 
 
 def _here(job: Job, recorder: Recorder) -> Execution:

@@ -26,6 +26,7 @@ from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.arrays import elements
 from ssptool.network.signals import Signal
+from ssptool.wrong_usage import WrongUsage
 
 Observer = Callable[[float, Mapping[str, Value]], None]
 """Takes a time [s] and a view of the values there."""
@@ -39,7 +40,7 @@ TOLERANCE = 1e-9
 _CHUNK = 256
 
 
-class UnknownName(KeyError):
+class UnknownName(WrongUsage, KeyError):
     """The system has nothing of that name."""
 
     def __init__(self, name: str) -> None:

@@ -3,12 +3,14 @@
 from collections.abc import Collection
 from difflib import get_close_matches
 
+from ssptool.wrong_usage import WrongUsage
+
 NEAR_MISSES = 3
 MOST_COMPARED = 2_000_000
 """Pairs of names that are compared at most; beyond, none are given."""
 
 
-class UnknownName(LookupError):
+class UnknownName(WrongUsage, LookupError):
     """A name that is no variable of the system; `near` are names like it."""
 
     def __init__(self, name: str, near: tuple[str, ...]) -> None:

@@ -8,9 +8,10 @@ from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.rules.catalogue import RULES, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
+from ssptool.wrong_usage import WrongUsage
 
 
-class UnknownRule(LookupError):
+class UnknownRule(WrongUsage, LookupError):
     """A code, or the beginning of one, that no rule has."""
 
     def __init__(self, code: str) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -114,16 +115,15 @@ def start(folder, tmp_path):
     def start(output, *arguments):
         command = [sys.executable, "-c", "from ssptool.cli.main import main; main()", "run", folder, "--output", output]
         command += ["--step-size", "0.001", "--set", f"Bad.what={fmus.KILL_PARENT}", *arguments]
-        started.append(
-            subprocess.Popen(list(map(str, command)), cwd=tmp_path, start_new_session=True, stdout=subprocess.DEVNULL)
-        )
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+        started.append(subprocess.Popen(list(map(str, command)), cwd=tmp_path, start_new_session=True, **streams))
         return started[-1]
 
     yield start
     for process in started:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        process.communicate()
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
@@ -203,3 +203,11 @@ def test_an_interrupted_run_leaves_what_it_had(start, tmp_path, monkeypatch, num
     assert 50 <= len(read_trace(path)) < 1001
     assert read_manifest(path)["status"] == "interrupted"
     assert not list(scratch.iterdir())
+    what = "interrupted" if number == signal.SIGINT else "terminated"
+    said = re.fullmatch(
+        rf"error: {what}: the run had come to t = (\S+) s; (\d+) rows until then are in {re.escape(str(path))}\n",
+        process.stderr.read(),
+    )
+    trace = read_trace(path)
+    assert said is not None
+    assert (float(said[1]), int(said[2])) == (approx(trace.t[-1]), len(trace))

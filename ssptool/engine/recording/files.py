@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from ssptool.engine.recording.guarded import GuardedWriter
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Column, Trace
+from ssptool.wrong_usage import WrongUsage
 
 
-class UnknownFormat(ValueError):
+class UnknownFormat(WrongUsage, ValueError):
     """The ending of a file's name is that of no format."""
 
     def __init__(self, path: Path) -> None:

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
+from ssptool.wrong_usage import WrongUsage
 
-class NothingMatches(ValueError):
+
+class NothingMatches(WrongUsage, ValueError):
     """A pattern fits none of the `signals`, which are called `what`; `near` are those that may have been meant."""
 
     def __init__(self, pattern: str, signals: Sequence[str], what: str) -> None:

@@ -1,0 +1,24 @@
+"""How close two times can be."""
+
+import math
+
+RESOLUTION = 4
+"""Distances of neighbouring numbers that a step takes at least: fewer would be rounded to steps of unlike lengths."""
+
+
+def check_step(what: str, step: float, start: float, stop: float) -> None:
+    """Refuse a step [s] that does not lead from one time between `start` and `stop` [s] to another.
+
+    Raises
+    ------
+    ValueError
+        It is not a positive number, or too small.
+    """
+    if not (step > 0 and math.isfinite(step)):
+        raise ValueError(f"{what} must be greater than 0 s and finite, found {step:g} s")
+    least = RESOLUTION * math.ulp(max(abs(start), abs(stop)))
+    if step < least:
+        raise ValueError(
+            f"{what} must be at least {least:.2g} s, because times from {start:g} s to {stop:g} s cannot be told apart "
+            f"more finely; found {step:g} s"
+        )

@@ -1,0 +1,7 @@
+"""Errors of whoever calls, as against those of systems and runs."""
+
+
+class WrongUsage(Exception):
+    """What was asked for by name is not there, or cannot be: a signal, a variant, a format, a rule. Another name mends
+    it; nothing is wrong with the system. The command line exits with 2.
+    """
