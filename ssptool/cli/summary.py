@@ -77,6 +77,9 @@ def _run(result: "Result") -> Iterator[str]:
         yield f"{'rejected':<16}{statistics.rejected} steps were too inexact and taken back"
     if statistics.iterations_max > 1:
         yield f"{'iterations':<16}{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}"
+    if statistics.loops_solved:
+        each = statistics.loop_iterations / statistics.loops_solved
+        yield f"{'loops':<16}solved {statistics.loops_solved} times during the run, {each:.2f} iterations each"
     if statistics.loops_rescued:
         yield f"{'loops':<16}{statistics.loops_rescued} needed the full solver during the run"
     if statistics.latest > 0:

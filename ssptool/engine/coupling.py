@@ -11,18 +11,10 @@ from ssptool.engine import ode as model_exchange
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
-from ssptool.engine.loop_run import ComponentFailed, RunningLoop
+from ssptool.engine.loop_run import ComponentFailed, LoopWork, RunningLoop
 from ssptool.engine.masters.master import Alone, Component, Coupled, Instances, Part
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
-
-
-@dataclass(slots=True)
-class Rescues:
-    """How often, and with how many iterations, a loop needed more than the kernel's own iteration."""
-
-    count: int = 0
-    iterations: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +25,7 @@ class Evaluation:
 
     assembly: Assembly
     loops: Sequence[RunningLoop]
-    rescues: Rescues = field(default_factory=Rescues)
+    rescues: LoopWork = field(default_factory=LoopWork)
     watched: dict[int, tuple[int | RunningLoop, ...]] = field(default_factory=dict)
 
     def __call__(self, sweep: int, time: float) -> Failure | None:
@@ -50,6 +42,14 @@ class Evaluation:
                 by_index[step.loop] if isinstance(step, SolveLoop) else kernel.sweep((step,)) for step in steps
             )
         return sweep
+
+    def swept(self) -> LoopWork:
+        """What sweeps have done by now, on loops that were not rescued."""
+        kernels = [kernel for kernel in (self.assembly.kernel, self.assembly.ode_kernel) if kernel is not None]
+        return LoopWork(
+            sum(kernel.loops_solved for kernel in kernels) + sum(loop.swept.solved for loop in self.loops),
+            sum(kernel.loop_iterations for kernel in kernels) + sum(loop.swept.iterations for loop in self.loops),
+        )
 
     @property
     def _by_index(self) -> dict[int, RunningLoop]:
@@ -93,7 +93,7 @@ class Evaluation:
 
     def _solve(self, loop: RunningLoop, time: float) -> Failure | None:
         report = loop.solve(InitName.AUTO, time)
-        self.rescues.count += 1
+        self.rescues.solved += 1
         self.rescues.iterations += report.solution.iterations
         if not report.ok:
             return report.failure()

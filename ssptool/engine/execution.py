@@ -11,6 +11,7 @@ from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Floats, Kernel
+from ssptool.engine.loop_run import LoopWork
 from ssptool.engine.masters.master import Coupled
 from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
@@ -84,6 +85,8 @@ class Counts:
     rejected: int = 0
     events: int = 0
     evaluations: int = 0
+    loops_solved: int = 0
+    loop_iterations: int = 0
     loops_rescued: int = 0
     rescue_iterations: int = 0
     seconds: float = 0.0
@@ -94,6 +97,13 @@ class Counts:
         self.iterated_steps += len(iterations)
         self.iterations += sum(iterations)
         self.iterations_max = max(self.iterations_max, max(iterations, default=1))
+
+    def add_loops(self, before: LoopWork, after: LoopWork, rescues: LoopWork) -> None:
+        """What sweeps have done on algebraic loops, and what the full solver has."""
+        self.loops_solved += after.solved - before.solved
+        self.loop_iterations += after.iterations - before.iterations
+        self.loops_rescued += rescues.solved
+        self.rescue_iterations += rescues.iterations
 
     @property
     def iterations_mean(self) -> float:
@@ -128,10 +138,10 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
             return Execution(kernel, report, report.failure, counts, _calls(watch))
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
+        before = evaluation.swept()
         failure = _step(job, system, rows, counts)
+        counts.add_loops(before, evaluation.swept(), evaluation.rescues)
         failure = _end(assembly, failure)
-    counts.loops_rescued = evaluation.rescues.count
-    counts.rescue_iterations = evaluation.rescues.iterations
     return Execution(kernel, report, failure, counts, _calls(watch))
 
 

@@ -98,6 +98,14 @@ class LoopReport:
         )
 
 
+@dataclass(slots=True)
+class LoopWork:
+    """How often solutions of loops were looked for, and the iterations of that."""
+
+    solved: int = 0
+    iterations: int = 0
+
+
 class RunningLoop:
     """A planned loop, registered with the `kernel` of an assembly. Calling it is g: guesses of the torn signals → their
     values.
@@ -113,6 +121,7 @@ class RunningLoop:
         self._domain = Domain(np.array(planned.calls.nominal), np.array(planned.minimum), np.array(planned.maximum))
         self._convergence = Convergence(planned.calls.rtol, planned.calls.atol)
         self.index = self.kernel.loop(planned.calls)
+        self.swept = LoopWork()
         self._rejected: Outcome | None = None  # what a component said last of a point that it cannot be at
         self._matrix: Floats | None = None  # the Jacobian at the last solution
 
@@ -319,7 +328,9 @@ class RunningLoop:
         """What the kernel does with this loop in a sweep, iterate by iterate, so that each can be logged."""
         calls, nominal = self.planned.calls, self._domain.nominal
         x = np.array(self.kernel.values[self._torn])
+        self.swept.solved += 1
         for iteration in range(1, calls.max_iterations + 1):
+            self.swept.iterations += 1
             outcome, value = self.kernel.residual(self.index, x)
             residual = value - x
             self.write(time, "chord", iteration, x, residual)

@@ -45,6 +45,9 @@ class Statistics:
     events, evaluations
         State and time events, of model exchange and of components in event mode, where ticks of clocks count too; and
         of model exchange evaluations of the derivatives of all components together.
+    loops_solved, loop_iterations
+        How often algebraic loops were solved after the start, each loop for itself, at communication points and within
+        steps, and the evaluations of what is in them; without those of the full solver.
     loops_rescued, rescue_iterations
         How often an algebraic loop needed the full solver during the run, and its iterations.
     seconds, initialization_seconds : [s]
@@ -64,6 +67,8 @@ class Statistics:
     rejected: int
     events: int
     evaluations: int
+    loops_solved: int
+    loop_iterations: int
     loops_rescued: int
     rescue_iterations: int
     seconds: float
@@ -337,6 +342,8 @@ def _statistics(execution: Execution, simulated: float) -> Statistics:
         rejected=counts.rejected,
         events=counts.events,
         evaluations=counts.evaluations,
+        loops_solved=counts.loops_solved,
+        loop_iterations=counts.loop_iterations,
         loops_rescued=counts.loops_rescued,
         rescue_iterations=counts.rescue_iterations,
         seconds=counts.seconds,

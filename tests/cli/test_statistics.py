@@ -8,7 +8,7 @@ from tests.cli.test_commands import SYSTEM
 def test_statistics_as_text_are_a_table_of_calls(ssptool):
     status, out, _ = ssptool("run", SYSTEM, "--stop-time", 0.01, "--statistics", "text")
     assert status == 0
-    for word in ("status", "completed", "calls", "System2", "fmi2Instantiate"):
+    for word in ("status", "completed", "calls", "System2", "fmi2Instantiate", "iterations each"):
         assert word in out
 
 
@@ -17,6 +17,8 @@ def test_statistics_as_json_are_nothing_but_json(ssptool):
     facts = json.loads(out)
     assert (status, facts["status"], facts["rows"]) == (0, "completed", 11)
     assert facts["statistics"]["steps"] == 10
+    assert facts["statistics"]["loops_solved"] >= 10
+    assert facts["statistics"]["loop_iterations"] >= facts["statistics"]["loops_solved"]
     assert facts["loops"][0]["iterations"] >= 1
     assert {call["component"] for call in facts["statistics"]["calls"]} == {"System1", "System2"}
 

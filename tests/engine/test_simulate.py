@@ -83,6 +83,21 @@ def test_statistics_count_what_was_done():
     assert statistics.loops_rescued == 0
 
 
+@pytest.mark.parametrize("native", [None, False], ids=["native", "twin"])
+@pytest.mark.parametrize("logged", [False, True], ids=["silent", "logged"])
+def test_iterations_of_loops_within_steps_are_counted(tmp_path, native, logged):
+    """The force on each mass needs the acceleration of the other: a linear loop, which the chord of its solution solves
+    in two evaluations, or in one where the guess is right already. Held inputs: once per step.
+    """
+    log = tmp_path / "loops.csv" if logged else None
+    wanted = Settings(stop_time=0.5, step_size=0.01, master="jacobi", log_loops=log)
+    statistics = run(make_plan(oscillator(), wanted), Folder(), native=native).statistics
+    assert statistics.loops_solved == 50
+    assert 50 <= statistics.loop_iterations <= 100
+    if log is not None:
+        assert log.read_text().count(",chord,") == statistics.loop_iterations
+
+
 def test_two_components_may_share_one_fmu():
     net = network({"A": "System1.fmu", "B": "System1.fmu"}, [], {"A.F": 1.0, "B.F": 2.0})
     trace = simulate(net, stop_time=1.0, step_size=0.01).unwrap()

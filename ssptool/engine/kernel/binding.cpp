@@ -393,6 +393,8 @@ NB_MODULE(_kernel, module) {
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().values(), 1); })
       .def_prop_ro("integers",
                    [](nb::handle_t<Self> self) { return integer_view(self, nb::cast<Self&>(self).core().values()); })
+      .def_prop_ro("loops_solved", [](Self& self) { return self.core().loops_solved(); })
+      .def_prop_ro("loop_iterations", [](Self& self) { return self.core().loop_iterations(); })
       .def_prop_ro("contents", [](Self& self) { return self.core().texts().size(); })
       .def(
           "content",

@@ -561,6 +561,14 @@ class Kernel(Protocol):
 
     # -- algebraic loops -------------------------------------------------------------------------------------
 
+    @property
+    def loops_solved(self) -> int:
+        """How often a sweep looked for the solution of a loop, whether it found it or not."""
+
+    @property
+    def loop_iterations(self) -> int:
+        """The evaluations of bodies of loops that this took."""
+
     def residual(self, loop: int, x: Floats) -> tuple[Outcome, Floats]:
         """g(x): the torn slots as the body returns them for x. `values` then holds what follows from x."""
 

@@ -138,6 +138,8 @@ class TwinKernel:
         self._wires: dict[int, _Wire] = {}  # by destination
         self._groups: list[tuple[int, ...]] = []
         self._loops: list[_Loop] = []
+        self.loops_solved = 0
+        self.loop_iterations = 0
         self._iterations: list[_Iteration] = []
         self._counts: list[int] = []
         self._sweeps: list[tuple[_ResolvedCall | SolveLoop, ...]] = []
@@ -759,7 +761,9 @@ class TwinKernel:
         x = self.values[loop.torn]
         first = x.copy()  # where a better method may start: iterates that ran away lead nowhere
         open_slot = None
+        self.loops_solved += 1
         for iteration in range(loop.max_iterations):
+            self.loop_iterations += 1
             outcome = self._evaluate_body(index, x)
             if outcome.code is Code.NONFINITE and iteration > 0:
                 self.values[loop.torn] = first

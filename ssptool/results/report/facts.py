@@ -146,6 +146,8 @@ _STATISTICS = {
     "rejected": ("rejected steps", "{:d}"),
     "events": ("events", "{:d}"),
     "evaluations": ("evaluations of the right-hand side", "{:d}"),
+    "loops_solved": ("times that loops were solved during the run", "{:d}"),
+    "loop_iterations": ("iterations of these loops", "{:d}"),
     "loops_rescued": ("loops that needed a solver during the run", "{:d}"),
     "seconds": ("wall time of the run [s]", "{:.3g}"),
     "initialization_seconds": ("wall time of the initialization [s]", "{:.3g}"),

@@ -57,6 +57,7 @@ def test_the_exact_chord_solves_a_linear_loop_in_two_evaluations(make_kernel, mo
     assert kernel.evaluate(sweep).ok
     assert kernel.values[3] == pytest.approx(1.0 / (1.0 - gain), rel=1e-15)
     assert first.calls[GET] == 2
+    assert (kernel.loops_solved, kernel.loop_iterations) == (1, 2)
 
 
 def test_a_loop_that_is_solved_already_is_evaluated_once(make_kernel, mocks):
@@ -65,6 +66,8 @@ def test_a_loop_that_is_solved_already_is_evaluated_once(make_kernel, mocks):
     assert kernel.evaluate(sweep).ok
     assert first.calls[GET] == 1
     assert kernel.values.tolist() == [2.0, 1.0, 1.0, 2.0]
+    assert kernel.evaluate(sweep).ok
+    assert (kernel.loops_solved, kernel.loop_iterations) == (2, 2)
 
 
 def test_after_convergence_the_slots_hold_the_last_evaluation(make_kernel, mocks):
@@ -74,6 +77,12 @@ def test_after_convergence_the_slots_hold_the_last_evaluation(make_kernel, mocks
     assert kernel.values[3] != 2.0
     assert kernel.values[3] == kernel.values[2] + 1.0
     assert kernel.values[1] == kernel.values[2] == 0.5 * kernel.values[0]
+
+
+def test_only_sweeps_count_iterations(make_kernel, mocks):
+    kernel, _components, loop, _ = two_way(make_kernel, mocks, 0.5)
+    assert kernel.residual(loop, np.array([2.0]))[0].ok
+    assert (kernel.loops_solved, kernel.loop_iterations) == (0, 0)
 
 
 @pytest.mark.parametrize("iterations", [20, 3000])

@@ -886,8 +886,10 @@ bool Kernel::settle(Index index) {
 }
 
 bool Kernel::solve(Loop& loop) noexcept {
+  ++loops_solved_;
   for (Torn& torn : loop.torn) torn.x = torn.first = values_[torn.slot];
   for (std::int64_t iteration = 0; iteration < loop.max_iterations; ++iteration) {
+    ++loop_iterations_;
     if (!evaluate_body(loop)) [[unlikely]] {
       // After the first iteration a guess is to blame: an iterate ran away.
       if (outcome_.code != Code::nonfinite || iteration == 0) return false;

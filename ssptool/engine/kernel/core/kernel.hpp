@@ -185,6 +185,9 @@ class Kernel {
   Outcome residual(Index loop, std::span<const double> x, std::span<double> g);
   Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
   bool settle(Index loop);
+  // Of all loops in all sweeps: how often a solution was looked for, and the evaluations of bodies that this took.
+  [[nodiscard]] std::int64_t loops_solved() const noexcept { return loops_solved_; }
+  [[nodiscard]] std::int64_t loop_iterations() const noexcept { return loop_iterations_; }
   void set_chord(Index loop, std::span<const double> matrix);
 
  private:
@@ -377,6 +380,7 @@ class Kernel {
   Wires driven_wires_;  // into them
   std::vector<Group> groups_;
   std::vector<Loop> loops_;
+  std::int64_t loops_solved_ = 0, loop_iterations_ = 0;
   std::vector<Iteration> iterations_;
   std::vector<std::int64_t> counts_;
   std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;
