@@ -30,7 +30,7 @@ from ssptool.fmu.messages import (
     fmi3_logger,
 )
 from ssptool.fmu.prototypes import Library
-from ssptool.fmu.unloadable import why_unloadable
+from ssptool.fmu.unloadable import why_unloadable, why_unsafe
 
 
 class MissingBinary(Exception):
@@ -242,6 +242,9 @@ class Binary:
         # FMPy changes the working directory while it loads, and stays there if that fails. It raises plain
         # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
         identifier = _offered(self.path, self.description, self.interface).model_identifier
+        library = self.folder / _library(self.description.fmi_major, identifier)
+        if unsafe := why_unsafe(library):
+            raise UnloadableBinary(self.path, unsafe)
         with contextlib.chdir("."):
             try:
                 return self._library.instance(
@@ -253,7 +256,6 @@ class Binary:
                     unzipDirectory=str(self.folder),
                 )
             except Exception as error:
-                library = self.folder / _library(self.description.fmi_major, identifier)
                 raise UnloadableBinary(self.path, why_unloadable(library, error)) from error
 
 

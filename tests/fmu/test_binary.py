@@ -330,6 +330,15 @@ def test_a_library_for_another_machine_is_named_as_that(tmp_path, library, versi
     assert caught.value.reason.startswith(f"it was built for {name}, and this is {platform.machine()};")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks into ELF files")
+@pytest.mark.parametrize("kept", [64, 100, 4096], ids=["header", "segments", "page"])
+def test_a_library_that_is_cut_off_is_not_loaded(tmp_path, library, version, kept):
+    """Loading it would end the process (SIGBUS)."""
+    fmu = write_fmu(tmp_path / "cut.fmu", version, library.read_bytes()[:kept])
+    with load(fmu, read_description(fmu)) as binary, pytest.raises(UnloadableBinary, match=f"cut off.* has {kept};"):
+        binary.instantiate("A")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="in the words of Linux's loader")
 def test_a_library_that_needs_another_one_names_it(tmp_path, version):
     for name in ("needed", "needing"):
