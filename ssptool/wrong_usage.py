@@ -2,6 +2,6 @@
 
 
 class WrongUsage(Exception):
-    """What was asked for by name is not there, or cannot be: a signal, a variant, a format, a rule. Another name mends
-    it; nothing is wrong with the system. The command line exits with 2.
+    """What was asked for by name is not there, or cannot be: a signal, a variant, a format, a rule, the value of a
+    parameter. Other words mend it; nothing is wrong with the system. The command line exits with 2.
     """

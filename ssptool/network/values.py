@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from ssptool.documents.converters import boolean, double, hex_binary, signed
 from ssptool.fmu.description import Value
 from ssptool.network.types import INTEGER_RANGES, canonical, is_float, is_integer
+from ssptool.wrong_usage import WrongUsage
 
 Items = Mapping[str, int]
 NO_ITEMS: Items = {}
 
 
-class InvalidValue(ValueError):
+class InvalidValue(WrongUsage, ValueError):
     """A value that the variable `name` cannot take: what was `found`, and what was `expected`."""
 
     def __init__(self, name: str, found: object, expected: str) -> None:

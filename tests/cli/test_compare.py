@@ -39,7 +39,7 @@ def test_a_picture_of_the_worst_signals(ssptool, traces, tmp_path):
     [
         (["--absolute", "wide"], 2, "not a number"),
         (["--relative", "-1"], 2, "not negative"),
-        (["--signals", "System1.y1"], 1, "System1.v1"),
+        (["--signals", "System1.y1"], 2, "System1.v1"),
         (["--plot", "p.bmp"], 2, ".png"),
     ],
 )

@@ -108,12 +108,12 @@ def test_a_parameter_without_a_variable_gets_its_near_misses(explain, nested):
 @pytest.mark.parametrize(
     ("arguments", "status", "hint"),
     [
-        (["m1"], 1, "System1.m1"),
-        (["System1.m"], 1, "System1.m1"),
+        (["m1"], 2, "System1.m1"),
+        (["System1.m"], 2, "System1.m1"),
         ([], 2, "--all"),
         (["System1.m1", "--all"], 2, "--all"),
-        (["System1.m1", "--variant", "no"], 1, "DualMassOscillator"),
-        (["System1.m1", "--set", "System1.m1=x"], 1, "a number"),
+        (["System1.m1", "--variant", "no"], 2, "DualMassOscillator"),
+        (["System1.m1", "--set", "System1.m1=x"], 2, "a number"),
     ],
 )
 def test_wrong_use_says_what_to_do(explain, arguments, status, hint):

@@ -12,6 +12,7 @@ from tests.cli.test_commands import SYSTEM
         (["--record", ""], "no signal"),
         (["--record", "System1.zz"], "System1.x1"),
         (["--set", "A.zz=1"], "A.zz"),
+        (["--set", "System1.m1=heavy"], "a number"),
         (["--variant", "no"], "DualMassOscillatorFMI3"),
     ],
     ids=lambda value: "=".join(value) if isinstance(value, list) else "",
