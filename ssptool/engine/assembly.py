@@ -4,7 +4,7 @@ import contextlib
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -63,6 +63,8 @@ class Assembly:
         Those of model exchange that exchange something at events only, if there is an ODE.
     kept
         Stand-ins of which the kernel has the addresses only.
+    at_end
+        Takes what is to be done when the FMUs are not needed any more, before they are freed.
     """
 
     plan: Plan
@@ -78,6 +80,7 @@ class Assembly:
     events: "event_mode.RunningEvents | None" = None
     integrated: "event_mode.RunningEvents | None" = None
     kept: tuple[object, ...] = ()
+    at_end: ExitStack = field(default_factory=ExitStack)
 
     @property
     def of_ode(self) -> "Assembly":
@@ -217,7 +220,7 @@ def assemble(
             stack.callback(supply.give_back, binary, added.instance, keep=_serves_again(plan, planned, watch))
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
-        assembly = Assembly(plan, kernel, tuple(instances), tuple(tables), kept=tuple(kept))
+        assembly = Assembly(plan, kernel, tuple(instances), tuple(tables), kept=tuple(kept), at_end=stack)
         if plan.ode is not None:
             assembly = replace(assembly, integrated=event_mode.RunningEvents(plan, kernel, integrated, plan.ode.events))
         if members:
@@ -225,7 +228,7 @@ def assemble(
         if plan.coupled_ode is not None:
             assembly = _with_ode(assembly, plan.coupled_ode)
         _connect(kernel, plan, plan.wires)
-        yield _watched(assembly, stack)
+        yield _watched(assembly)
 
 
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
@@ -241,9 +244,9 @@ def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     return replace(assembly, tables=tables, ode=instance, ode_kernel=kernel)
 
 
-def _watched(assembly: Assembly, stack: ExitStack) -> Assembly:
+def _watched(assembly: Assembly) -> Assembly:
     """With the logs, the second set of states and the driver that settings and stimuli ask for."""
-    settings = assembly.plan.settings
+    settings, stack = assembly.plan.settings, assembly.at_end
     driver = _driver(assembly) if assembly.plan.stimuli else None  # before any group is registered
     loops, coupling, checkpoint = None, None, None
     if settings.log_loops is not None:

@@ -207,7 +207,7 @@ class Simulation:
             if self.finished:
                 raise PastTheEnd(self.time, self.plan.interval.stop)
             count -= self._run(1 if self._observers else min(count, _CHUNK))
-        self._through_jump()
+        self._to_other_side()
         return self.time
 
     def run_until(self, time: float) -> float:
@@ -225,7 +225,7 @@ class Simulation:
         if self.plan.master.chooses_steps:
             while (self.time < time or not self._at_point) and not self._finished:
                 self._run(1)
-            self._through_jump()
+            self._to_other_side()
             return self.time
         wanted = int(np.ceil((time - interval.start) / interval.step - TOLERANCE))
         return self.step(wanted - self._steps) if wanted > self._steps else self.time
@@ -244,11 +244,16 @@ class Simulation:
         while not self.finished:
             yield self.step()
 
-    def _through_jump(self) -> None:
-        """Where inputs jump, to the other side: a step ends there."""
-        drive = self._system.drive
+    def _to_other_side(self) -> None:
+        """Where inputs jump, and through events at the stop time, after which there is no step: one ends there."""
+        drive, interval = self._system.drive, self.plan.interval
         if drive is not None and self._system.integration is None and self.time >= drive.end:
             self._run(1)
+        while self.plan.master.chooses_steps and not self.finished and self._is_at(interval.stop):
+            self._run(1)
+
+    def _is_at(self, time: float) -> bool:
+        return abs(self.time - time) <= TOLERANCE * self.plan.interval.step
 
     def _run(self, count: int) -> int:
         """At most so many rows; gives the number of steps among them, the other sides of jumps being none."""
@@ -532,6 +537,8 @@ class Simulation:
         self._steps = saved.steps
         self._history, self._last = saved.history, saved.last
         self._rows = [saved.last[np.newaxis, self._chosen]]
+        if self.plan.master.chooses_steps:  # and knows whether there is more to be done
+            self._finished = self._stepper.run(self._steps, np.empty((0, self._history.shape[1]))).finished
 
     def _loop_of(self, number: int, saved: SavedLoop) -> RunningLoop:
         ode, planned = self.plan.coupled_ode, self.plan.loops[number]

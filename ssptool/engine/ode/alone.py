@@ -65,8 +65,6 @@ class Alone:
         finished = self._point > self._interval.steps and not waiting
         failure = None if waiting else self._failure
         events, evaluations = self._tally.news()
-        if finished or failure is not None:
-            self.integration.close()
         return Stretch(
             filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
         )

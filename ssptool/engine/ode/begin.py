@@ -82,4 +82,7 @@ def _integration(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, drive: 
     except (ImportError, OSError) as error:
         raise MissingIntegrator(str(error)) from error
     everyone = assembly.kernel.group(range(len(plan.instances)))
-    return Integration(OdeSystem(assembly, plan.ode, sweeps, everyone, evaluate, drive), plan, integrator)
+    integration = Integration(OdeSystem(assembly, plan.ode, sweeps, everyone, evaluate, drive), plan, integrator)
+    # Not at the end of the run: a simulation that stands there can still be saved, and its inputs set.
+    assembly.at_end.callback(integration.close)
+    return integration

@@ -119,7 +119,6 @@ class _WithEvents:
 
     def recall(self, memory: Memory) -> None:
         self.point, self.last = int(memory["point"]), memory["last"]
-        self.done = not self.chooses_steps and self.point == self.steps
         self.rows = deque(map(Row, memory["rows"], memory["points"].tolist()))
         for row in self.rows:
             if row.point:
@@ -127,6 +126,8 @@ class _WithEvents:
                 self.system.kernel.accept(float(row.cells[0]))
         if isinstance(self.base, Remembering):
             self.base.recall(part_of(memory, "base"))
+        nothing = np.empty((0, len(self.last)))
+        self.done = self.base.run(self.point, nothing).finished if self.chooses_steps else self.point == self.steps
         self.ode.recall(part_of(memory, "ode"))
 
     def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:

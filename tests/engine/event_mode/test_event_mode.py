@@ -234,6 +234,22 @@ def test_a_simulation_goes_on_from_a_file_with_the_same_bits(system, tmp_path):
     assert np.array_equal(found.t, expected.t[-count:]) and np.array_equal(found.y, expected.y[-count:])
 
 
+@pytest.mark.parametrize("how", ["list", "run_until"])
+def test_a_simulation_goes_through_the_event_at_its_stop_time(system, tmp_path, how):
+    """The controller ticks there; afterwards the simulation is finished, and so is one that was saved there."""
+    folder, settings = system(SAMPLED, LOOP), ssptool.Settings(stop_time=1.0, step_size=0.05)
+    with ssptool.Simulation(folder, settings=settings) as simulation:
+        list(simulation) if how == "list" else simulation.run_until(1.0)
+        assert simulation.finished
+        simulation.save(tmp_path / "saved")
+        found = simulation.trace
+    expected = ssptool.simulate(folder, settings=settings).unwrap()
+    assert found.t[-2:].tolist() == [1.0, 1.0]
+    assert np.array_equal(found.t, expected.t) and np.array_equal(found.cells, expected.cells)
+    with ssptool.Simulation(folder, settings=settings, saved=tmp_path / "saved") as rest:
+        assert rest.finished and list(rest) == []
+
+
 def test_what_is_set_at_a_clock_waits_for_its_tick(system):
     with ssptool.Simulation(
         system({"Controller": "fmi3/SampledController"}), settings=ssptool.Settings(stop_time=1.0, step_size=0.05)

@@ -52,6 +52,21 @@ def test_saving_changes_a_trace_by_no_more_than_the_tolerance(tmp_path, exchange
         assert expected["System1.x1"] == pytest.approx(oscillation(expected.t, HEAVY)[0], abs=1e-7)
 
 
+@pytest.mark.parametrize("settings", ({}, {"adaptive": 1e-4}), ids=("equal", "adaptive"))
+@KINDS
+def test_a_simulation_can_be_saved_at_its_end(tmp_path, exchange, settings):
+    """The one that goes on from there is finished as well."""
+    planned = plan(exchange, **({} if len(exchange) == 2 else settings))
+    with Simulation(planned, Folder()) as simulation:
+        list(simulation)
+        simulation.save(tmp_path / "state")
+    with Simulation(planned, Folder(), saved=tmp_path / "state") as resumed:
+        assert resumed.finished
+        assert list(resumed) == []
+    assert resumed.trace.t.tolist() == [0.5]
+    assert np.array_equal(resumed.trace.cells[0], simulation.trace.cells[-1])
+
+
 @pytest.mark.parametrize("steps", (20, 45, 46, 47, 110))
 def test_a_ball_bounces_on_where_it_was_saved(tmp_path, models, steps):
     """Before a bounce, at its two rows, after it, and after the second one."""

@@ -75,6 +75,14 @@ def test_a_free_input_can_be_set(models, exchange):
     assert trace["B.x"] == approx(1 - np.exp(-s) * (1 + s), abs=1e-7 if exchange == ("A", "B") else 2.1e-4)
 
 
+@pytest.mark.parametrize("exchange", (("A", "B"), ("A",)), ids="".join)
+def test_a_free_input_can_be_set_at_the_end(models, exchange):
+    with Simulation(lags(models, exchange), Folder(models)) as simulation:
+        list(simulation)
+        simulation.set("A.u", 3.0)
+        assert (simulation.get("A.u"), simulation.trace["A.u"][-1]) == (3.0, 3.0)
+
+
 @pytest.mark.parametrize("exchange", (("Ball",), ("Ball", "Lag")), ids="-".join)
 def test_what_is_set_can_be_an_event(models, exchange):
     """Without gravity from the moment on at which the ball is at h = 0.5, it goes on as it was."""
