@@ -9,27 +9,22 @@ the other methods are shared. What comes out is a data class to `fields`, `repla
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-
-def _dataclass(
-    kind: type | None = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True
-) -> type | Callable[[type], type]:
-    if kind is None:
-        return lambda kind: _made(kind, frozen, slots, eq)
-    return _made(kind, frozen, slots, eq)
-
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as dataclass
 else:
-    dataclass = _dataclass
+
+    def dataclass(*, frozen: bool = False, slots: bool = False, eq: bool = True) -> Callable[[type], type]:
+        return partial(_made, frozen=frozen, slots=slots, eq=eq)
 
 
 def _made(kind: type, frozen: bool, slots: bool, eq: bool) -> type:
     stated = set(vars(kind))  # is kept
     made: type = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(kind)
     fields = dataclasses.fields(made)
+    _check(kind, fields)
     constructor = _compiled(_constructor(made, fields, frozen, slots), _names(made, fields))["__init__"]
     constructor.__qualname__ = f"{kind.__qualname__}.__init__"  # errors name it
     constructor.__annotations__ = {**{field.name: field.type for field in fields if field.init}, "return": None}
@@ -42,6 +37,22 @@ def _made(kind: type, frozen: bool, slots: bool, eq: bool) -> type:
         if name not in stated:
             setattr(made, name, method)
     return made
+
+
+def _check(kind: type, fields: Sequence[Field[Any]]) -> None:
+    """Raise `TypeError` for fields that the methods made here would take for others."""
+    optional = ""
+    for field in fields:
+        name = f"{kind.__qualname__}.{field.name}"
+        required = field.default is MISSING and field.default_factory is MISSING
+        if field.kw_only or not field.compare or field.hash is not None:
+            raise TypeError(f"{name}: for compare, hash or kw_only of a field use dataclasses.dataclass")
+        if not field.init and not required:
+            raise TypeError(f"{name}: with init=False nothing sets the default; set it in __post_init__")
+        if field.init and required and optional:
+            raise TypeError(f"{name} has no default and follows {optional}, which has one")
+        if not required:
+            optional = field.name
 
 
 def _names(kind: type, fields: Sequence[Field[Any]]) -> dict[str, Any]:
@@ -118,7 +129,8 @@ def _repr(self: Any) -> str:
 
 def _described(instance: Any) -> Iterator[str]:
     for field in dataclasses.fields(instance):
-        yield f"{field.name}={getattr(instance, field.name)!r}"
+        if field.repr:
+            yield f"{field.name}={getattr(instance, field.name)!r}"
 
 
 def _refuse_to_set(self: Any, name: str, value: Any) -> None:

@@ -24,6 +24,7 @@ def define(dataclass: Callable[..., Any]) -> type[Any]:
         unit: str | None = None
         sizes: list[int] = field(default_factory=list)
         hidden: int = field(init=False)
+        unseen: str = field(default="", repr=False)
 
         def __post_init__(self) -> None:
             if not self.name:
@@ -71,7 +72,7 @@ def test_fields_are_given_by_place_or_name_or_default(dataclass: Callable[..., A
 
 @pytest.mark.parametrize("dataclass", KINDS.values(), ids=KINDS)
 @pytest.mark.parametrize(
-    "wrong", [lambda kind: kind(), lambda kind: kind("x", hidden=1), lambda kind: kind(1, 2, 3, 4)]
+    "wrong", [lambda kind: kind(), lambda kind: kind("x", hidden=1), lambda kind: kind(1, 2, 3, 4, 5)]
 )
 def test_other_arguments_are_refused(dataclass: Callable[..., Any], wrong: Callable[[type], Any]) -> None:
     with pytest.raises(TypeError, match="__init__"):
@@ -97,9 +98,32 @@ def test_a_frozen_instance_cannot_be_changed(dataclass: Callable[..., Any]) -> N
 def test_both_describe_themselves_alike(dataclass: Callable[..., Any]) -> None:
     kind = define(dataclass)
     assert repr(kind("x", "m")).endswith("Signal(name='x', unit='m', sizes=[], hidden=1)")
-    assert kind.__match_args__ == ("name", "unit", "sizes")
+    assert kind.__match_args__ == ("name", "unit", "sizes", "unseen")
     assert kind.__init__.__qualname__.endswith("Signal.__init__")
-    assert list(kind.__init__.__annotations__) == ["name", "unit", "sizes", "return"]
+    assert list(kind.__init__.__annotations__) == ["name", "unit", "sizes", "unseen", "return"]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        field(compare=False),
+        field(hash=False),
+        field(kw_only=True),
+        field(init=False, default=1),
+        field(init=False, default_factory=int),
+    ],
+    ids=["compare", "hash", "kw_only", "default", "factory"],
+)
+def test_what_would_be_taken_for_something_else_is_refused_where_it_is_defined(wrong: Any) -> None:
+    with pytest.raises(TypeError, match=r"Wrong\.number: "):
+        ours.dataclass(frozen=True)(type("Wrong", (), {"__annotations__": {"number": int}, "number": wrong}))
+
+
+@pytest.mark.parametrize("dataclass", KINDS.values(), ids=KINDS)
+def test_a_field_without_default_after_one_with_it_is_refused(dataclass: Callable[..., Any]) -> None:
+    annotations = {"first": int, "second": int}
+    with pytest.raises(TypeError, match=r"second.* follows"):
+        dataclass(slots=True)(type("Wrong", (), {"__annotations__": annotations, "first": 1}))
 
 
 def test_equal_are_instances_of_one_class_with_equal_fields() -> None:
