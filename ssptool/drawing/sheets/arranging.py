@@ -6,6 +6,7 @@ from statistics import median
 from typing import TypeAlias
 
 from ssptool.drawing.sheets.boxes import HEAD, PIN_TEXT, box_of, columns_of, middle_of
+from ssptool.drawing.sheets.lanes import side_by_side
 from ssptool.drawing.sheets.layered import Box, Layout, Spacing, lay_out, straightened
 from ssptool.drawing.sheets.layers import Edge
 from ssptool.drawing.sheets.measures import text_width
@@ -21,6 +22,8 @@ End: TypeAlias = tuple[str, str]
 
 TEXT = 3.0
 """Height of letters where nothing else sets the scale [mm]."""
+_LANE = 0.45
+"""Between lines that run beside each other, as a part of the height of letters."""
 
 
 def arranged(stated: Mapping[Path, StatedSheet], path: Path = (), depth: int = 0) -> Sheet:
@@ -232,9 +235,10 @@ class _Arrangement:
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def _lines(self) -> Iterator[Line]:
-        for line in self._stated.lines:
-            if line.start in self._ends and line.end in self._ends:
-                yield Line(straightened(self._way(line)), (line.described,), (line.span,))
+        shown = [line for line in self._stated.lines if line.start in self._ends and line.end in self._ends]
+        lines = [Line(straightened(self._way(line)), (line.described,), (line.span,)) for line in shown]
+        movable = [line.way is None and self._edge(line) not in self._layout.ways for line in shown]
+        yield from side_by_side(lines, movable, _LANE * self._text, self._boxes)
 
     def _way(self, line: StatedLine) -> Sequence[Point]:
         (start, outward), (end, other) = self._ends[line.start], self._ends[line.end]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from ssptool.drawing.sheets.sheet import Point
 from ssptool.drawing.sheets.stated import Extent
 
-_MOST = 200
-"""With more boxes a way through all gaps between them takes too long to find."""
+MOST = 200
+"""With more boxes a way through all gaps between them, or free places for lines, take too long to find."""
 _BEND = 8.0
 """A bend is as long as so much of the distance to keep from boxes."""
 
@@ -23,7 +23,7 @@ def way_around(begin: Point, finish: Point, boxes: Sequence[Extent], apart: floa
 
     It runs on the grid of lines at the distance `apart` from the boxes, and through both ends.
     """
-    if len(boxes) > _MOST:
+    if len(boxes) > MOST:
         return None
     xs = sorted({begin.x, finish.x, *(x for box in boxes for x in (box.x1 - apart, box.x2 + apart))})
     ys = sorted({begin.y, finish.y, *(y for box in boxes for y in (box.y1 - apart, box.y2 + apart))})
