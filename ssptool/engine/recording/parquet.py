@@ -1,5 +1,6 @@
 """Traces as Apache Parquet, complete after every group of rows."""
 
+import contextlib
 import io
 import json
 import os
@@ -117,22 +118,41 @@ class ParquetWriter:
         if not self._count:
             return
         began = thread_time()
-        parts, metadata = _encoded(self._schema, self._table(), self._end)
-        self._count = 0
-        self._footer.append_row_groups(metadata)
-        self._put(parts, self._footer)
+        count, self._count = self._count, 0
+        try:
+            self._write_rows(0, count)
+        except OSError:
+            self._write_what_fits(count)
+            raise
         self._wrote = monotonic()
         # The first one loads libraries.
         self._writing = thread_time() - began if self._groups else 0.0
         self._groups += 1
 
-    def _table(self) -> Any:
+    def _write_rows(self, first: int, count: int) -> None:
+        """Rows of the present columns as a group."""
+        parts, metadata = _encoded(self._schema, self._table(first, count), self._end)
+        self._footer.append_row_groups(metadata)
+        self._put(parts, self._footer)
+
+    def _write_what_fits(self, count: int) -> None:
+        """Of so many rows, which have no room together, the first ones, as far as there is."""
+        first, part = 0, count
+        while part > 1:
+            part //= 2
+            # The footer knows of the group that had no room: the last one that was written does not.
+            self._footer = pq.read_metadata(pa.BufferReader(_MAGIC + self._last))
+            with contextlib.suppress(OSError):
+                self._write_rows(first, part)
+                first += part
+
+    def _table(self, first: int, count: int) -> Any:
         cells = pa.py_buffer(self._columns.base)
         row = self._columns.strides[0]
         arrays = [
-            pa.Array.from_buffers(pa.float64(), self._count, [None, cells.slice(place * row, 8 * self._count)])
+            pa.Array.from_buffers(pa.float64(), count, [None, cells.slice(place * row + 8 * first, 8 * count)])
             if kind == "Float64"
-            else _array(self._columns[place, : self._count], kind, self._contents)
+            else _array(self._columns[place, first : first + count], kind, self._contents)
             for place, kind in enumerate(self._types)
         ]
         return pa.Table.from_arrays(arrays, schema=self._schema)

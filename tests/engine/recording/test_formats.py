@@ -64,6 +64,25 @@ def no_file_beyond(size):
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+@pytest.mark.parametrize("size", [20_001, 100_000])
+def test_of_a_group_of_rows_without_room_parquet_keeps_what_fits(tmp_path, size):
+    """Numbers at random are not compressed, 8 bytes each; times are. Small groups and their footers take a part of the
+    room, less than half of it.
+    """
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "trace.parquet"
+    columns = [Column(f"x{number}", "m") for number in range(3)]
+    rows = np.column_stack([np.arange(50_000.0), np.random.default_rng(8).normal(size=(50_000, 3))])
+    with no_file_beyond(size):
+        writer = open_writer(path, columns)
+        with pytest.raises(ResultsNotWritten):
+            writer.write(rows)
+            writer.close("{}")
+    trace = read_trace(path)
+    assert np.array_equal(trace.y, rows[: len(trace), 1:])
+    assert size / 2 < 8 * 3 * len(trace) < size
+
+
 @pytest.mark.parametrize("size", [3_000, 5_003, 20_001])
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_that_can_grow_no_more_keeps_the_rows_that_are_in_it(tmp_path, monkeypatch, ending, size):
