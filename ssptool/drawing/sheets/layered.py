@@ -141,7 +141,8 @@ class _Drawing:
         """
 
         def below(edge: Edge) -> range:
-            ends = [self._layer_of[end[0]] for end in (edge.destination, edge.source)]
+            # An edge that was cut to open one cycle may go forward after others were cut.
+            ends = sorted(self._layer_of[end[0]] for end in (edge.destination, edge.source))
             if self._strip_of[ends[0]] != self._strip_of[ends[1]]:
                 # To the channel of another strip, on the left of all.
                 ends = [strip.start, next(layer for layer in ends if layer in strip)]

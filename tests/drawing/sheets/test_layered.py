@@ -79,3 +79,23 @@ def test_a_chain_is_a_straight_line():
     boxes = [Box(name, 30.0, 20.0, {"in": 10.0}, {"out": 10.0}) for name in "abc"]
     layout = lay_out(boxes, [edge("a", "b"), edge("b", "c")], SPACING)
     assert all(len(way) == 2 for way in layout.ways.values())
+
+
+def test_an_edge_that_goes_forward_after_other_cycles_were_cut_is_drawn():
+    """Two edges from one element to another, of a cycle through a third, and a loop of one element."""
+    one = Box("1", 10.0, 10.0, {"1": 2.0, "W": 4.0, "0": 6.0}, {".": 2.0})
+    boxes = [
+        Box("0", 10.0, 10.0, {}, {"0": 2.0}),
+        one,
+        Box("00", 10.0, 10.0, {"0": 2.0}, {"00": 2.0}),
+        Box("000", 10.0, 10.0, {"g": 2.0, "s": 4.0}, {"o": 2.0}),
+    ]
+    edges = [
+        Edge(("0", "0"), ("1", "0")),
+        Edge(("000", "o"), ("1", "1")),
+        Edge(("000", "o"), ("1", "W")),
+        Edge(("1", "."), ("00", "0")),
+        Edge(("00", "00"), ("000", "g")),
+        Edge(("000", "o"), ("000", "s")),
+    ]
+    assert set(lay_out(boxes, edges, SPACING).ways) == set(edges)
