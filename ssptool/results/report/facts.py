@@ -70,13 +70,13 @@ def run_facts(
     Parameters
     ----------
     manifest
-        As `read_manifest` gives it; empty for a run that was interrupted.
+        As `read_manifest` gives it; empty for a run that was killed, and for results of other tools.
     locate
         Gives the present file of an input by its name in the manifest; None if it is not there.
     """
     failure = manifest.get("failure")
     return RunFacts(
-        title=manifest.get("system", "Interrupted run"),
+        title=manifest.get("system", "Results without a manifest"),
         ok=manifest.get("status") == "completed",
         verdict=_verdict(manifest, failure),
         failure=Table("What happened", ("what", "value"), list(_failure(failure or {}))),
@@ -92,13 +92,13 @@ def run_facts(
         inputs=Table("Files that went in", ("file", "SHA-256 begins with", "now"), list(_inputs(manifest, locate))),
         settings=Table("Settings other than the defaults", ("setting", "value"), list(_settings(manifest))),
         manifest=json.dumps(manifest, indent=1, ensure_ascii=False),
-        tool=f"Simulated by ssptool {manifest.get('versions', {}).get('ssptool', '')}".rstrip(),
+        tool=f"Simulated by ssptool {manifest.get('versions', {}).get('ssptool', '')}".rstrip() if manifest else "",
     )
 
 
 def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> str:
     if not manifest:
-        return "The run was interrupted before it could say anything of itself."
+        return "Nothing is known of the run: it was killed, or the results are another tool's."
     interval = manifest["interval"]
     told = f": {failure['message']}" if failure and failure.get("message") else ""
     return f"{manifest['status']}, {interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}{told}"

@@ -148,12 +148,13 @@ def test_text_is_escaped_and_only_pictures_are_markup():
     assert "<svg id='mine'>" in text
 
 
-def test_an_interrupted_run_has_a_report(run, tmp_path):
+def test_results_without_a_manifest_have_a_report_that_claims_nothing(run, tmp_path):
     system, _ = run
     ssptool.simulate(system, settings=ssptool.Settings(stop_time=0.1), output=tmp_path / "r.csv")
     (tmp_path / "r.csv.json").unlink()
     root = page(system, tmp_path / "r.csv", tmp_path)
-    assert "interrupted" in root.xpath("//header/p")[0].text_content()
+    assert "killed, or the results are another tool's" in root.xpath("//header/p")[0].text_content()
+    assert "Simulated by" not in root.text_content()
 
 
 def test_a_report_is_a_page(run, tmp_path):
