@@ -704,6 +704,7 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
   check_size(rows.size(), static_cast<std::size_t>(steps) * width, "the array of rows");
   counts_.clear();
   counts_.reserve(static_cast<std::size_t>(steps));
+  const bool reporting = !reports_.empty();
   for (std::int64_t k = 0; k < steps; ++k) {
     counts_.push_back(1);
     const double t = start + static_cast<double>(first + k) * h;
@@ -712,7 +713,7 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
     for (StepReport* report : reports_) report->reached = std::numeric_limits<double>::quiet_NaN();
     for (const Task& task : tasks) {
       const bool ok = execute(task, t, reached, h, row);
-      if (!reports_.empty() && (task.op == Op::advance || task.op == Op::iterate) &&
+      if (reporting && (task.op == Op::advance || task.op == Op::iterate) &&
           returned_before(reached - close * h))  // what else went wrong in a step that was too long does not count
         return {.code = Code::event, .steps = k, .instruction = task.instruction};
       if (!ok) [[unlikely]] {
@@ -721,7 +722,7 @@ Outcome Kernel::run(std::span<const Instruction> program, double start, double h
         return outcome_;
       }
     }
-    if (event_wanted()) return {.steps = k + 1};
+    if (reporting && event_wanted()) return {.steps = k + 1};
   }
   return {.steps = steps};
 }
