@@ -274,7 +274,7 @@ def test_a_zip_bomb_is_refused_unread(tmp_path):
     assert codes(caught) == ["PKG-024"]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_a_zip_with_any_bytes_changed_is_read_or_refused(tmp_path, data):
     """Whatever zipfile makes of a broken file arrives as one kind of exception."""

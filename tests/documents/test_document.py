@@ -113,7 +113,7 @@ def test_positions_name_the_file_whatever_its_name(name):
     assert Document(name, b"<a/>").root.position == Position(name, 1, "/")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data())
 def test_any_bytes_are_a_document_or_refused(data):
     source = bytearray(

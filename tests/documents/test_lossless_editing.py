@@ -86,7 +86,7 @@ def documents(draw, hole=""):
 # --- Properties ---
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(documents())
 def test_an_unedited_document_keeps_every_byte(text):
     source = text.encode()
@@ -103,7 +103,7 @@ def escaped(value: str, quote: str) -> str:
 xml_text = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")) | st.sampled_from("\n\t\r<&'\""))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(documents(hole="@@"), st.sampled_from("'\""), values, xml_text)
 def test_setting_an_attribute_changes_the_bytes_of_its_value_and_no_others(template, quote, before, after):
     source = template.replace("@@", f"edited={quote}{before}{quote}")
@@ -115,7 +115,7 @@ def test_setting_an_attribute_changes_the_bytes_of_its_value_and_no_others(templ
     assert document.to_bytes() == expected.encode()
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(documents(hole="@@"), values)
 def test_removing_an_attribute_removes_it_and_the_space_before_it(template, before):
     source = template.replace("@@", f'edited="{before}"')
@@ -178,7 +178,7 @@ def move(data, root):
 EDITS = [edit_attribute, edit_text, edit_tail, edit_name, delete, insert, move]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.data(), documents(), st.lists(st.sampled_from(EDITS), min_size=1, max_size=4))
 def test_whatever_was_edited_reads_back_as_the_edited_tree(data, text, edits):
     document = Document("a.ssd", text.encode())

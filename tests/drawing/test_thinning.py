@@ -1,7 +1,7 @@
 """Thinned curves keep what one would see: every peak, and both ends."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
@@ -11,7 +11,6 @@ from ssptool.drawing.thinning import thinned
 VALUES = st.floats(-1e6, 1e6) | st.just(float("nan"))
 
 
-@settings(deadline=None)
 @given(of_numpy.arrays(float, st.integers(1, 400), elements=VALUES), st.integers(4, 60))
 def test_a_thinned_curve_is_part_of_the_curve_with_its_extremes(y, most):
     curve = Curve("y", "m", np.arange(float(len(y))), y)

@@ -84,7 +84,7 @@ def rich() -> str:
     return ssd(content("output out Real m", elements, [*wires, "C0.y -> out"], bound))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1))
 def test_order_formatting_and_prefixes_do_not_matter(tmp_path_factory, seed):
     folder = tmp_path_factory.mktemp("order")

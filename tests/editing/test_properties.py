@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ssptool
@@ -69,7 +69,7 @@ def apply(made: ssptool.Editor, step: tuple[object, ...]) -> None:
         getattr(made, str(verb))(*arguments)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(st.lists(STEPS, min_size=1, max_size=8), st.sampled_from(["1.0", "2.0"]))
 def test_edits_in_any_order_keep_a_system_valid(steps, version):
     """Every step that is not refused is followed by a check; a refused one by a comparison of the documents."""
@@ -93,7 +93,7 @@ def test_edits_in_any_order_keep_a_system_valid(steps, version):
         shutil.rmtree(folder)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30)
 @given(st.lists(STEPS, min_size=1, max_size=8))
 def test_a_verb_that_is_refused_has_changed_nothing_in_memory(steps):
     folder = Path(tempfile.mkdtemp())

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from lxml import etree
 
@@ -67,7 +67,6 @@ def meaning(content: bytes) -> bytes:
 # --- Over documents of every kind ---
 
 
-@settings(deadline=None)
 @given(formats, seeds)
 def test_what_a_downgrade_drops_or_weakens_comes_back(format, seed):
     document = generated("2.0", format, seed)
@@ -79,7 +78,6 @@ def test_what_a_downgrade_drops_or_weakens_comes_back(format, seed):
     assert meaning(restored.to_bytes()) == meaning(original)
 
 
-@settings(deadline=None)
 @given(formats, seeds)
 def test_a_1_0_document_comes_back_byte_for_byte(format, seed):
     document = generated("1.0", format, seed)
@@ -92,7 +90,6 @@ def test_a_1_0_document_comes_back_byte_for_byte(format, seed):
         assert lowered.to_bytes() == document.source
 
 
-@settings(deadline=None)
 @given(formats, seeds)
 def test_a_document_of_the_version_stays_as_it_is(format, seed):
     for version, migrate in (("1.0", down), ("2.0", up)):
@@ -101,7 +98,6 @@ def test_a_document_of_the_version_stays_as_it_is(format, seed):
         assert migrate(document).files == ()
 
 
-@settings(deadline=None)
 @given(formats, seeds)
 def test_a_downgrade_without_losses_is_never_refused_and_else_names_all(format, seed):
     dropped = [c for c in down(generated("2.0", format, seed)).changes if c.loss is Loss.DROPPED]

@@ -76,7 +76,7 @@ class Evaluation:
 
 
 @given(st.integers(0, 100_000), st.integers(1, 5), st.integers(1, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_sweep_computes_every_signal_whatever_the_network(seed, components, size):
     system = LinearSystem(seed, components, size)
     exact = system.exact()
@@ -89,7 +89,7 @@ def test_a_sweep_computes_every_signal_whatever_the_network(seed, components, si
 
 
 @given(st.integers(0, 100_000), st.integers(1, 5), st.integers(1, 3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_every_signal_is_set_or_got_in_exactly_one_step(seed, components, size):
     """A loop counts as one step; what it takes in from outside may be set by its first visit."""
     system = LinearSystem(seed, components, size)
@@ -101,7 +101,7 @@ def test_every_signal_is_set_or_got_in_exactly_one_step(seed, components, size):
 
 
 @given(st.integers(0, 100_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_pattern_of_a_loop_covers_its_jacobian(seed):
     system = LinearSystem(seed, 4, 3)
     for step in sweep(system.graph, evaluation_order(system.graph), frozenset(system.outputs)):

@@ -288,7 +288,7 @@ def slopes(instance):
 
 @VERSIONS
 @pytest.mark.parametrize("interface", ("cs", "me"))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(calls=st.lists(st.sampled_from(sorted(CALLS)), max_size=30))
 def test_any_order_of_calls_leaves_a_working_instance(make, version, interface, calls):
     instance = make("System1", version, interface)

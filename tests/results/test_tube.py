@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
@@ -27,7 +27,6 @@ def brute_force(curve: Curve, t: float, time: float) -> tuple[float, float]:
     return min(values), max(values)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(curves(), st.lists(st.integers(-4, 44), min_size=1, max_size=9), st.integers(0, 45))
 def test_a_tube_has_all_values_within_its_window(reference, times, quarters):
     t, time = np.array(times) / 4, quarters / 4
@@ -36,7 +35,6 @@ def test_a_tube_has_all_values_within_its_window(reference, times, quarters):
     assert list(zip(found.lower, found.upper, strict=True)) == expected
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(curves(st.just(False)), st.integers(0, 45))
 def test_a_shift_in_time_is_inside_a_tube_of_that_time(curve, quarters):
     shift = quarters / 4

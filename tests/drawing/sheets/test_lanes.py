@@ -3,7 +3,7 @@
 from itertools import combinations, pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ssptool.drawing.sheets.lanes import side_by_side
@@ -33,7 +33,6 @@ def on_top(one: Line, other: Line) -> float:
     return length
 
 
-@settings(deadline=None)
 @given(st.permutations(range(7)))
 def test_no_two_lines_of_different_pins_are_on_top_of_each_other(ends):
     lines = [bracket(start, 7.5 + end) for start, end in enumerate(ends)]

@@ -30,7 +30,7 @@ def graphs(draw) -> tuple[list[Box], list[Edge]]:
 
 
 @given(graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_boxes_do_not_touch_and_lines_run_from_pin_to_pin(graph):
     boxes, edges = graph
     layout = lay_out(boxes, edges, SPACING)
@@ -50,7 +50,7 @@ def test_boxes_do_not_touch_and_lines_run_from_pin_to_pin(graph):
 
 
 @given(graphs())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_all_lines_but_those_that_close_cycles_point_right_or_to_a_strip_below(graph):
     boxes, edges = graph
     layers = in_layers([box.name for box in boxes], edges)

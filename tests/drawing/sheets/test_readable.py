@@ -87,13 +87,13 @@ def check_labels(drawn: Sheet) -> None:
 
 
 @given(systems(40), st.integers(0, 2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_label_hides_anything(stated, depth):
     check_labels(lettered(arranged(stated, depth=depth)))
 
 
 @given(systems(40), st.integers(0, 2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_elements_and_connectors_are_named(stated, depth):
     """Where the layout is ours, there is room for all names; those of systems that are open may be on their lines."""
     drawn = lettered(arranged(stated, depth=depth))
@@ -107,7 +107,7 @@ def test_elements_and_connectors_are_named(stated, depth):
 
 
 @given(systems(40), st.integers(0, 2))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_line_runs_through_a_box(stated, depth):
     drawn = arranged(stated, depth=depth)
     for segment in segments(drawn):
@@ -116,7 +116,7 @@ def test_no_line_runs_through_a_box(stated, depth):
 
 
 @given(systems(40), st.integers(0, 2))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_everything_is_on_the_page(stated, depth):
     sheet = arranged(stated, depth=depth)
     root = sheet_element(sheet, {})

@@ -51,7 +51,7 @@ def boxes(draw) -> list[Extent]:
     st.tuples(st.integers(-9, 240), st.integers(-9, 240)),
     st.tuples(st.integers(-9, 240), st.integers(-9, 240)),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_ways_are_outside_of_all_boxes_level_or_upright(boxes, begin, finish):
     ends = Point(*begin), Point(*finish)
     assume(not any(box.x1 < x < box.x2 and box.y1 < y < box.y2 for box in boxes for x, y in ends))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.engine.kernel.mock_fmu import DO_STEP, SET_RATES, Mock, Mocks
 
 # Fixtures of one example serve all others of the same test: each builds its own kernel and component.
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 
 numbers = st.floats(-10, 10, allow_subnormal=False)
 steps = st.lists(st.floats(0.01, 2.0), min_size=3, max_size=6)

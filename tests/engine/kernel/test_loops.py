@@ -40,7 +40,7 @@ def test_a_sweep_carries_values_through_in_its_order(make_kernel, mocks):
     assert kernel.values.tolist() == [5.0, 10.0, 31.0, 15.5]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(gain=st.floats(-0.8, 0.8), offset=st.floats(-100, 100))
 def test_fixed_point_iteration_finds_the_closed_form(make_kernel, mocks, gain, offset):
     """|g(x) − x| ≤ tolerance leaves an error of tolerance/(1 − gain) at most: 5 times it."""

@@ -105,7 +105,7 @@ def ode(mocks) -> Ode:
 numbers = st.floats(-1e6, 1e6)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
 @given(
     t=numbers, start=numbers, course=st.tuples(numbers, numbers, numbers), x=st.lists(numbers, min_size=3, max_size=3)
 )

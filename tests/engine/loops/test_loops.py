@@ -83,7 +83,7 @@ def test_all_methods_agree_on_a_coupled_contraction():
 
 
 @given(st.integers(1, 6), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_newton_solves_any_well_conditioned_linear_loop(size, seed):
     rng = np.random.default_rng(seed)
     a, b = 10 * rng.normal(size=(size, size)), rng.normal(size=size)

@@ -61,7 +61,7 @@ def test_without_reuse_each_step_learns_anew():
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_correction_is_that_of_least_squares(seed):
     """W α with α = argmin ‖V α + r‖, by numpy's own solver; random columns are independent."""
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.io import loadmat
@@ -41,7 +41,6 @@ def some_rows(first=0, count=5):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@settings(deadline=None)  # libraries are loaded at the first use
 @given(rows=arrays(float, (3, 4), elements=st.floats(allow_nan=True, allow_infinity=True)))
 def test_numbers_come_back_with_the_same_bits(rows, ending, tmp_path_factory):
     path = tmp_path_factory.mktemp("files") / f"trace{ending}"

@@ -63,7 +63,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("ending", EXACT)
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(trace=traces(), closed=st.booleans())
 def test_every_type_comes_back_exactly(trace, closed, ending, tmp_path_factory):
     """Also from a file that nobody closed, if it had time to be written."""
@@ -73,7 +73,7 @@ def test_every_type_comes_back_exactly(trace, closed, ending, tmp_path_factory):
 
 
 @pytest.mark.parametrize("closed", [True, False])
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(trace=traces([kind for kind in VALUES if "64" not in kind and kind not in ("String", "Binary", "Enumeration")]))
 def test_mat_keeps_all_types_that_doubles_can_hold(trace, closed, tmp_path_factory):
     path = tmp_path_factory.mktemp("files") / "trace.mat"

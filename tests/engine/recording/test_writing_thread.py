@@ -64,7 +64,7 @@ def numbered(first, count):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(sizes=st.lists(st.integers(0, 400), max_size=12))
 def test_files_have_all_rows_in_their_order(ending, sizes, tmp_path_factory):
     """The caller's memory is its own again after each `write`."""
@@ -82,7 +82,7 @@ def test_files_have_all_rows_in_their_order(ending, sizes, tmp_path_factory):
     assert read_manifest(path)["rows"] == first
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(sizes=st.lists(st.tuples(st.integers(1, 300), st.integers(0, 300), st.sampled_from(["", "other"])), max_size=15))
 def test_memory_that_is_lent_comes_back_with_its_rows(sizes):
     """Also where less is written than was lent, nothing at all, or other rows between; else the caller would wait."""
