@@ -1,8 +1,6 @@
 /* Beats at every multiple of `period`; at t = `late` it asks for an event that is over. */
 #include "hybrid.h"
 
-#include <math.h>
-
 enum { TIME, period, late, beats, even, d, COUNT };
 
 const char *const model_name = "Beats";
@@ -22,11 +20,6 @@ void model_outputs(State *s)
     s->real[d] = 0.5 * (double)s->integer[beats];
 }
 
-void model_indicators(const State *s, double z[])
-{
-    (void)s, (void)z;
-}
-
 bool model_update(State *s)
 {
     if (s->t < (double)(s->integer[beats] + 1) * s->real[period] - 1e-12)
@@ -38,10 +31,4 @@ bool model_update(State *s)
 double model_next(const State *s)
 {
     return s->t >= s->real[late] ? s->real[late] / 2 : (double)(s->integer[beats] + 1) * s->real[period];
-}
-
-const char *model_objection(const State *s, unsigned row)
-{
-    (void)s, (void)row;
-    return NULL;
 }

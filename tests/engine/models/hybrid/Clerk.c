@@ -3,7 +3,6 @@
  */
 #include "hybrid.h"
 
-#include <math.h>
 #include <string.h>
 
 enum {
@@ -84,23 +83,12 @@ void model_outputs(State *s)
         s->integer[told_on] = !s->integer[on];
 }
 
-void model_indicators(const State *s, double z[])
-{
-    (void)s, (void)z;
-}
-
 bool model_update(State *s)
 {
     s->integer[changes] += s->integer[known] != s->integer[on];
     s->integer[known] = s->integer[on];
     s->integer[opposing] = s->t >= s->real[negate];
     return false;
-}
-
-double model_next(const State *s)
-{
-    (void)s;
-    return INFINITY;
 }
 
 const char *model_objection(const State *s, unsigned row)

@@ -1,8 +1,6 @@
 /* FMI 3.0: counts the ticks of `trigger` and keeps the last v that came with one. */
 #include "hybrid.h"
 
-#include <math.h>
-
 enum { TIME, trigger, v, ticks, last, COUNT };
 
 const char *const model_name = "Follower";
@@ -20,11 +18,6 @@ void model_outputs(State *s)
     (void)s;
 }
 
-void model_indicators(const State *s, double z[])
-{
-    (void)s, (void)z;
-}
-
 bool model_update(State *s)
 {
     if (s->active[trigger]) {
@@ -32,16 +25,4 @@ bool model_update(State *s)
         s->real[last] = s->real[v];
     }
     return false;
-}
-
-double model_next(const State *s)
-{
-    (void)s;
-    return INFINITY;
-}
-
-const char *model_objection(const State *s, unsigned row)
-{
-    (void)s, (void)row;
-    return NULL;
 }

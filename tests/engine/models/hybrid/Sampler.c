@@ -1,8 +1,6 @@
 /* FMI 3.0: samples u whenever `tick` does, every 0.1 s; at every third time `third` ticks. */
 #include "hybrid.h"
 
-#include <math.h>
-
 enum { TIME, tick, u, y, third, value, held, samples, COUNT };
 
 const char *const model_name = "Sampler";
@@ -25,11 +23,6 @@ void model_outputs(State *s)
     s->real[value] = 100 + s->real[u];
 }
 
-void model_indicators(const State *s, double z[])
-{
-    (void)s, (void)z;
-}
-
 bool model_update(State *s)
 {
     if (s->active[tick]) {
@@ -37,16 +30,4 @@ bool model_update(State *s)
         s->real[held] = s->real[u];
     }
     return false;
-}
-
-double model_next(const State *s)
-{
-    (void)s;
-    return INFINITY;
-}
-
-const char *model_objection(const State *s, unsigned row)
-{
-    (void)s, (void)row;
-    return NULL;
 }

@@ -1,7 +1,6 @@
 /* On where u rises to `high`, off where it falls to `low`; tells so in every type. */
 #include "hybrid.h"
 
-#include <math.h>
 #include <stdio.h>
 
 enum { TIME, u, low, high, on, mode, count, text, level, bytes, single, tiny, big, unsigned_big, z, COUNT };
@@ -53,16 +52,4 @@ bool model_update(State *s)
     s->integer[count]++;
     s->real[level] = s->real[u];
     return true;
-}
-
-double model_next(const State *s)
-{
-    (void)s;
-    return INFINITY;
-}
-
-const char *model_objection(const State *s, unsigned row)
-{
-    (void)s, (void)row;
-    return NULL;
 }

@@ -25,25 +25,8 @@ void model_outputs(State *s)
     s->real[der_x] = s->t > s->real[broken] ? NAN : s->real[fill] - s->real[flow] - s->real[loss] * s->real[x];
 }
 
-void model_indicators(const State *s, double z[])
-{
-    (void)s, (void)z;
-}
-
 bool model_update(State *s)
 {
     (void)s;
     return false;
-}
-
-double model_next(const State *s)
-{
-    (void)s;
-    return INFINITY;
-}
-
-const char *model_objection(const State *s, unsigned row)
-{
-    (void)s, (void)row;
-    return NULL;
 }

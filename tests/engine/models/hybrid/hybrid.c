@@ -4,6 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Weak: a model that has such a thing defines its own. */
+#define DEFAULT __attribute__((weak))
+
+DEFAULT void model_indicators(const State *s, double z[])
+{
+    (void)s, (void)z;
+}
+
+DEFAULT double model_next(const State *s)
+{
+    (void)s;
+    return INFINITY;
+}
+
+DEFAULT const char *model_objection(const State *s, unsigned row)
+{
+    (void)s, (void)row;
+    return NULL;
+}
+
 bool has_version(const Row *row, int version)
 {
     if (version == 3)

@@ -65,9 +65,11 @@ extern const size_t model_indicator_count;
 
 /* Outputs, locals and derivatives as they follow from everything else. */
 void model_outputs(State *s);
-void model_indicators(const State *s, double z[]);
 /* One event iteration; whether there is to be another one. */
 bool model_update(State *s);
+
+/* A model without them leaves these out. */
+void model_indicators(const State *s, double z[]);
 /* The time of the next time event; INFINITY: none. */
 double model_next(const State *s);
 /* Why an input or a parameter cannot have the value that it has just got; NULL: it can. */

@@ -322,47 +322,7 @@ fmi3Status fmi3DoStep(fmi3Instance instance, fmi3Float64 t, fmi3Float64 h, fmi3B
 
 /* -- states ----------------------------------------------------------------------------------------------------- */
 
-fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *state)
-{
-    SELF;
-    if (!*state)
-        *state = malloc(sizeof self->now);
-    memcpy(*state, &self->now, sizeof self->now);
-    return fmi3OK;
-}
-
-fmi3Status fmi3SetFMUState(fmi3Instance instance, fmi3FMUState state)
-{
-    SELF;
-    memcpy(&self->now, state, sizeof self->now);
-    return fmi3OK;
-}
-
-fmi3Status fmi3FreeFMUState(fmi3Instance instance, fmi3FMUState *state)
-{
-    free(*state);
-    *state = NULL;
-    return fmi3OK;
-}
-
-fmi3Status fmi3SerializedFMUStateSize(fmi3Instance instance, fmi3FMUState state, size_t *size)
-{
-    *size = sizeof(State);
-    return fmi3OK;
-}
-
-fmi3Status fmi3SerializeFMUState(fmi3Instance instance, fmi3FMUState state, fmi3Byte bytes[], size_t size)
-{
-    memcpy(bytes, state, size);
-    return fmi3OK;
-}
-
-fmi3Status fmi3DeserializeFMUState(fmi3Instance instance, const fmi3Byte bytes[], size_t size, fmi3FMUState *state)
-{
-    *state = malloc(sizeof(State));
-    memcpy(*state, bytes, size);
-    return fmi3OK;
-}
+#include "../states3.h"
 
 /* What the importer has to find in the binary, and is not to call. */
 #define NOT_OFFERED(name, ...)   \
