@@ -24,6 +24,7 @@ from ssptool.engine.child import Assignment, Committed, Finished, Initialized, L
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.execution import Counts, Execution, Job, rows_at_once
 from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.interrupts import held_back
 from ssptool.engine.limits import Limits
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.sendable import task_for_fresh
@@ -56,11 +57,11 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
         try:
             # Before there is anybody who writes rows.
             assignment.watch_and_ring(memory)[1][:, :, 0] = np.nan
-            child = (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
-            try:
+            with contextlib.ExitStack() as stack:
+                with held_back():
+                    child = (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
+                    stack.callback(child.end)
                 return _Parent(assignment, memory, child, recorder, limits).follow()
-            finally:
-                child.end()
         finally:
             memory.close()
 
@@ -86,8 +87,12 @@ class _Child(Protocol):
         """The exit status, or minus the number of the signal that ended it."""
         ...
 
+    def kill(self) -> None:
+        """If it is still there. What it has sent can still be received."""
+        ...
+
     def end(self) -> None:
-        """Kill it if it is still there."""
+        """Kill it if it is still there, and close the connection."""
         ...
 
 
@@ -112,10 +117,15 @@ class _Fork:
             self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self._status
 
-    def end(self) -> None:
+    def kill(self) -> None:
         if self._status is None:
-            os.kill(self.pid, signal.SIGKILL)
-            self.wait()
+            # Unless an interrupt came between its end and the note of that.
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self.pid, signal.SIGKILL)
+                self.wait()
+
+    def end(self) -> None:
+        self.kill()
         self.connection.close()
 
 
@@ -140,9 +150,12 @@ class _Fresh:
     def wait(self) -> int:
         return self._process.wait()
 
-    def end(self) -> None:
+    def kill(self) -> None:
         self._process.kill()
         self._process.wait()
+
+    def end(self) -> None:
+        self.kill()
         self.connection.close()
 
 
@@ -175,46 +188,69 @@ class _Parent:
         self.waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
 
     def follow(self) -> Execution:
-        """Until the child has finished or must not go on."""
+        """Until the child has finished or must not go on.
+
+        Whoever interrupts this finds recorded what the child had done by then.
+        """
         try:
-            while (message := self._next()) is not None:
+            while True:
+                self._wait()
+                with held_back():
+                    message = self._receive()
                 match message:
-                    case Initialized(kernel, report):
-                        self.recorder.initialized(kernel, report)
-                    case Committed(count, contents):
-                        self._take(count, contents)
-                        self._answer()
                     case Finished(execution):
                         self.child.wait()
                         return execution
                     case Raised(error):
                         raise error
+                    case None:
+                        status = self.child.wait()
+                        self._salvage()
+                        return self._died(status)
         except _Overdue as overdue:
             calls = self.watch.in_flight()
-            self.child.end()
-            self._salvage()
+            self._drain()
             return self._ended(overdue.ending, overdue.what, overdue.advice, calls)
-        status = self.child.wait()
-        self._salvage()
-        return self._died(status)
+        except BaseException:
+            self._drain()
+            raise
 
-    def _next(self) -> Message | None:
-        """The next message; None at the end."""
+    def _wait(self) -> None:
+        """For the next message, or the end of the child."""
+        ready = False
+        while not ready:
+            ready = self.child.connection.poll(self._patience())
+            self._check_limits()
+
+    def _receive(self) -> Message | None:
+        """The next message, what is to be recorded of it recorded; None at the end."""
         try:
-            while True:
-                ready = self.child.connection.poll(self._patience())
-                self._check_limits()
-                if ready:
-                    message: Message = pickle.loads(self.child.connection.recv_bytes())
-                    return message
-        except (EOFError, ConnectionResetError):
+            message: Message = pickle.loads(self.child.connection.recv_bytes())
+        except (EOFError, OSError):  # it may have died in the middle of one
             return None
+        match message:
+            case Initialized(kernel, report):
+                self.recorder.initialized(kernel, report)
+            case Committed(count, contents):
+                self._take(count, contents)
+                self._answer()
+        return message
+
+    def _drain(self) -> None:
+        """End the child, and take all rows that it has finished."""
+        with held_back():
+            self.child.kill()
+            while self._receive() is not None:
+                pass
+            self._salvage()
 
     def _take(self, count: int, contents: Sequence[bytes] = ()) -> None:
         slot = self.ring[self.turn % len(self.ring)]
-        self.recorder.add(slot[:count], contents)
-        slot[:, 0] = np.nan
-        self.turn += 1
+        try:
+            self.recorder.add(slot[:count], contents)
+        finally:  # whoever is told of the progress may end the run
+            slot[:, 0] = np.nan
+            self.turn += 1
 
     def _answer(self) -> None:
         # If it has died by now, what it has written is still to be read.
@@ -228,7 +264,8 @@ class _Parent:
         """
         slot = self.ring[self.turn % len(self.ring)]
         finished = slot[: _leading_numbers(slot[:, 0])]
-        self._take(len(self.recorder.known(finished)))
+        with held_back():
+            self._take(len(self.recorder.known(finished)))
 
     # -- limits ----------------------------------------------------------------------------------------------
 

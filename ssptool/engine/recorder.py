@@ -7,6 +7,7 @@ import numpy as np
 from ssptool.engine.columns import NUMBERED
 from ssptool.engine.execution import rows_at_once
 from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.interrupts import held_back
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
 from ssptool.engine.recording.thinning import Thinning
@@ -94,16 +95,22 @@ class Recorder:
     # --------------------------------------------------------------------------------------------------------
 
     def add(self, rows: Floats, contents: Sequence[bytes] = ()) -> None:
-        """Rows of cells (k, 1 + p), the time first; they are copied. `contents` are those that are new in them."""
-        self.contents += contents
-        if not len(rows):
-            return
-        self.seen += len(rows)
-        self.last_time = float(rows[-1, 0])
-        self._record(rows if self._thinning is None else self._thinning.keep(rows))
+        """Rows of cells (k, 1 + p), the time first; they are copied. `contents` are those that are new in them.
+
+        All of them or none, whenever an interrupt comes.
+        """
+        with held_back():
+            self.contents += contents
+            if not len(rows):
+                return
+            self.seen += len(rows)
+            self.last_time = float(rows[-1, 0])
+            self._record(rows if self._thinning is None else self._thinning.keep(rows))
         if self._progress is not None:
             interval = self.plan.interval
-            self._progress(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+            tell, self._progress = self._progress, None  # not again, if it raises
+            tell(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+            self._progress = tell
 
     def known(self, rows: Floats) -> Floats:
         """The first of these rows, until one refers to a content that nobody has told of."""

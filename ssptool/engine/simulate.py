@@ -12,6 +12,7 @@ from ssptool.engine.choices import Choice
 from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation import execute_isolated
 from ssptool.engine.limits import Limits
 from ssptool.engine.manifest import Input, manifest
@@ -276,16 +277,18 @@ def _recorded(
     except BaseException as error:
         # Such as an interrupt from the keyboard: what has been recorded is worth keeping.
         if recorder.seen:
-            recorder.finish()
-            notes = (*plan.notes, *recorder.notes)
-            recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}, notes=notes))
+            with held_back():
+                recorder.finish()
+                notes = (*plan.notes, *recorder.notes)
+                recorder.close(lambda: manifest(plan, inputs, None, "interrupted", {}, notes=notes))
         if not isinstance(error, Exception):
             error.add_note(_until(recorder, output))
         raise
-    recorder.finish()
-    result = _result(plan, execution, recorder, output)
-    statistics, loops = asdict(result.statistics), result.initialization.loops
-    recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, result.notes))
+    with held_back():
+        recorder.finish()
+        result = _result(plan, execution, recorder, output)
+        statistics, loops = asdict(result.statistics), result.initialization.loops
+        recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, result.notes))
     return result
 
 
