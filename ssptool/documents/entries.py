@@ -1,7 +1,6 @@
 """Where the files of an archive are: in a zip, in a folder, or around a lone SSD."""
 
 import os
-import tempfile
 import zipfile
 import zlib
 from collections import Counter
@@ -13,6 +12,7 @@ from typing import NamedTuple, Protocol
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.uri import unsafe
+from ssptool.scratch import ScratchFolder
 
 STANDARD_FOLDERS = ("resources", "documentation", "extra")
 _MIB = 2**20
@@ -132,7 +132,7 @@ class ZipEntries:
             self._zip.close()
             raise InvalidDocument(*problems)
         self._infos = {info.filename: info for info in self._zip.infolist() if not info.is_dir()}
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
 
     @property
     def size(self) -> Limits:
@@ -168,7 +168,7 @@ class ZipEntries:
     def local_path(self, name: str) -> Path:
         content_of = self.info(name)
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="ssptool-", ignore_cleanup_errors=True)
+            self._folder = ScratchFolder()
         path = Path(self._folder.name, *content_of.filename.split("/"))
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

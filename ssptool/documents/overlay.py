@@ -1,10 +1,10 @@
 """Edits of an archive's entries that are not on disk yet: files added or replaced, and files taken away."""
 
-import tempfile
 from pathlib import Path
 from typing import TypeAlias
 
 from ssptool.documents.entries import Entries, MissingEntry
+from ssptool.scratch import ScratchFolder
 
 Content: TypeAlias = bytes | Path
 """What a file is to hold: these bytes, or those of a file elsewhere (an FMU may be large)."""
@@ -16,7 +16,7 @@ class Overlay:
     def __init__(self, below: Entries, path: Path) -> None:
         self._below = below
         self._path = path
-        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._folder: ScratchFolder | None = None
         self.added: dict[str, Content] = {}
         self.removed: set[str] = set()
 
@@ -55,7 +55,7 @@ class Overlay:
         if isinstance(content, Path):
             return content
         if self._folder is None:
-            self._folder = tempfile.TemporaryDirectory(prefix="ssptool-", ignore_cleanup_errors=True)
+            self._folder = ScratchFolder()
         path = Path(self._folder.name, *name.split("/"))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)

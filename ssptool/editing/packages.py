@@ -1,6 +1,5 @@
 """Packages inside a package, opened to be edited, and put back when they were."""
 
-import tempfile
 from collections.abc import Iterator
 from dataclasses import field
 from pathlib import Path
@@ -9,6 +8,7 @@ from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.nesting import INSIDE
 from ssptool.editing.changes import FileEdit
+from ssptool.scratch import ScratchFolder
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +58,7 @@ class Packages:
 
 
 def _packed(archive: Archive) -> bytes:
-    with tempfile.TemporaryDirectory(prefix="ssptool-") as folder:
+    with ScratchFolder() as folder:
         path = Path(folder, "package.ssp")
         archive.save(path)
         return path.read_bytes()

@@ -8,7 +8,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import warnings
@@ -30,6 +29,7 @@ from ssptool.engine.recorder import Recorder
 from ssptool.engine.sendable import task_for_fresh
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import NATIVE, Watch
+from ssptool.scratch import ScratchFolder
 
 SLOTS = 4
 """Of the ring of rows between the two processes: one is written while others are read."""
@@ -51,7 +51,7 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
         Whether the child is a copy of this process (fast) or a fresh interpreter; None: the copy where that is safe,
         which is on Linux while there is only one thread.
     """
-    with tempfile.TemporaryDirectory(prefix="ssptool-") as scratch:
+    with ScratchFolder() as scratch:
         assignment = _assignment(job, scratch)
         memory = SharedMemory.create(assignment.size)
         try:

@@ -2,7 +2,6 @@
 
 import contextlib
 import ctypes
-import tempfile
 import zipfile
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -31,6 +30,7 @@ from ssptool.fmu.messages import (
 )
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
+from ssptool.scratch import ScratchFolder
 
 
 class MissingBinary(Exception):
@@ -70,7 +70,7 @@ class Binary:
         path: Path,
         description: FmuDescription,
         folder: Path,
-        unpacked: tempfile.TemporaryDirectory[str] | None,
+        unpacked: ScratchFolder | None,
         interface: InterfaceType = InterfaceType.CO_SIMULATION,
     ) -> None:
         self.path = path
@@ -283,7 +283,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         raise MissingBinary(path, wanted, _platforms(names))
     if path.is_dir():
         return Binary(path, description, path.resolve(), None, interface)
-    unpacked = tempfile.TemporaryDirectory(prefix="ssptool-")
+    unpacked = ScratchFolder()
     try:
         fmpy.extract(path, unpacked.name)
     except Exception as error:  # FMPy raises plain Exception for names that lead out of the folder

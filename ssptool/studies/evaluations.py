@@ -7,9 +7,9 @@ from importlib import import_module
 from itertools import count
 from pathlib import Path
 from queue import SimpleQueue
-from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
+from ssptool.scratch import ScratchFolder
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Outcome, RunStatus, Samples, Task
@@ -64,7 +64,7 @@ def open_evaluations(
     bundle = pack(study, Points({}, ()), tuple(signals))
     effort = study.effort
     with ExitStack() as stack:
-        folder = stack.enter_context(TemporaryDirectory(prefix="ssptool-study-"))
+        folder = stack.enter_context(ScratchFolder())
         here, _ = unpack(bundle.content, Path(folder))
         bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
         with Runner(here, tuple(signals), bounds) as pilot:

@@ -6,7 +6,6 @@ import pickle
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from multiprocessing.connection import Pipe
@@ -18,6 +17,7 @@ from typing import Self
 from ssptool.dataclass import dataclass
 from ssptool.engine.child import dumps
 from ssptool.engine.limits import Limits
+from ssptool.scratch import ScratchFolder
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Outcome, Task, failed
 from ssptool.studies.runner_process import Orders
@@ -51,7 +51,7 @@ class Runner:
     def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
         self.bounds = bounds
         self._orders = Orders(study, signals, reuse, "")
-        self._scratch = tempfile.TemporaryDirectory(prefix="ssptool-study-", ignore_cleanup_errors=True)
+        self._scratch = ScratchFolder()
         self._process: _Process | None = None
         self._apart: Workshop | None = None
 

@@ -6,10 +6,10 @@ from dataclasses import asdict, replace
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from ssptool.dataclass import dataclass
+from ssptool.scratch import ScratchFolder
 from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import Checked
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
@@ -193,7 +193,7 @@ class _Carrying:
     def _pilot(self) -> "Iterator[_Pilot]":
         """The first run, alone; and two with instances that were used before, to see that this makes no difference."""
         effort = self.checked.study.effort
-        with TemporaryDirectory(prefix="ssptool-study-") as folder:
+        with ScratchFolder() as folder:
             study, signals = unpack(self.bundle.content, Path(folder))
             bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
             with Runner(study, signals, bounds) as runner:

@@ -187,6 +187,23 @@ def test_no_process_outlives_a_command_that_was_killed(start, tmp_path):
     raise AssertionError("the process of the FMUs is still there")
 
 
+def test_what_a_killed_command_has_unpacked_is_removed_by_the_next(start, folder, tmp_path, monkeypatch):
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setenv("TMPDIR", str(scratch))
+    shutil.make_archive(str(tmp_path / "lag"), "zip", folder)
+    system = (tmp_path / "lag.zip").rename(tmp_path / "lag.ssp")
+    shutil.rmtree(folder)
+    system.rename(folder)
+    start(tmp_path / "a.csv", "--set", "Bad.when=0.1").wait(timeout=60)
+    left = list(scratch.iterdir())
+    assert left
+    for each in left:
+        os.utime(each, (0, 0))
+    start(tmp_path / "b.csv", "--set", "Bad.when=0.1").wait(timeout=60)
+    assert not {*left} & {*scratch.iterdir()}
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_run_leaves_what_it_had(start, tmp_path, monkeypatch, number, status):
     path, scratch = tmp_path / "run.csv", tmp_path / "scratch"

@@ -1,0 +1,101 @@
+"""Temporary folders of processes that were killed are removed by the next one, those of living ones are not."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ssptool import scratch
+from ssptool.scratch import PREFIX, ScratchFolder
+
+HOLD = "from ssptool.scratch import ScratchFolder; folder = ScratchFolder(); print(folder.name, flush=True); "
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+@contextmanager
+def holder(more="input()"):
+    """Another process with a folder, and that folder, which is as if it had been there for long."""
+    command = [sys.executable, "-c", HOLD + more]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        folder = Path(process.stdout.readline().strip())
+        age(folder)
+        try:
+            yield process, folder
+        finally:
+            process.kill()
+
+
+def age(folder):
+    old = time.time() - 2 * scratch.YOUNG_SECONDS
+    os.utime(folder, (old, old))
+
+
+def test_what_a_killed_process_leaves_is_removed_by_the_next_one(place):
+    with holder() as (process, folder):
+        (folder / "unpacked.fmu").write_text("content")
+        age(folder)
+        process.kill()
+    assert folder.exists()
+    ScratchFolder().cleanup()
+    assert not list(place.iterdir())
+
+
+def test_the_folder_of_a_living_process_stays(place):
+    with holder() as (_, folder):
+        ScratchFolder().cleanup()
+        assert folder.exists()
+
+
+def test_the_folder_stays_as_long_as_a_forked_child_lives(place):
+    with holder("import os, sys; os.fork() and os._exit(0); print('forked', flush=True); sys.stdin.read()") as (
+        process,
+        folder,
+    ):
+        process.stdout.readline()
+        process.wait()
+        ScratchFolder().cleanup()
+        assert folder.exists()
+
+
+def test_a_young_folder_stays_since_its_lock_may_be_still_to_come(place):
+    (place / f"{PREFIX}abc").mkdir()
+    ScratchFolder().cleanup()
+    assert [folder.name for folder in place.iterdir()] == [f"{PREFIX}abc"]
+
+
+def test_what_others_have_made_stays(place):
+    (place / "ssptool-notes").mkdir()
+    age(place / "ssptool-notes")
+    ScratchFolder().cleanup()
+    assert (place / "ssptool-notes").exists()
+
+
+def test_nothing_stays_behind_and_no_descriptor_does(place):
+    before = len(list(Path("/dev/fd").iterdir()))
+    with ScratchFolder() as name:
+        assert Path(name).is_dir()
+    forgotten = ScratchFolder()
+    with pytest.warns(ResourceWarning):
+        del forgotten
+    assert not list(place.iterdir())
+    assert len(list(Path("/dev/fd").iterdir())) == before
+
+
+def test_more_folders_than_a_process_may_lock_are_not_taken_for_abandoned(place, monkeypatch):
+    monkeypatch.setattr(scratch, "MOST", 0)
+    with ScratchFolder() as name:
+        age(Path(name))
+        scratch._cleared.clear()
+        scratch.clear_abandoned()
+        assert Path(name).exists()
