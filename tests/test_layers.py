@@ -65,7 +65,7 @@ def test_every_module_belongs_to_a_layer():
 def test_importing_the_package_and_its_command_loads_nothing_heavy():
     """The command answers --help at once only if numerics, XML and FMU libraries wait until a command needs them."""
     code = (
-        "import sys, typer, ssptool.cli.main as cli; list(typer.main.get_command(cli.app).commands.values()); "
+        "import sys, typer, ssptool.cli.app as cli; list(typer.main.get_command(cli.app).commands.values()); "
         "print(*sorted({m.split('.')[0] for m in sys.modules}))"
     )
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()

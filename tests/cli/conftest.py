@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.cli.main import main
+from ssptool.cli.app import command
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -19,7 +19,7 @@ def ssptool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])
         with pytest.raises(SystemExit) as ending:
-            main()
+            command()
         printed = capsys.readouterr()
         return int(ending.value.code or 0), printed.out, printed.err
 

@@ -10,7 +10,7 @@ import typer
 
 import ssptool.cli
 from ssptool.cli.commands import SUMMARIES
-from ssptool.cli.main import app
+from ssptool.cli.app import app
 
 FOLDER = Path(ssptool.cli.__file__).parent
 
@@ -29,19 +29,19 @@ def test_the_list_of_commands_gives_the_first_sentence_of_the_help_of_each():
 
 def test_the_list_of_commands_loads_none():
     code = (
-        "import sys, typer, ssptool.cli.main as cli; "
+        "import sys, typer, ssptool.cli.app as cli; "
         "typer.main.get_command(cli.app)(['--help'], standalone_mode=False); "
         "print(*(m for m in sys.modules if m.startswith('ssptool.')), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert all(name in done.stdout for name in SUMMARIES)
-    own = {f"ssptool.cli{name}" for name in ("", ".commands", ".console", ".main")}
+    own = {f"ssptool.cli{name}" for name in ("", ".app", ".commands", ".console")}
     assert set(done.stderr.split()) == {*own, "ssptool.wrong_usage"}
 
 
 def test_a_command_loads_no_module_of_another():
     code = (
-        "import sys, typer, ssptool.cli.main as cli; typer.main.get_command(cli.app).commands['graph']; "
+        "import sys, typer, ssptool.cli.app as cli; typer.main.get_command(cli.app).commands['graph']; "
         "print(*(m for m in sys.modules if m.startswith('ssptool.cli.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

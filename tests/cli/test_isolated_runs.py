@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.cli.main import main
+from ssptool.cli.app import command as run_command
 from ssptool.engine.recording.files import read_manifest, read_trace
 from tests.engine.carriers import build as build_carriers
 from tests.fmus import build as fmus
@@ -62,7 +62,7 @@ def misbehave(folder, monkeypatch, capsys, tmp_path):
         given = ["--set", f"Bad.what={what}", "--set", "Bad.when=0.455", *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", ["ssptool", "run", str(folder), *given])
         with pytest.raises(SystemExit) as ending:
-            main()
+            run_command()
         printed = capsys.readouterr()
         return int(ending.value.code or 0), printed.out, printed.err
 

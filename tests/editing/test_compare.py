@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 import ssptool
-from ssptool.cli.main import main
+from ssptool.cli.app import command as run_command
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.editing.compare import DifferenceKind
 from ssptool.editing.facts import Section
@@ -291,7 +291,7 @@ def command(monkeypatch, capsys):
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr("sys.argv", ["ssptool", *map(str, arguments)])
         with pytest.raises(SystemExit) as ending:
-            main()
+            run_command()
         printed = capsys.readouterr()
         return int(ending.value.code or 0), printed.out, printed.err
 

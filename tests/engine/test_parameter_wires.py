@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ssptool
-from ssptool.cli.main import app
+from ssptool.cli.app import app
 from ssptool.engine.unsupported import Unsupported
 from tests.engine.event_mode.systems import simulate, write_system
 

@@ -4,7 +4,7 @@ import pytest
 from typer.testing import CliRunner
 
 import ssptool
-from ssptool.cli.main import app
+from ssptool.cli.app import app
 from ssptool.documents.archive import Archive
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.make_plan import make_plan

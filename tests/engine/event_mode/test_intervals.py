@@ -8,7 +8,7 @@ from pytest import approx
 from typer.testing import CliRunner
 
 import ssptool
-from ssptool.cli.main import app
+from ssptool.cli.app import app
 from ssptool.engine.simulation import NotSettable
 from ssptool.engine.unsupported import Unsupported
 from tests.engine.event_mode.systems import column, simulate

@@ -10,7 +10,7 @@ from pytest import approx
 from typer.testing import CliRunner
 
 import ssptool
-from ssptool.cli.main import app
+from ssptool.cli.app import app
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.masters.energy import _WEIGHTS
 from ssptool.engine.power_bonds import NotAPowerBond, bonds_of_terminals, declared_bonds

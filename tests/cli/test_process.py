@@ -1,0 +1,37 @@
+"""The command as a process of its own: how it begins and ends."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MAIN = "from ssptool.cli.main import main; main()"
+
+
+def run(code: str, *arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code, *arguments], text=True, **{"capture_output": True, **options})
+
+
+@pytest.mark.parametrize(("arguments", "status"), [(["--version"], 0), (["validate", "nothing.ssp"], 2)])
+def test_the_caller_gets_the_status_and_all_that_was_printed(arguments, status):
+    done = run(MAIN, *arguments)
+    assert done.returncode == status
+    assert (done.stdout or done.stderr).endswith("\n")
+
+
+def test_what_is_to_be_done_at_the_end_of_the_process_is_done():
+    """Although modules are not taken apart."""
+    code = (
+        "import atexit, ssptool.cli.app as app; whole = app.command; "
+        "app.command = lambda: (atexit.register(print, 'the last word'), whole()); " + MAIN
+    )
+    done = run(code, "--version")
+    assert done.returncode == 0
+    assert done.stdout.endswith("the last word\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_output_that_cannot_be_written_is_an_error():
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        assert run(MAIN, "--version", capture_output=False, stdout=full, stderr=subprocess.DEVNULL).returncode != 0
