@@ -9,8 +9,8 @@ import pytest
 import typer
 
 import ssptool.cli
-from ssptool.cli.commands import SUMMARIES
 from ssptool.cli.app import app
+from ssptool.cli.commands import SUMMARIES
 
 FOLDER = Path(ssptool.cli.__file__).parent
 

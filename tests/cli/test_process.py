@@ -33,5 +33,5 @@ def test_what_is_to_be_done_at_the_end_of_the_process_is_done():
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
 def test_output_that_cannot_be_written_is_an_error():
-    with open("/dev/full", "w", encoding="utf-8") as full:
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
         assert run(MAIN, "--version", capture_output=False, stdout=full, stderr=subprocess.DEVNULL).returncode != 0
