@@ -26,8 +26,8 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.event_mode import EventMode
 from ssptool.fmu.exchange import functions_of_exchange
 from ssptool.fmu.instance import FmiError, FmuInstance
+from ssptool.fmu.messages import STATUS, status_word
 
-_STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 _LAST_MESSAGES = 5
 
 
@@ -103,8 +103,8 @@ class Assembly:
         if outcome.instance == len(self.instances) and self.ode is not None:
             return self.ode.explain()
         instance = self.instances[outcome.instance]
-        status = _STATUS[outcome.fmi_status]
-        answer = "did not do what was asked" if ":" in outcome.function else f"returned {status}"
+        returned = f"returned {status_word(outcome.fmi_status)}"
+        answer = "did not do what was asked" if ":" in outcome.function else returned
         return Failure(
             Ending.FMI,
             f"component {instance.name}: {outcome.function} {answer}",
@@ -113,7 +113,7 @@ class Assembly:
             instance.name,
             outcome.function,
             instance.messages[-_LAST_MESSAGES:],
-            recoverable=outcome.fmi_status == _STATUS.index("discard"),
+            recoverable=outcome.fmi_status == STATUS.index("discard"),
         )
 
     def _nonfinite(self, outcome: Outcome, time: float) -> Failure:
@@ -146,7 +146,7 @@ class Assembly:
         """An FMU's answer outside of the kernel: when it is initialized or terminated."""
         return Failure(
             Ending.FMI,
-            f"component {error.instance}: {error.function} returned {_STATUS[error.status]}",
+            f"component {error.instance}: {error.function} returned {status_word(error.status)}",
             "see the messages of the FMU; check parameters and start values",
             time,
             error.instance,
@@ -365,7 +365,7 @@ def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int
     return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange)}
 
 
-_refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: _STATUS.index("error"))
+_refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: STATUS.index("error"))
 _REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
 
 

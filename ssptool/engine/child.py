@@ -1,6 +1,7 @@
 """The process in which FMUs run when they are isolated, and what it tells its parent."""
 
 import copyreg
+import ctypes
 import faulthandler
 import io
 import os
@@ -9,6 +10,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import MappingProxyType
@@ -20,10 +22,12 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.pool import Pool
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import Watch
 
 _PR_SET_PDEATHSIG = 1
+_STDOUT, _STDERR = 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,18 +155,21 @@ def work(assignment: Assignment, memory: SharedMemory, connection: Connection, p
     except Exception as error:
         connection.send_bytes(dumps(Raised(error)))
     finally:
-        # Nothing that the parent has prepared for its own end is done here.
+        # Nothing that the parent has prepared for its own end is done here. What FMUs have printed is not lost.
+        ctypes.CDLL(None).fflush(None)
         os._exit(0)
 
 
 def _attempt(assignment: Assignment, memory: SharedMemory, connection: Connection, parent: int) -> Message:
     settle(assignment.scratch, parent)
     watch, ring = assignment.watch_and_ring(memory)
-    return Finished(execute(assignment.job, SharedRows(ring, connection), watch))
+    # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
+    return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))
 
 
 def settle(scratch: str, parent: int) -> None:
-    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent.
+    """An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent; what FMUs
+    print goes to stderr, because what this program has to say goes to stdout.
 
     `scratch` is a folder for temporary files, which the parent removes.
     """
@@ -170,9 +177,9 @@ def settle(scratch: str, parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     faulthandler.disable()
     tempfile.tempdir = scratch
+    with suppress(OSError):  # there may be no such streams
+        os.dup2(_STDERR, _STDOUT)
     if sys.platform == "linux":
-        import ctypes
-
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)

@@ -16,10 +16,7 @@ from ssptool.fmu.description import (
     Value,
     Variable,
 )
-from ssptool.fmu.messages import (
-    STATUS,
-    Log,
-)
+from ssptool.fmu.messages import STATUS, Log, status_word
 from ssptool.fmu.shapes import element_names
 
 FATAL = STATUS.index("fatal")
@@ -30,7 +27,7 @@ class FmiError(Exception):
 
     def __init__(self, instance: str, function: str, status: int, messages: tuple[str, ...]) -> None:
         said = "".join(f"\n  {message}" for message in messages[-5:])
-        super().__init__(f"{instance}: {function} returned {STATUS[status]}{said}")
+        super().__init__(f"{instance}: {function} returned {status_word(status)}{said}")
         self.instance = instance
         self.function = function
         self.status = status

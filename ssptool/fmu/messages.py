@@ -19,6 +19,12 @@ STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
 Log: TypeAlias = deque[str]
 
+
+def status_word(status: int) -> str:
+    """What FMI calls a status; an FMU may return one that it does not know."""
+    return STATUS[status] if 0 <= status < len(STATUS) else f"status {status}, which FMI does not know"
+
+
 # FMI 2.0 passes printf arguments, which Python cannot read. FMPy brings a native proxy that formats them, but
 # only one for the whole process. So all instances share one callback behind it, and componentEnvironment
 # says whose message it is.
@@ -87,9 +93,8 @@ def _collect(key: int | None, name: bytes | None, status: int, category: bytes |
 
 
 def _line(status: int, category: bytes | None, text: bytes | None) -> str:
-    label = STATUS[status] if 0 <= status < len(STATUS) else f"status {status}"
     origin = f" ({_decoded(category)})" if category else ""
-    return f"{label}{origin}: {_decoded(text)}"
+    return f"{status_word(status)}{origin}: {_decoded(text)}"
 
 
 def _decoded(text: bytes | None) -> str:

@@ -1,6 +1,7 @@
 """`ssptool run` with an FMU that takes the process along."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -84,6 +85,15 @@ def test_a_run_that_an_fmu_ruins_says_so_and_exits_with_1(misbehave, tmp_path, w
     for word in ("Bad", "at t = 0.45 s", "fmi2", words, "r.csv", "46 rows"):
         assert word in out
     assert len(read_trace(tmp_path / "r.csv")) == 46
+
+
+def test_what_an_fmu_prints_is_not_among_the_results_and_not_lost(folder, tmp_path):
+    """It stands in the buffer of the C library when the FMUs' process ends."""
+    command = [sys.executable, "-c", "from ssptool.cli.main import main; main()", "run", folder, "--statistics", "json"]
+    command += ["--output", "r.csv", "--set", f"Bad.what={fmus.PRINT}", "--set", "Bad.when=0.455"]
+    done = subprocess.run(list(map(str, command)), cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["rows"] == 101
+    assert "says the FMU;" in done.stderr
 
 
 def test_limits_without_a_child_are_wrong_usage(misbehave):

@@ -8,8 +8,9 @@ import pytest
 from pytest import approx
 
 from ssptool.engine import isolation
+from ssptool.engine.assembly import assemble
 from ssptool.engine.ending import Ending
-from ssptool.engine.kernel.interface import prefix
+from ssptool.engine.kernel.interface import Code, Outcome, prefix
 from ssptool.engine.limits import Limits
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
@@ -92,6 +93,20 @@ def test_what_ends_the_process_ends_the_run_with_the_call_and_all_rows(
     assert (len(result.trace), result.rows, len(read_csv(path))) == (46, 46, 46)
     assert result.trace["Good.y"] == approx(1 - np.exp(-result.trace.t), abs=1e-9)
     assert not np.isnan(result.trace.y).any()
+
+
+def test_a_thread_that_an_fmu_leaves_behind_does_not_crash_the_end(start, misbehave):
+    """Its code would be gone if the library were closed."""
+    result = misbehave(fmus.LEAVE_THREAD)
+    assert (result.status, result.rows) == (Ending.COMPLETED, 101)
+
+
+def test_a_status_that_fmi_does_not_know_is_reported_as_it_is():
+    plan = make_plan(oscillator(), Settings(stop_time=0.1, step_size=0.01))
+    with assemble(plan, Folder()) as assembly:
+        failure = assembly.explain(Outcome(Code.FMI, 1, "fmi2DoStep", 77), 0.05)
+    assert failure.message == "component System2: fmi2DoStep returned status 77, which FMI does not know"
+    assert "status -1, which FMI does not know" in str(FmiError("System2", "fmi2Terminate", -1, ()))
 
 
 def test_a_crash_is_survived_however_the_child_was_started(start, misbehave):

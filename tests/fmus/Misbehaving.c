@@ -4,7 +4,9 @@
 #include "model.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +27,9 @@ typedef enum {
     KILL_ITSELF, /* as if somebody else had done so */
     KILL_PARENT, /* likewise; takes 1 ms per step from the start */
     CRAWL,       /* takes 100 ms per evaluation */
-    NAN_INSIDE   /* der(x) is no number */
+    NAN_INSIDE,  /* der(x) is no number */
+    LEAVE_THREAD, /* once, one that never ends */
+    PRINT         /* a few words to stdout, which stay in its buffer */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -69,6 +73,21 @@ static void eat_memory(void)
     }
 }
 
+static void *run_for_ever(void *nothing)
+{
+    for (;;)
+        sleep_for(1e-4);
+    return nothing;
+}
+
+static void leave_thread(void)
+{
+    static pthread_t thread;
+    static int left;
+    if (!left++)
+        pthread_create(&thread, NULL, run_for_ever, NULL);
+}
+
 static void misbehave(Misbehaviour kind)
 {
     switch (kind) {
@@ -89,6 +108,8 @@ static void misbehave(Misbehaviour kind)
         kill(getppid(), SIGKILL);
         for (;;)
             sleep_for(1);
+    case LEAVE_THREAD: leave_thread(); break;
+    case PRINT: printf("says the FMU;"); break;
     default: break;
     }
 }

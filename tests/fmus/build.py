@@ -25,7 +25,9 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     KILL_PARENT,
     CRAWL,
     NAN_INSIDE,
-) = range(12)
+    LEAVE_THREAD,
+    PRINT,
+) = range(14)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 
