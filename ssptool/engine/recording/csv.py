@@ -68,6 +68,7 @@ def read_csv(path: Path) -> Trace:
     """
     with path.open(encoding="utf-8-sig", newline="") as file:
         text = file.read()
+    allow_fields_of(len(text))
     complete = io.StringIO(text[: text.rfind("\n") + 1], newline="")
     lines = csv.reader(complete, delimiter=_delimiter(text), skipinitialspace=True, strict=True)
     header = _next(lines, path) or []
@@ -84,6 +85,11 @@ def read_csv(path: Path) -> Trace:
         _parsed(path, column, texts, numbers) for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
     return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
+
+
+def allow_fields_of(length: int) -> None:
+    """Let readers of CSV take fields of so many characters; without it, texts and bytes end at 131072 of them."""
+    csv.field_size_limit(max(length, csv.field_size_limit()))
 
 
 _TIMES = ("time", "time [s]")

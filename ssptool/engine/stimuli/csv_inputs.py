@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssptool.engine.recording.csv import sidecar
+from ssptool.engine.recording.csv import allow_fields_of, sidecar
 from ssptool.engine.stimuli.findings import DataFinding
 
 _BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
@@ -45,6 +45,7 @@ def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
 
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
+            allow_fields_of(path.stat().st_size)
             reader = csv.reader(file)
             rows = [(reader.line_num, row) for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
@@ -61,13 +62,7 @@ def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
         for place, name in enumerate(header)
         if place
     ]
-    for column in columns:
-        for line, text in zip(lines, column.texts, strict=True):
-            if not text.strip():
-                find(line, column.name, "a value is missing")
-    # Missing values are told of once.
-    missing = {finding.column for finding in findings if finding.message == "a value is missing"}
-    return [column for column in columns if column.name not in missing], findings
+    return columns, findings
 
 
 def _check_header(header: list[str], find: Any) -> bool:

@@ -153,7 +153,8 @@ class _Resolution:
             try:
                 values.append(_converted(target, target.read(text), change))
             except InvalidValue as error:
-                self._find(str(path), line, name, f"found {error.found!r}, expected {error.expected}")
+                told = f"found {error.found!r}, expected {error.expected}" if text.strip() else "a value is missing"
+                self._find(str(path), line, name, told)
         if len(values) == len(column.times) and values:
             how = inputs.of(target)
             from_unit = f", {change.formula(unit or '')} → {target.unit}" if change != _SAME else ""

@@ -214,3 +214,15 @@ def test_what_is_not_of_its_columns_type_is_refused_with_its_line(kind, cell, re
     path.write_text(f"time,A.n\n0.0,1\n1.0,{cell}\n")
     with pytest.raises(UnreadableTrace, match=f":3: .*{reason}"):
         read_trace(path)
+
+
+@pytest.mark.parametrize("suffix", EXACT)
+def test_long_texts_and_bytes_come_back(tmp_path, suffix):
+    """Readers of CSV end a field at 131072 characters unless they are told otherwise."""
+    columns = [
+        (Column("A.text", type="String"), ["κ" * 2**18, "b"]),
+        (Column("A.bytes", type="Binary"), [b"", bytes(2**20)]),
+    ]
+    trace = Trace.of([0.0, 1.0], columns)
+    write(tmp_path / f"run{suffix}", trace)
+    assert same(read_trace(tmp_path / f"run{suffix}"), trace)

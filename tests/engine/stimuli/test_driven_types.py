@@ -69,3 +69,16 @@ def test_an_integer_out_of_range_is_refused(carriers, tmp_path):
     system = write_system(tmp_path / "system", carriers, [("A", 3), ("B", 3)], ["A.Int32_is -> B.Int32_u"])
     with pytest.raises(ssptool.BadInputs, match="found 200, expected an integer from -128 to 127"):
         ssptool.simulate(system, inputs={"A.Int8_u": 200})
+
+
+def test_an_empty_text_in_a_file_is_a_text(carriers, tmp_path):
+    """For values of other types a value is missing."""
+    system = write_system(tmp_path / "system", carriers, [("A", 3), ("B", 3)], ["A.String_is -> B.String_u"])
+    path = tmp_path / "inputs.csv"
+    long = "κ" * 200_000
+    path.write_text(f'time,A.String_u,A.Int8_u\n0,{long},1\n0.5,"",2\n1," ",3\n', encoding="utf-8")
+    run = ssptool.simulate(system, inputs=path, settings=SETTINGS)
+    assert run.trace["B.String_u"].tolist() == [long, long, "", "", " "]
+    path.write_text('time,A.String_u,A.Int8_u\n0,a,1\n0.5,"",\n', encoding="utf-8")
+    with pytest.raises(ssptool.BadInputs, match=r"inputs.csv:3: A.Int8_u: a value is missing"):
+        ssptool.simulate(system, inputs=path, settings=SETTINGS)
