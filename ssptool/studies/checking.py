@@ -24,6 +24,7 @@ from ssptool.studies.findings import Findings
 from ssptool.studies.measures import MEASURES
 from ssptool.studies.points import Points, cycle, make_points
 from ssptool.studies.prepared import Configuration, Prepared, Setter, configurations, settings_of
+from ssptool.studies.result_units import result_unit
 from ssptool.studies.sources import Computed, Levels, Range, Setting
 
 _TABLES = (("file",), ("files",), ("rows",))
@@ -414,6 +415,7 @@ def _units(prepared: Prepared, plan: Plan | None) -> dict[str, str | None]:
         target = next((s.target for s in prepared.setters if s.factor == factor.name), None)
         own = None if target is None or target.unit is None else target.unit.name
         found[factor.name] = factor.unit or own
-    for column in plan.columns if plan is not None else ():
-        found[column.signal] = column.unit
-    return found
+    signals = {column.signal: column.unit for column in plan.columns} if plan is not None else {}
+    for name, expression in prepared.study.results.items():
+        found[name] = result_unit(expression, found, signals)
+    return signals | found

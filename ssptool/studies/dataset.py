@@ -244,10 +244,10 @@ def _row(outcome: Outcome) -> dict[str, Any]:
 def _schema(points: Points, results: Sequence[str], units: Mapping[str, str | None]) -> Any:
     arrow = studies_need("pyarrow")
     fields = [arrow.field("run", arrow.string(), False), arrow.field("number", arrow.int64(), False)]
-    for name, column in points.columns.items():
+    types = {name: _type(arrow, column) for name, column in points.columns.items()}
+    for name, kind in (types | dict.fromkeys(results, arrow.float64())).items():
         unit = units.get(name)
-        fields.append(arrow.field(name, _type(arrow, column), metadata={"unit": unit} if unit else None))
-    fields += [arrow.field(name, arrow.float64()) for name in results]
+        fields.append(arrow.field(name, kind, metadata={"unit": unit} if unit else None))
     fields += [arrow.field("status", arrow.string()), arrow.field("message", arrow.string())]
     return arrow.schema([*fields, arrow.field("seconds", arrow.float64()), arrow.field("attempts", arrow.int32())])
 

@@ -55,6 +55,8 @@ class Expression:
         The names that it needs, constants left out; in order of appearance.
     calls
         The functions that it calls.
+    tree
+        The whole, parsed.
 
     Raises
     ------
@@ -71,7 +73,7 @@ class Expression:
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
             reason = error.msg if isinstance(error, SyntaxError) else str(error)
             raise BadExpression(text, f"it is no expression: {reason}") from None
-        self._node = parsed
+        self.tree = parsed
         self._refuse_others(parsed)
         self.calls = tuple(_calls(parsed))
         called = {id(node.func) for node in ast.walk(parsed) if isinstance(node, ast.Call)}
@@ -115,7 +117,7 @@ class Expression:
         simpleeval = studies_need("simpleeval")
         evaluator = simpleeval.SimpleEval(names={**CONSTANTS, **names}, functions=dict(functions))
         try:
-            return evaluator.eval(self.text, previously_parsed=self._node)
+            return evaluator.eval(self.text, previously_parsed=self.tree)
         except NoValue:
             raise
         except (simpleeval.InvalidExpression, ArithmeticError, ValueError, TypeError) as error:

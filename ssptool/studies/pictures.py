@@ -97,7 +97,7 @@ def _scatter(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequ
         values[name] = np.array([float(v) if numbers else labels.index(str(v)) for v in column])
     for name in chosen:
         values[name] = np.array([np.nan if row[name] is None else row[name] for row in rows])
-    return Scatter(tuple(axes), tuple(Axis(name) for name in chosen), values)
+    return Scatter(tuple(axes), tuple(Axis(name, results.units.get(name)) for name in chosen), values)
 
 
 def _tornado(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequence[str]) -> Tornado:
@@ -111,7 +111,7 @@ def _tornado(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequ
             continue
         bars = [bar for name in nominal if (bar := _bar(results, rows, base, name, result)) is not None]
         bars.sort(key=lambda bar: -abs(bar.high - bar.low))
-        found.append((Axis(result), float(base[result]), tuple(bars)))
+        found.append((Axis(result, results.units.get(result)), float(base[result]), tuple(bars)))
     if not found or not any(bars for _, _, bars in found):
         raise NotResults(results.folder, "no result has a value at the nominal point")
     return Tornado(tuple(found))

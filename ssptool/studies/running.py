@@ -267,7 +267,7 @@ def _definition(checked: Checked, bundle: Bundle) -> dict[str, Any]:
             "units": {name: dict(parts) for name, parts in study.units.items()},
         },
         "files": bundle.files,
-        "units": {name: unit for name, unit in checked.units.items() if name in checked.points.columns},
+        "units": {name: checked.units.get(name) for name in (*checked.points.columns, *study.results)},
         "nominal": checked.points.at(0) if study.design.word == "one-at-a-time" else None,
         "version": version("ssptool"),
     }

@@ -50,7 +50,7 @@ def test_a_study_runs_on_a_client_and_every_reader_of_parquet_reads_it(oscillati
     assert list(pandas.read_parquet(results.runs).sort_values("number")["peak"]) == peaks
     assert polars.read_parquet(results.runs / "*.parquet").sort("number")["peak"].to_list() == peaks
     assert read_by_duckdb(results.runs) == peaks
-    assert peaks[0] == approx_peak(5.0) and results.units == {"System2.k2": "N/m"}
+    assert peaks[0] == approx_peak(5.0) and results.units == {"System2.k2": "N/m", "peak": "m"}
 
 
 def read_by_duckdb(runs):
