@@ -11,7 +11,7 @@ from typing import Any
 
 from ssptool.engine.columns import BYTES, TEXT, holds_integer, machine_type
 from ssptool.engine.recording.text import Lines
-from ssptool.engine.recording.writer import UnreadableTrace, put
+from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import Column, Floats, Trace
 
 _UNFINISHED = "running"
@@ -58,8 +58,9 @@ def read_csv(path: Path) -> Trace:
 
     Values are separated by commas, semicolons or tabs; blanks around them and a byte order mark are passed over.
 
-    Units, types and descriptions are those of the file beside it, if there is one. Without it numbers are of type
-    Float64, unless digits would be lost, and a column without any number holds texts.
+    Units, types and descriptions are those of the file beside it, if there is one. Without it units are those in the
+    header (`speed [km/h]`), numbers are of type Float64, unless digits would be lost, and a column without any number
+    holds texts.
 
     Raises
     ------
@@ -78,9 +79,8 @@ def read_csv(path: Path) -> Trace:
     numbers, rows = _body(lines, path, len(header))
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     known = _known(path)
-    told = [
-        known.get(name) or Column(name, type=_guess(texts)) for name, texts in zip(header[1:], columns[1:], strict=True)
-    ]
+    told = [known.get(name) or _told(name, texts) for name, texts in zip(header[1:], columns[1:], strict=True)]
+    refuse_repeats(path, [column.signal for column in told])
     parsed = [
         _parsed(path, column, texts, numbers) for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
@@ -90,6 +90,22 @@ def read_csv(path: Path) -> Trace:
 def allow_fields_of(length: int) -> None:
     """Let readers of CSV take fields of so many characters; without it, texts and bytes end at 131072 of them."""
     csv.field_size_limit(max(length, csv.field_size_limit()))
+
+
+def bracketed(header: str) -> tuple[str, str] | None:
+    """The name and the unit, if this is both."""
+    match = _BRACKETED.fullmatch(header)
+    return None if match is None else (match["name"], match["unit"])
+
+
+_BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
+"""`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
+
+
+def _told(header: str, texts: Sequence[str]) -> Column:
+    """A column of which nothing is known but what it has."""
+    name, unit = bracketed(header) or (header, None)
+    return Column(name, unit or None, _guess(texts))
 
 
 _TIMES = ("time", "time [s]")

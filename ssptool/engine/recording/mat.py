@@ -31,10 +31,11 @@ from ssptool.engine.columns import (
     machine_type,
     values_of,
 )
-from ssptool.engine.recording.writer import UnreadableTrace, put
+from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import Column, Floats, Trace
 
 _TRAJECTORIES = "data_2"
+_LAID_OUT = ("name", "description", "dataInfo")
 _MANIFEST = "manifest"
 _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 
@@ -168,24 +169,40 @@ def _utf8(text: str) -> str:
 
 
 def read_mat(path: Path) -> Trace:
-    """Read a trajectory file in which no values are shared or constant, such as those of `MatWriter`.
+    """Read a trajectory file, such as those of `MatWriter`, Dymola and OpenModelica.
+
+    Names may share values, also with the sign changed, and be constant.
 
     Raises
     ------
     UnreadableTrace
-        It is not a trajectory file with one column per point in time.
+        It is not a trajectory file, or has no points in time.
     """
     content = _loaded(path)
-    names = _texts(content["name"])
-    places = content["dataInfo"]
-    rows = content[_TRAJECTORIES].T
-    if len(names) != rows.shape[1] or (places[1] != np.arange(1, len(names) + 1)).any():
-        raise UnreadableTrace(path, "names that share their values, or have constant ones, are not supported")
-    facts = {column["signal"]: Column(**column) for column in read_manifest(path).get("columns", [])}
-    described = zip(names[1:], _texts(content["description"])[1:], strict=True)
-    columns = [facts.get(name) or _column(name, description) for name, description in described]
-    values = [_values(rows[:, 1 + place], column.type) for place, column in enumerate(columns)]
-    return Trace.of(rows[:, 0], zip(columns, values, strict=True))
+    known = {column["signal"]: Column(**column) for column in read_manifest(path).get("columns", [])}
+    tables, rows = content["dataInfo"][:2].astype(int)
+    every = zip(_texts(content["name"]), _texts(content["description"]), tables.tolist(), rows.tolist(), strict=True)
+    found = []
+    for name, description, table, row in every:
+        if table:  # else it is the time
+            column = known.get(name) or _column(name, description)
+            try:
+                values = _series(content, f"data_{table}", row)
+            except (KeyError, IndexError):
+                raise UnreadableTrace(
+                    path, f"the values of {name} are in row {row} of data_{table}, which is not there"
+                ) from None
+            found.append((column, _values(values, column.type)))
+    refuse_repeats(path, [column.signal for column, _ in found])
+    return Trace.of(content[_TRAJECTORIES][0], found)
+
+
+def _series(content: Mapping[str, Any], table: str, row: int) -> Floats:
+    """Along the times of the trajectories; a negative row has the other sign."""
+    values: Floats = content[table][abs(row) - 1]
+    if table != _TRAJECTORIES:  # has a time of its own: the two ends, for what is constant
+        values = np.interp(content[_TRAJECTORIES][0], content[table][0], values)
+    return -values if row < 0 else values
 
 
 def _values(doubles: Floats, kind: str) -> NDArray[Any]:
@@ -195,8 +212,13 @@ def _values(doubles: Floats, kind: str) -> NDArray[Any]:
 def _loaded(path: Path) -> dict[str, Any]:
     try:
         content: dict[str, Any] = loadmat(path, chars_as_strings=False)
-        if "".join(content["Aclass"][3]).strip() != "binTrans":
-            raise UnreadableTrace(path, "the last row of Aclass must be 'binTrans'")
+        layout = "".join(content["Aclass"][3]).strip()
+        if layout not in ("binTrans", "binNormal"):
+            raise UnreadableTrace(path, f"the last row of Aclass must be 'binTrans' or 'binNormal', found {layout!r}")
+        if layout == "binNormal":
+            content |= {name: content[name].T for name in content if name in _LAID_OUT or name.startswith("data_")}
+        if _TRAJECTORIES not in content:
+            raise UnreadableTrace(path, f"it has no {_TRAJECTORIES}")
     except (MatReadError, ValueError, TypeError, KeyError, IndexError, NotImplementedError) as error:
         raise UnreadableTrace(path, f"it is not a trajectory file: {error}") from None
     return content

@@ -16,7 +16,7 @@ import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ig
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
 from ssptool.engine.columns import BYTES, NUMBERED, TEXT, met, values_of
-from ssptool.engine.recording.writer import UnreadableTrace
+from ssptool.engine.recording.writer import UnreadableTrace, refuse_repeats
 from ssptool.engine.trace import Column, Floats, Trace
 
 GROUP_VALUES = 1 << 18
@@ -302,6 +302,7 @@ def read_parquet(path: Path) -> Trace:
         It is not a Parquet file, or its first column is not `time`.
     """
     try:
+        refuse_repeats(path, pq.read_schema(path).names)
         table = pq.read_table(path)
     except pa.ArrowException as error:
         raise UnreadableTrace(path, str(error)) from None

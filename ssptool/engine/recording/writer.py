@@ -1,5 +1,7 @@
 """What every format does."""
 
+from collections import Counter
+from collections.abc import Sequence
 from io import FileIO
 from typing import Protocol
 
@@ -36,6 +38,17 @@ class UnreadableTrace(Exception):
         self.path = path
         self.line = line
         self.reason = reason
+
+
+def refuse_repeats(path: object, signals: Sequence[str]) -> None:
+    """
+    Raises
+    ------
+    UnreadableTrace
+        There are several columns for a signal.
+    """
+    if repeated := sorted(signal for signal, times in Counter(signals).items() if times > 1):
+        raise UnreadableTrace(path, f"there are several columns for {', '.join(repeated)}")
 
 
 def put(file: FileIO, content: bytes) -> None:

@@ -8,11 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssptool.engine.recording.csv import allow_fields_of, sidecar
+from ssptool.engine.recording.csv import allow_fields_of, bracketed, sidecar
 from ssptool.engine.stimuli.findings import DataFinding
-
-_BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
-"""`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
 
 
 class CsvColumn(NamedTuple):
@@ -58,7 +55,7 @@ def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
     units = _units_beside(path)
     lines = tuple(line for line, _ in body)
     columns = [
-        CsvColumn(name, units.get(name), _bracketed(name), times, lines, tuple(row[place] for _, row in body))
+        CsvColumn(name, units.get(name), bracketed(name), times, lines, tuple(row[place] for _, row in body))
         for place, name in enumerate(header)
         if place
     ]
@@ -99,11 +96,6 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> An
             body.append((line, row))
             times.append(time)
     return body, tuple(times)
-
-
-def _bracketed(name: str) -> tuple[str, str] | None:
-    match = _BRACKETED.fullmatch(name)
-    return None if match is None else (match["name"], match["unit"])
 
 
 def _units_beside(path: Path) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.io import loadmat
+from scipy.io import loadmat, savemat
 
 from ssptool.engine.recording.files import (
     FORMATS,
@@ -364,3 +364,62 @@ def test_csv_files_of_other_tools_are_read(tmp_path, text):
     assert trace.signals == ("A.y", "A.b")
     assert trace.t.tolist() == [0.0, 1.0]
     assert trace["A.y"].tolist() == [1.5, 2.5]
+
+
+def test_units_in_the_header_of_a_csv_file_are_read(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text("time,speed [km/h],C.y[2],free []\n0,1.5,2,3\n")
+    found = [(column.signal, column.unit) for column in read_trace(path).columns]
+    assert found == [("speed", "km/h"), ("C.y[2]", None), ("free", None)]
+
+
+def test_a_signal_that_a_csv_file_has_in_two_units_is_refused(tmp_path):
+    (tmp_path / "r.csv").write_text("time,speed [km/h],speed [m/s]\n0,3.6,1\n")
+    with pytest.raises(UnreadableTrace, match="speed"):
+        read_trace(tmp_path / "r.csv")
+
+
+@pytest.mark.parametrize("layout", ["binTrans", "binNormal"])
+def test_trajectories_share_values_also_negated_and_may_be_constant_as_modelica_tools_write_them(tmp_path, layout):
+    names = ["time", "x", "the_same", "minus_x", "k"]
+    described = ["Time in s", "position [m|mm]", "", "", "stiffness [N/m]"]
+    places = np.array([[0, 2, 2, 2, 1], [1, 2, 2, -2, 2], [0] * 5, [-1] * 5])
+    tables = {"dataInfo": places, "data_1": np.array([[0.0, 2.0], [7.5, 7.5]])}
+    tables["data_2"] = np.array([[0.0, 1.0, 2.0], [0.5, 0.25, -1.0]])
+    letters = {"name": names, "description": described}
+    width = {key: max(map(len, texts)) for key, texts in letters.items()}
+    texts = {key: np.array([list(text.ljust(width[key])) for text in letters[key]]) for key in letters}
+    turned = (lambda table: table.T) if layout == "binTrans" else (lambda table: table)
+    texts = {key: np.array(["".join(row) for row in turned(table)]) for key, table in texts.items()}
+    numbers = {key: table if layout == "binTrans" else table.T for key, table in tables.items()}
+    path = tmp_path / "dymola.mat"
+    savemat(path, {"Aclass": np.array(["Atrajectory", "1.1", "", layout]), **texts, **numbers}, format="4")
+    trace = read_trace(path)
+    assert trace.signals == ("x", "the_same", "minus_x", "k") and trace.units == ("m", None, None, "N/m")
+    assert trace.t.tolist() == [0, 1, 2] and trace.descriptions[0] == "position"
+    assert trace["the_same"].tolist() == [0.5, 0.25, -1] and trace["minus_x"].tolist() == [-0.5, -0.25, 1]
+    assert trace["k"].tolist() == [7.5] * 3
+
+
+def test_a_trajectory_file_that_refers_to_rows_it_does_not_have_is_refused(tmp_path):
+    path = tmp_path / "bad.mat"
+    content = {
+        "Aclass": np.array(["Atrajectory", "1.1", "", "binTrans"]), "name": np.array(["tx", "i ", "m ", "e "]),
+        "description": np.array(["  "]), "dataInfo": np.array([[0, 2], [1, 9], [0, 0], [-1, -1]]),
+        "data_2": np.array([[0.0, 1.0], [0.5, 0.25]]),
+    }  # fmt: skip
+    savemat(path, content, format="4")
+    with pytest.raises(UnreadableTrace, match="x are in row 9 of data_2"):
+        read_trace(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_signal_that_is_there_twice_is_refused(tmp_path, ending):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / f"r.{ending}"
+    if ending == "csv":
+        path.write_text("time,A.y,A.y\n0,1,2\n")
+    else:
+        pq.write_table(pa.table([[0.0], [1.0], [2.0]], names=["time", "A.y", "A.y"]), path)
+    with pytest.raises(UnreadableTrace, match=r"several columns for A\.y"):
+        read_trace(path)
