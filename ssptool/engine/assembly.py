@@ -13,6 +13,7 @@ from ssptool.engine import event_mode, stimuli
 from ssptool.engine import ode as model_exchange
 from ssptool.engine.capabilities import ADJOINT
 from ssptool.engine.cells import read_cell
+from ssptool.engine.chatter import wish_to_end
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
@@ -103,6 +104,8 @@ class Assembly:
         if outcome.instance == len(self.instances) and self.ode is not None:
             return self.ode.explain()
         instance = self.instances[outcome.instance]
+        if _asks_to_end(outcome, instance):
+            return wish_to_end(instance.name, time)
         returned = f"returned {status_word(outcome.fmi_status)}"
         answer = "did not do what was asked" if ":" in outcome.function else returned
         return Failure(
@@ -174,6 +177,14 @@ class Assembly:
             if instance.name != failure.component:
                 with contextlib.suppress(FmiError):
                     instance.terminate()
+
+
+def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
+    """Whether a step that did not come to its end is to be the last one."""
+    if outcome.function == "fmi3DoStep:terminateSimulation":
+        return True
+    discarded = outcome.function == "fmi2DoStep" and outcome.fmi_status == STATUS.index("discard")
+    return discarded and instance.wants_to_end()
 
 
 @contextmanager

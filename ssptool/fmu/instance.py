@@ -210,6 +210,10 @@ class FmuInstance(ABC):
             own = self._attribute(name)
             setattr(self._slave, own, around(name, getattr(self._slave, own)))
 
+    def wants_to_end(self) -> bool:
+        """Whether the step that it has just discarded is to be the last of the simulation."""
+        return False
+
     def note(self, status: int) -> None:
         """A kernel got this status from a call of its own; after fatal nothing is called any more."""
         self._fatal = self._fatal or status == FATAL
@@ -300,6 +304,7 @@ class FmuInstance(ABC):
         return function
 
 
+_TERMINATED = 3  # of fmi2StatusKind
 _SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
     "Float64": "Real",
     "Int32": "Integer",
@@ -370,6 +375,12 @@ class Fmi2Instance(FmuInstance):
             self._slave.setupExperiment(tolerance, start, stop)
             self._slave.enterInitializationMode()
         self._entered = True
+
+    def wants_to_end(self) -> bool:
+        try:
+            return bool(self.call("getBooleanStatus", _TERMINATED))
+        except FmiError:
+            return False  # it cannot be asked
 
 
 class Fmi3Instance(FmuInstance):

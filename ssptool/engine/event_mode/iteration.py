@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
@@ -83,9 +84,9 @@ class EventIteration:
             running.rest()
             self.evaluate(t)
             again = [one.component for one in updates if one.again]
-            moved = self._moved(before)
-            changed = changed or moved or bool(again)
-            if not again and not moved and not running.pending():
+            changed = changed or bool(again) or self._moved(before, slice(None))
+            # Who counts its events must not be asked once more because its own outputs have changed.
+            if not again and not self._moved(before, running.inputs) and not running.pending():
                 return changed
         raise Stopped(endless(t, again, ticking))
 
@@ -103,14 +104,14 @@ class EventIteration:
             moved = True
         raise Stopped(endless(t, (), running.ticking, changed))
 
-    def _moved(self, before: Floats) -> bool:
-        now, integers = self.running.kernel.values, list(self.running.plan.integers)
-        if np.any(now.view(np.int64)[integers] != before.view(np.int64)[integers]):
+    def _moved(self, before: Floats, slots: slice | NDArray[np.intp]) -> bool:
+        """Whether any of these slots has another value than before (slots,)."""
+        now, real = self.running.kernel.values[slots], self.running.real[slots]
+        old, nominal = before[slots], self.nominal[slots]
+        if np.any(now.view(np.int64)[~real] != old.view(np.int64)[~real]):
             return True
-        real = np.ones(len(now), dtype=bool)
-        real[integers] = False
-        change = np.abs(now[real] - before[real])
-        return bool(np.any(~(change <= SETTLED * np.maximum(np.abs(before[real]), self.nominal[real]))))
+        change = np.abs(now[real] - old[real])
+        return bool(np.any(~(change <= SETTLED * np.maximum(np.abs(old[real]), nominal[real]))))
 
 
 def endless(t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequence[Signal] = ()) -> Failure:

@@ -50,6 +50,8 @@ class RunningEvents:
     ----------
     agenda
         When their clocks tick.
+    inputs, real
+        The slots of all inputs of components, and which slots (slots,) hold real numbers.
     """
 
     def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[Member], modes: EventModes) -> None:
@@ -71,6 +73,9 @@ class RunningEvents:
         }
         shown = (self._slots[signal] for signal in self._clocks if signal in self._slots)
         self._clock_slots = np.array(tuple(shown), dtype=np.intp)
+        self.inputs = np.array([slot for one in plan.instances for slot in one.input_slots], dtype=np.intp)
+        self.real = np.ones(len(plan.signals), dtype=bool)
+        self.real[list(plan.integers)] = False
 
     def within(self, kernel: Kernel) -> "RunningEvents":
         """The same in another kernel with the same slots: who uses this one must not go on doing so."""
