@@ -32,7 +32,7 @@ import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly import assemble
 from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.execution import rows_at_once
+from ssptool.engine.execution import blocks_at_once, rows_at_once
 from ssptool.engine.initialize import initialize
 from ssptool.engine.masters.master import Stepper
 from ssptool.engine.plan import Plan
@@ -89,7 +89,7 @@ def engine(plan: Plan) -> Sample:
 def into_file(plan: Plan, output: Path) -> Sample:
     """The same, into a file that a thread writes beside the steps, in blocks as they come in a run."""
     steps, width = plan.interval.steps, 1 + len(plan.recorded)
-    with started(plan) as stepper, WritingThread() as thread:
+    with started(plan) as stepper, WritingThread(blocks_at_once(width)) as thread:
         writer = thread.around(partial(open_writer, output, plan.columns))([b""])
         block = rows_at_once(steps, width)
         began = time.perf_counter(), time.thread_time()

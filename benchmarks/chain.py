@@ -1,9 +1,14 @@
 """A chain of N tiny FMUs: what the engine costs per macro step and component, and how long it takes to start.
 
-Every FMU has one input and one output that is what the input was before its last step. Compared with a C loop that
-makes the same FMI calls; inputs and outputs are recorded, in memory and then in files. All are CPU times, so that other
-processes count little; but into Parquet, which a thread of its own writes, also the wall time is given, and the time in
-which pyarrow alone encodes the same columns from memory.
+Every FMU (tiny.c) has one input, one output that is what the input was before its last step plus the time then, and no
+more memory than these two numbers, so that thousands of instances stay in the caches. Compared with a C loop that makes
+the same FMI calls; inputs and outputs are recorded, in memory and then in files.
+
+All are CPU times, so that other processes count little; but into Parquet, which a thread of its own writes, the wall
+time is given as well, and the time in which pyarrow alone encodes the same columns from memory. Files have two lengths:
+what the longer one takes more is the cost of a step, and what the shorter one takes besides its steps is the fixed cost
+of a file: to open and to close it, and to write its last group of rows when there are no steps any more. The files are
+in memory where the system has a folder for that: how fast a disk is, is not the engine's.
 """
 
 import argparse
@@ -25,10 +30,11 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import ssptool
+from benchmarks.tiny_fmu import INPUT, NAME, OUTPUT, build
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly import assemble
 from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.execution import rows_at_once
+from ssptool.engine.execution import blocks_at_once, rows_at_once
 from ssptool.engine.initialize import initialize
 from ssptool.engine.masters.master import Stepper
 from ssptool.engine.plan import Plan
@@ -36,11 +42,13 @@ from ssptool.engine.recording.files import open_writer
 from ssptool.engine.recording.parquet import GROUP_ROWS
 from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.trace import Floats
-from tests.engine.carriers import build
 from tests.fmu.typed_fmu import build_shared
 
 BUDGET, PARQUET_BUDGET, CSV_BUDGET, START_BUDGET = 4.0, 0.05, 0.15, 3.0
-CHUNK, FILE_ROWS = 500, 8_000
+CHUNK, CSV_ROWS = 500, 8_000
+MEMORY = Path("/dev/shm")
+FILE_VALUES = 1 << 24, 1 << 26  # in a short and in a long file
+FILE_REPEATS = 3
 STEPS_TIMES_COMPONENTS = 400_000
 _LOOP = """
 #define _POSIX_C_SOURCE 199309L
@@ -58,7 +66,7 @@ static double now(void)
 }
 double chain(void **components, long n, Set *set, Get *get, Step *step, long steps, double h, double *y)
 {
-    const uint32_t u = 0, was = 10;
+    const uint32_t u = 0, was = 1;
     int status = 0;
     const double began = now();
     for (long k = 0; k < steps; k++) {
@@ -77,18 +85,19 @@ double chain(void **components, long n, Set *set, Get *get, Step *step, long ste
 def write(folder: Path, fmus: Path, count: int) -> Path:
     folder.mkdir()
     (folder / "resources").mkdir()
-    (folder / "resources/carrier2.fmu").write_bytes((fmus / "carrier2.fmu").read_bytes())
+    (folder / f"resources/{NAME}.fmu").write_bytes((fmus / f"{NAME}.fmu").read_bytes())
     connectors = "".join(
         f'<ssd:Connector name="{name}" kind="{kind}"><ssc:Real/></ssd:Connector>'
-        for name, kind in (("Real_u", "input"), ("Real_was", "output"))
+        for name, kind in ((INPUT, "input"), (OUTPUT, "output"))
     )
     elements = "".join(
-        f'<ssd:Component name="C{i}" source="resources/carrier2.fmu" type="application/x-fmu-sharedlibrary">'
+        f'<ssd:Component name="C{i}" source="resources/{NAME}.fmu" type="application/x-fmu-sharedlibrary">'
         f"<ssd:Connectors>{connectors}</ssd:Connectors></ssd:Component>\n"
         for i in range(count)
     )
     connections = "".join(
-        f'<ssd:Connection startElement="C{i}" startConnector="Real_was" endElement="C{i + 1}" endConnector="Real_u"/>\n'
+        f'<ssd:Connection startElement="C{i}" startConnector="{OUTPUT}" '
+        f'endElement="C{i + 1}" endConnector="{INPUT}"/>\n'
         for i in range(count - 1)
     )
     (folder / "SystemStructure.ssd").write_text(
@@ -104,14 +113,16 @@ def write(folder: Path, fmus: Path, count: int) -> Path:
 
 @dataclass(frozen=True)
 class Filed:
-    """Times [s] per macro step with all in a Parquet file: wall time from the first step to the file's end, CPU times
-    of the thread that steps and of the one that writes, and that of pyarrow for encoding such columns and nothing else.
+    """Times [s] per macro step with all in a Parquet file: wall time, CPU times of the thread that steps and of the one
+    that writes, and that of pyarrow for encoding such columns and nothing else. `fixed` [s] is the wall time that a
+    file takes besides.
     """
 
     wall: float
     stepping: float
     writing: float
     pyarrow: float
+    fixed: float
 
 
 @dataclass(frozen=True)
@@ -156,29 +167,39 @@ def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, *, files: bool)
             own.append(time.thread_time() - began)
             y = (ctypes.c_double * count)()
             bare.append(loop.chain(components, count, *calls, steps, ctypes.c_double(1e-3), y))
-        filed = in_parquet(plan, stepper, 5 * steps, max(FILE_ROWS, steps), system) if files else None
+        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
+            filed = in_parquet(plan, stepper, Path(folder) / "chain.parquet") if files else None
     csv = written(plan, rows, system.with_suffix(".csv")) if files else 0.0
     return Chain(tuple(own), tuple(bare), tuple(marks), csv, rows.size, filed)
 
 
-def in_parquet(plan: Plan, stepper: Stepper, first: int, steps: int, system: Path) -> Filed:
-    """The medians of some runs with a file, in blocks as they come there."""
-    found, path = [], system.with_suffix(".parquet")
+def in_parquet(plan: Plan, stepper: Stepper, path: Path) -> Filed:
+    """From files of two lengths, the medians of some each."""
+    width = 1 + len(plan.recorded)
+    short, long = (GROUP_ROWS * max(1, values // width // GROUP_ROWS) for values in FILE_VALUES)
+    few, many = (
+        np.median([one_file(plan, stepper, steps, path) for _ in range(FILE_REPEATS)], axis=0)
+        for steps in (short, long)
+    )
+    each = (many - few) / (long - short)
+    fixed = float(few[0] - short * each[0])
+    return Filed(*each, encoding(path, GROUP_ROWS), fixed)
+
+
+def one_file(plan: Plan, stepper: Stepper, steps: int, path: Path) -> Floats:
+    """Times from the first step to the file's end, as those of `clocks`; in blocks as they come in a run."""
+    path.unlink(missing_ok=True)
     width = 1 + len(plan.recorded)
     chunk = rows_at_once(steps, width)
-    for _ in range(3):
-        began = clocks()
-        with WritingThread() as thread:
-            writer = thread.around(partial(open_writer, path, plan.columns))([b""])
-            for done in range(0, steps, chunk):
-                rows = thread.lend(min(chunk, steps - done), width)
-                assert stepper.run(first + done, rows).failure is None
-                writer.write(rows)
-            writer.close("{}")
-        found.append((clocks() - began) / steps)
-        first += steps
-        path.unlink()
-    return Filed(*np.median(found, axis=0), encoding(np.zeros((GROUP_ROWS, width))))
+    began = clocks()
+    with WritingThread(blocks_at_once(width)) as thread:
+        writer = thread.around(partial(open_writer, path, plan.columns))([b""])
+        for done in range(0, steps, chunk):
+            rows = thread.lend(min(chunk, steps - done), width)
+            assert stepper.run(done, rows).failure is None
+            writer.write(rows)
+        writer.close("{}")
+    return clocks() - began
 
 
 def clocks() -> Floats:
@@ -187,21 +208,23 @@ def clocks() -> Floats:
     return np.array([time.perf_counter(), own, time.process_time() - own])
 
 
-def encoding(rows: Floats) -> float:
-    """[s] of CPU time per row in which pyarrow encodes them as one group, in memory, from columns that lie ready."""
-    columns = np.ascontiguousarray(rows.T)
-    table = pa.table([pa.array(column) for column in columns], names=[str(place) for place in range(len(columns))])
+def encoding(path: Path, rows: int) -> float:
+    """[s] of CPU time per row in which pyarrow encodes the first ones in that file as one group, in memory, from
+    columns that lie ready.
+    """
+    table = pq.read_table(path)[:rows].combine_chunks()
+    path.unlink()
     seconds = []
     for _ in range(3):
         began = time.thread_time()
-        pq.write_table(table, pa.BufferOutputStream(), use_dictionary=False, write_statistics=False)
+        pq.write_table(table, pa.BufferOutputStream(), use_dictionary=False, write_statistics=False, compression="none")
         seconds.append(time.thread_time() - began)
-    return statistics.median(seconds) / len(rows)
+    return statistics.median(seconds) / len(table)
 
 
 def written(plan: Plan, rows: Floats, path: Path) -> float:
-    """[s] of CPU time for writing the rows in chunks, as they come in a run, to a file of `FILE_ROWS` or more."""
-    seconds, times = [], max(1, FILE_ROWS // len(rows))
+    """[s] of CPU time for writing the rows in chunks, as they come in a run, to a file of `CSV_ROWS` or more."""
+    seconds, times = [], max(1, CSV_ROWS // len(rows))
     chunks = np.array_split(rows, max(1, len(rows) // CHUNK))
     for _ in range(3):
         writer = open_writer(path, plan.columns)
@@ -221,12 +244,12 @@ def measure(system: Path, count: int, loop: ctypes.CDLL) -> None:
     per, filed = 1e6 / steps / count, found.parquet
     ratio = statistics.median(a / b for a, b in zip(found.own, found.bare, strict=True))
     planned, loaded, ready = np.diff(found.marks)
-    wall, stepping, writing, pyarrow = (1e6 * seconds / count for seconds in astuple(filed))
+    wall, stepping, writing, pyarrow = (1e6 * seconds / count for seconds in astuple(filed)[:-1])
     start, csv = sum((planned, loaded, ready)), 1e6 * found.csv / found.values
     print(
         f"{count:6} {per * statistics.median(found.bare):9.4f} {per * statistics.median(found.own):9.4f}"
         f" {ratio:6.2f}{mark(ratio, BUDGET)} {wall:8.4f}{mark(wall, PARQUET_BUDGET)}"
-        f" {stepping:8.4f} {writing:8.4f} {pyarrow:8.4f}"
+        f" {stepping:8.4f} {writing:8.4f} {pyarrow:8.4f} {filed.fixed:8.3f}"
         f" {csv:8.4f}{mark(csv, CSV_BUDGET)} {planned:8.3f} {loaded:7.3f} {ready:7.3f}"
         f" {start:7.3f}{mark(start, START_BUDGET)}",
         flush=True,
@@ -241,7 +264,7 @@ def mark(found: float, budget: float) -> str:
 def bare_loop(folder: Path) -> ctypes.CDLL:
     """The C loop, compiled."""
     (folder / "chain.c").write_text(_LOOP)
-    loop = ctypes.CDLL(str(build_shared(folder / "chain.so", folder / "chain.c")))
+    loop = ctypes.CDLL(str(build_shared(folder / "chain.so", folder / "chain.c", "-O2")))
     loop.chain.restype = ctypes.c_double
     return loop
 
@@ -255,11 +278,11 @@ def main() -> int:
         loop = bare_loop(folder)
         print(
             f"µs per macro step and component, budget {BUDGET:g} × C in memory; into Parquet {PARQUET_BUDGET:g} µs of "
-            f"wall time, beside it the CPU times of both threads;\nCSV in µs per value, budget {CSV_BUDGET:g} | s to "
-            f"start, budget {START_BUDGET:g} at N = 2000 | ! is over a budget"
+            f"wall time, beside it the CPU times of both threads,\nand in s what a file takes besides; CSV in µs per "
+            f"value, budget {CSV_BUDGET:g} | s to start, budget {START_BUDGET:g} at N = 2000 | ! is over a budget"
         )
         print(f"{'':38}into Parquet")
-        print("     N    bare C    engine   ratio     wall      step    write  pyarrow      CSV", end="  ")
+        print("     N    bare C    engine   ratio     wall      step    write  pyarrow    fixed      CSV", end="  ")
         print("    plan    load    init     sum")
         for count in parser.parse_args().counts:
             measure(write(folder / f"chain{count}", folder, count), count, loop)

@@ -27,7 +27,7 @@ from fmpy.fmi2 import FMU2Slave
 import ssptool
 from benchmarks.bench import SYSTEM, c_loop, engine, from_python, planned, unpacked
 from benchmarks.chain import bare_loop, chain_of_calls, write
-from tests.engine.carriers import build
+from benchmarks.tiny_fmu import NAME, TOKEN, build
 from tests.systems.peers import _load_tbb, packed_for_peers
 
 STEP = 1e-3
@@ -135,7 +135,7 @@ def chain(count: int, steps: int, folder: Path, loop: ctypes.CDLL) -> None:
     floor, per = statistics.median(bare), steps * count
     line("bare C", floor, floor, per)
     line("ssptool", floor * statistics.median(a / b for a, b in zip(own, bare, strict=True)), floor, per)
-    line("FMPy", chain_in_fmpy(folder / "carrier2.fmu", count, steps, folder), floor, per)
+    line("FMPy", chain_in_fmpy(folder / f"{NAME}.fmu", count, steps, folder), floor, per)
     package = folder / f"chain{count}.ssp"
     ssptool.pack(system, package)
     others(package, steps, floor, per)
@@ -147,7 +147,7 @@ def chain_in_fmpy(fmu: Path, count: int, steps: int, folder: Path) -> float:
     with ExitStack() as stack:
         slaves = []
         for _ in range(count):
-            slave = FMU2Slave(guid="{carrier}", modelIdentifier="carrier", unzipDirectory=str(path))
+            slave = FMU2Slave(guid=TOKEN, modelIdentifier=NAME, unzipDirectory=str(path))
             slave.instantiate()
             stack.callback(slave.freeInstance)
             slave.setupExperiment()
@@ -161,7 +161,7 @@ def chain_in_fmpy(fmu: Path, count: int, steps: int, folder: Path) -> float:
                 if i:
                     slaves[i].setReal([0], [y[i - 1]])
                 slaves[i].doStep(k * STEP, STEP)
-                (y[i],) = slaves[i].getReal([10])
+                (y[i],) = slaves[i].getReal([1])
         return time.process_time() - began
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, work
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.execution import Counts, Execution, Job, rows_at_once
+from ssptool.engine.execution import Counts, Execution, Job, blocks_at_once, rows_at_once
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.limits import Limits
@@ -30,9 +30,6 @@ from ssptool.engine.sendable import task_for_fresh
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.scratch import ScratchFolder
-
-SLOTS = 4
-"""Of the ring of rows between the two processes: one is written while others are read."""
 
 LOOK_SECONDS = 0.01
 """Between two looks at memory and steps, if one of them is limited."""
@@ -71,8 +68,9 @@ def _assignment(job: Job, scratch: str) -> Assignment:
     # Here, because what an archive unpacks in the child would never be removed.
     paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
     located = replace(job, sources=Located(paths))
-    rows = rows_at_once(plan.interval.steps + 1, 1 + len(plan.recorded))
-    return Assignment(located, scratch, SLOTS, rows)
+    width, count = 1 + len(plan.recorded), plan.interval.steps + 1
+    rows = rows_at_once(count, width)
+    return Assignment(located, scratch, min(blocks_at_once(width), -(-count // rows) + 1), rows)
 
 
 def _may_fork(fork: bool | None) -> bool:

@@ -10,7 +10,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Sources
 from ssptool.engine.choices import Choice
 from ssptool.engine.ending import Ending, Failure, RunError
-from ssptool.engine.execution import Execution, Job, execute
+from ssptool.engine.execution import Execution, Job, blocks_at_once, execute
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation import execute_isolated
@@ -262,7 +262,7 @@ def run(
     plan = select(plan, recording.signals)
     job = Job(plan, archive, native, measured, realtime)
     # What comes from another process is written here while that one steps, so that one more thread would help nobody.
-    with nullcontext() if isolated else WritingThread() as thread:
+    with nullcontext() if isolated else WritingThread(blocks_at_once(1 + len(plan.recorded))) as thread:
         recorder = _recorder(plan, recording, progress, thread)
         return _recorded(job, recorder, (limits or Limits()) if isolated else None, recording.output, inputs)
 

@@ -15,7 +15,7 @@ from fmpy.fmi2 import FMU2Slave
 
 import ssptool
 from ssptool.engine.simulate import run
-from tests.fmu.typed_fmu import PLATFORM, build_shared
+from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
 
 SOURCE = Path(__file__).with_name("relay.c")
 VARIABLES = (
@@ -33,9 +33,7 @@ VARIABLES = (
 def relay(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("relay")
     own = set(re.findall(r"\b(fmi2\w+)\(", SOURCE.read_text()))
-    stubs = folder / "stubs.c"
-    names = sorted({name for name in dir(FMU2Slave) if name.startswith("fmi2")} - own)
-    stubs.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in names))
+    stubs = write_stubs(folder / "stubs.c", own, FMU2Slave)
     library = build_shared(folder / "relay.so", SOURCE, stubs).read_bytes()
     with zipfile.ZipFile(folder / "relay.fmu", "w") as archive:
         archive.writestr("modelDescription.xml", _description())

@@ -8,7 +8,7 @@ from pathlib import Path
 import fmpy
 from fmpy.fmi3 import FMU3Model, FMU3Slave
 
-from tests.fmu.typed_fmu import PLATFORM, build_shared
+from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
 
 HERE = Path(__file__).parent
 _SSP = "http://ssp-standard.org/SSP1/"
@@ -26,9 +26,7 @@ def build(folder: Path) -> None:
         own = set(re.findall(r"\b(fmi3\w+)\(", text))
         if name == "reversed":
             own |= {f"fmi3{verb}{kind}" for kind in TYPES for verb in ("Get", "Set")}
-        every = {n for slave in (FMU3Model, FMU3Slave) for n in dir(slave) if n.startswith("fmi3")}
-        stubs = folder / f"{name}_stubs.c"
-        stubs.write_text("".join(f"int {function}(void) {{ return 3; }}\n" for function in sorted(every - own)))
+        stubs = write_stubs(folder / f"{name}_stubs.c", own, FMU3Model, FMU3Slave)
         build_shared(folder / f"{name}.so", source, stubs)
 
 

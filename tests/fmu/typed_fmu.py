@@ -26,10 +26,14 @@ def build_library(folder: Path) -> Path:
     text = SOURCE.read_text()
     for version, types in ((2, FMI2_TYPES), (3, FMI3_TYPES)):
         own |= {f"fmi{version}{verb}{kind}" for kind in types for verb in ("Get", "Set") if kind in text}
-    every = {n for slave in (FMU2Slave, FMU3Slave) for n in dir(slave) if n.startswith(("fmi2", "fmi3"))}
-    stubs = folder / "stubs.c"
-    stubs.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in sorted(every - own)))
-    return build_shared(folder / "typed.so", SOURCE, stubs)
+    return build_shared(folder / "typed.so", SOURCE, write_stubs(folder / "stubs.c", own, FMU2Slave, FMU3Slave))
+
+
+def write_stubs(path: Path, own: set[str], *models: type) -> Path:
+    """C functions that return an error, for those of FMI that FMPy asks for in such a model and that are not `own`."""
+    every = {name for model in models for name in dir(model) if name.startswith(("fmi2", "fmi3"))}
+    path.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in sorted(every - own)))
+    return path
 
 
 def build_shared(library: Path, *sources: Path | str) -> Path:

@@ -1,7 +1,7 @@
 """A file that is written in a thread of its own, while the system goes on."""
 
 from collections.abc import Callable, Sequence
-from queue import Queue
+from queue import LifoQueue, Queue
 from threading import Thread
 from types import TracebackType
 from typing import Self
@@ -11,12 +11,14 @@ import numpy as np
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Floats
 
-WAITING = 2
-"""Blocks of rows that may wait: the memory they take is bounded, and whoever has more waits as well."""
-
 
 class WritingThread:
     """Writes for whoever has rows; no thread is left when its context is.
+
+    Parameters
+    ----------
+    waiting
+        Blocks of rows that may wait: the memory they take is bounded, and whoever has more waits as well.
 
     The native kernel, encoders of numbers and the system's calls all run without the lock of the interpreter, so that
     steps and writing overlap.
@@ -31,9 +33,11 @@ class WritingThread:
     only grows, and all contents of a block are in it before the block is handed over.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, waiting: int) -> None:
+        self._most = waiting
         self._waiting: Queue[Floats | None]
-        self._free: Queue[Floats] = Queue()
+        # The last one that was used is most likely still in a cache.
+        self._free: Queue[Floats] = LifoQueue()
         self._blocks = 0
         self._lent: Floats | None = None
         self._writer: Writer
@@ -96,13 +100,13 @@ class WritingThread:
     # ----------------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        self._waiting = Queue(WAITING)
+        self._waiting = Queue(self._most)
         self._thread = Thread(target=self._work, name="ssptool-writer", daemon=True)
         self._thread.start()
 
     def _block(self, size: int) -> Floats:
         """Memory that nobody uses, of so many numbers at least; used again, because new pages cost more than a copy."""
-        if self._blocks <= WAITING and self._free.empty():
+        if self._blocks <= self._most and self._free.empty():
             self._blocks += 1
             return np.empty(size)
         block = self._free.get()

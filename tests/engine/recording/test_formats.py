@@ -4,6 +4,7 @@ import json
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.util import find_spec
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from ssptool.engine.recording.files import (
     read_manifest,
     read_trace,
 )
+from ssptool.engine.recording.footed_file import FootedFile
 from ssptool.engine.recording.guarded import ResultsNotWritten
 from ssptool.engine.recording.text import NATIVE, Lines
 from ssptool.engine.recording.writer import UnreadableTrace
@@ -300,17 +302,20 @@ def test_parquet_has_all_rows_in_order_however_they_come(tmp_path, sizes):
 
 @parquet
 def test_all_footers_of_a_parquet_file_are_no_more_than_its_groups(tmp_path, monkeypatch):
-    """Each is written over the one before; how much that is together is what grows with the square of the groups."""
+    """Each is written over the one before; how much that is together is what grows with the square of the groups. They
+    are no more than a 32nd part of all groups, besides the first, the last, and what one group adds to each.
+    """
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_VALUES", 1)
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_ROWS", 1)
     monkeypatch.setattr("ssptool.engine.recording.parquet.GROUP_SECONDS", 60.0)
-    parquet_writer = pytest.importorskip("ssptool.engine.recording.parquet").ParquetWriter
-    writer, written = parquet_writer(tmp_path / "trace.parquet", [Column(f"A.x[{k}]") for k in range(20)]), []
-    put = writer._put
-    monkeypatch.setattr(writer, "_put", lambda group, footer: (put(group, footer), written.append(len(writer._last))))
-    writer.write(np.zeros((20_000, 21)))
-    assert sum(written) <= 20_000 * 21 * 8 + written[-1]
+    footers, finish = [], FootedFile.finish
+    monkeypatch.setattr(FootedFile, "finish", lambda file, footer: (finish(file, footer), footers.append(len(footer))))
+    writer = open_writer(tmp_path / "trace.parquet", [Column(f"A.x[{k}]") for k in range(20)])
+    writer.write(np.zeros((200_000, 21)))
     writer.close("{}")
+    added = max(after - before for before, after in pairwise(footers))
+    assert len(footers) > 5
+    assert sum(footers) <= 200_000 * 21 * 8 / 32 + 2 * footers[-1] + len(footers) * added
 
 
 @parquet

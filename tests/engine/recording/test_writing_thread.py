@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.files import FORMATS, open_writer, read_manifest, read_trace
-from ssptool.engine.recording.writing_thread import WAITING, WritingThread
+from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import Recording, run
 from ssptool.engine.trace import Column
@@ -20,6 +20,7 @@ from tests.engine.dual_mass import Folder, oscillator
 
 PATIENCE = 30.0  # [s]: long enough for any machine, and never waited for where the claim holds
 ENDINGS = [e for e in FORMATS if e != ".parquet" or find_spec("pyarrow")]
+WAITING = 2
 COLUMNS = [Column("x"), Column("n", type="Int32")]
 
 
@@ -69,7 +70,7 @@ def numbered(first, count):
 def test_files_have_all_rows_in_their_order(ending, sizes, tmp_path_factory):
     """The caller's memory is its own again after each `write`."""
     path, first = tmp_path_factory.mktemp("files") / f"trace{ending}", 0
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         writer = thread.around(partial(open_writer, path, COLUMNS))([b""])
         for size in sizes:
             rows = numbered(first, size)
@@ -87,7 +88,7 @@ def test_files_have_all_rows_in_their_order(ending, sizes, tmp_path_factory):
 def test_memory_that_is_lent_comes_back_with_its_rows(sizes):
     """Also where less is written than was lent, nothing at all, or other rows between; else the caller would wait."""
     kept, first = Listening(), 0
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         writer = begun(thread, kept)
         for lent, count, other in sizes:
             space = thread.lend(lent, 3)
@@ -103,7 +104,7 @@ def test_memory_that_is_lent_comes_back_with_its_rows(sizes):
 def test_rows_in_lent_memory_are_not_copied():
     kept, seen = Listening(), []
     kept.write = lambda rows: seen.append(rows.base)
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         writer, bases = begun(thread, kept), []
         for _ in range(10):
             space = thread.lend(4, 3)
@@ -115,7 +116,7 @@ def test_rows_in_lent_memory_are_not_copied():
 
 def test_the_caller_does_not_write():
     kept = Listening()
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         begun(thread, kept).write(numbered(0, 5))
     assert threading.current_thread() not in kept.threads and len(kept.threads) == 1
 
@@ -123,7 +124,7 @@ def test_the_caller_does_not_write():
 def test_few_blocks_wait_and_then_the_caller_does():
     kept = Listening()
     kept.go.clear()
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         writer = begun(thread, kept)
         given_ = []
         caller = threading.Thread(target=lambda: [(writer.write(numbered(k, 1)), given_.append(k)) for k in range(20)])
@@ -138,7 +139,7 @@ def test_few_blocks_wait_and_then_the_caller_does():
 @pytest.mark.parametrize("end", ["close", "write"])
 def test_an_error_of_the_writer_reaches_the_caller(end):
     failing = Listening(fails_after=2)
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         writer = begun(thread, failing)
         with pytest.raises(OSError, match="No space left on device"):
             for k in range(100 if end == "write" else 3):
@@ -148,7 +149,7 @@ def test_an_error_of_the_writer_reaches_the_caller(end):
 
 
 def test_notes_are_of_all_that_was_written():
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         writer = begun(thread, Listening())
         for k in range(7):
             writer.write(numbered(k, 1))
@@ -157,7 +158,7 @@ def test_notes_are_of_all_that_was_written():
 
 def test_a_context_without_rows_starts_no_thread():
     before = threading.active_count()
-    with WritingThread() as thread:
+    with WritingThread(WAITING) as thread:
         begun(thread, Listening()).close("{}")
         assert threading.active_count() == before
 

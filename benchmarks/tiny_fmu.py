@@ -1,0 +1,40 @@
+"""The FMU of tiny.c: one input, one output, two numbers of memory."""
+
+import re
+import zipfile
+from pathlib import Path
+
+import fmpy
+from fmpy.fmi2 import FMU2Slave
+
+from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
+
+SOURCE = Path(__file__).with_name("tiny.c")
+NAME, TOKEN = "tiny", "{tiny}"
+INPUT, OUTPUT = "u", "y"
+_DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
+<fmiModelDescription fmiVersion="2.0" modelName="{NAME}" guid="{TOKEN}">
+<CoSimulation modelIdentifier="{NAME}" canHandleVariableCommunicationStepSize="true"/>
+<ModelVariables>
+<ScalarVariable name="{INPUT}" valueReference="0" causality="input" variability="continuous"><Real start="0"/>
+</ScalarVariable>
+<ScalarVariable name="{OUTPUT}" valueReference="1" causality="output" variability="continuous"><Real/></ScalarVariable>
+</ModelVariables>
+<ModelStructure>
+<Outputs><Unknown index="2" dependencies=""/></Outputs>
+<InitialUnknowns><Unknown index="2" dependencies=""/></InitialUnknowns>
+</ModelStructure>
+</fmiModelDescription>
+"""
+
+
+def build(folder: Path) -> Path:
+    """tiny.fmu; functions of FMI that it does not have return an error."""
+    own = set(re.findall(r"\b(fmi2\w+)\(", SOURCE.read_text()))
+    stubs = write_stubs(folder / "stubs.c", own, FMU2Slave)
+    library = build_shared(folder / f"{NAME}.so", SOURCE, stubs, "-O2")
+    fmu = folder / f"{NAME}.fmu"
+    with zipfile.ZipFile(fmu, "w") as archive:
+        archive.writestr("modelDescription.xml", _DESCRIPTION)
+        archive.write(library, f"binaries/{PLATFORM[2]}/{NAME}{fmpy.sharedLibraryExtension}")
+    return fmu
