@@ -59,7 +59,8 @@ class Assembly:
     ode_kernel
         A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
     events
-        The components of co-simulation that use event mode, if there are any.
+        The components of co-simulation that use event mode, if there are any; with those of model exchange, if the
+        events of their ODE are those of all.
     integrated
         Those of model exchange that exchange something at events only, if there is an ODE.
     kept
@@ -224,7 +225,7 @@ def assemble(
             coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
             added = _add(kernel, plan, binary, supply, watch, len(instances), coupled)
             if added.member is not None:
-                (integrated if planned.interface is InterfaceType.MODEL_EXCHANGE else members).append(added.member)
+                (members if planned.name in plan.event_modes.members else integrated).append(added.member)
             kept.append(added)
             instances.append(added.instance)
             tables.append(added.table)
@@ -244,7 +245,8 @@ def assemble(
 
 def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     """Of model exchange beside co-simulation: all together are one more instance of the kernel."""
-    plan, instance = assembly.plan, model_exchange.AsInstance()
+    plan = assembly.plan
+    instance = model_exchange.AsInstance(event_mode.StepReport() if plan.event_modes.with_ode else None)
     assembly.kernel.add(instance.table())
     kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
     for table in assembly.tables:
@@ -314,12 +316,12 @@ def _add(
         table = watch.stand_in(index, table)
     if coupled:
         table = model_exchange.idle_steps(table)
-    member = None if of_ode is None else event_mode.Member(index, of_ode, instance, EventMode(instance))
-    if events is not None:
-        step = event_mode.StepReport()
+    step = event_mode.StepReport() if events is not None and not coupled else None
+    if step is not None:
         table = replace(table, report=step.numbers)
-        member = event_mode.Member(index, events, instance, EventMode(instance), step)
     kernel.add(table)
+    own = events or of_ode
+    member = None if own is None else event_mode.Member(index, own, instance, EventMode(instance), step)
     return _Added(instance, table, member)
 
 

@@ -64,6 +64,8 @@ def make_plan(
     implementations = choose_implementations(network, settings)
     events = plan_event_modes(network, implementations.of, adaptive=settings.adaptive is not None)
     of_ode = plan_ode_events(network, implementations.of)
+    if events and implementations.exchange:
+        events, of_ode = event_mode.shared_with_ode(network, implementations.of, events, of_ode)
     refuse_at_events(stimuli, events.beside(of_ode))
     table = SlotTable(network, implementations.of, stimuli, events.beside(of_ode))
     instances = tuple(table.instance(name) for name in network.components)

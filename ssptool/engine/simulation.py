@@ -362,10 +362,11 @@ class Simulation:
                 slot = self._slots[each]
                 write_cell(kernel, slot, self.plan.types[slot], own)
         values = {each.variable: own for each, own in given.items()}
-        if signal.component in {one.name for one in self.plan.integrated}:
-            self._intervene(lambda: self._instance(signal).set(values))
-        elif signal.component in self.plan.event_modes.members:
+        integrated = signal.component in {one.name for one in self.plan.integrated}
+        if signal.component in self.plan.event_modes.members or (integrated and self.plan.event_modes.with_ode):
             self._set_at_event(signal, given)
+        elif integrated:
+            self._intervene(lambda: self._instance(signal).set(values))
         elif signal.component:
             self._instance(signal).set(values)
         elif self._system.integration is not None:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ssptool.engine.event_mode.running import Member as Member
     from ssptool.engine.event_mode.running import RunningEvents as RunningEvents
     from ssptool.engine.event_mode.steps import StepReport as StepReport
+    from ssptool.engine.event_mode.with_ode import shared_with_ode as shared_with_ode
 else:
     __getattr__ = on_demand(
         __name__,
@@ -27,5 +28,6 @@ else:
                 "RunningEvents",
             ),
             "steps": ("StepReport",),
+            "with_ode": ("shared_with_ode",),
         },
     )

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping
 from dataclasses import field
 
+import numpy as np
+
 from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.checkpoint import Checkpoint
 from ssptool.engine.ending import Failure
-from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, EventIteration, Updated, endless
-from ssptool.engine.event_mode.running import Member, RunningEvents
+from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, EventIteration, endless
+from ssptool.engine.event_mode.running import RunningEvents
+from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.kernel.interface import Call, Outcome
-from ssptool.engine.masters.master import CLOSE, Coupled, Memory
+from ssptool.engine.masters.master import CLOSE, Component, Coupled, Memory, Updated
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.instance import FmiError
 
@@ -20,28 +23,32 @@ from ssptool.fmu.instance import FmiError
 class Events:
     """Implements `masters.master.Events` for the members of an assembly.
 
-    Each of them is an event iteration of the members.
+    Each of them is an event iteration of the members. If events of the `ode` are those of the whole system, all its
+    components go through each of them too.
     """
 
     assembly: Assembly
     running: RunningEvents
+    ode: Component | None = None
     failure: Failure | None = None
+    seen: bool = True
     _chatter: Chatter = field(init=False)
     _outputs: int = field(init=False)
+    _reports: Mapping[int, StepReport] = field(init=False)
 
     def __post_init__(self) -> None:
         plan, kernel = self.assembly.plan, self.assembly.kernel
         self._chatter = Chatter(plan.interval.step)
         every = enumerate(plan.instances)
         self._outputs = kernel.sweep([Call(i, (), one.output_slots) for i, one in every if one.output_slots])
-
-    @property
-    def members(self) -> Mapping[int, Member]:
-        return self.running.members
+        reports = {member.index: member.step for member in self.running.stepped}
+        reports[len(plan.instances)] = self.assembly.ode.report if self.assembly.ode is not None else None
+        self._reports = {index: report for index, report in reports.items() if report is not None}
 
     @property
     def next_time(self) -> float:
-        return self.running.next_time
+        known = self.running.next_time
+        return known if self.ode is None else min(known, self.ode.next_time)
 
     # -- steps ---------------------------------------------------------------------------------------------------
 
@@ -59,27 +66,26 @@ class Events:
 
     def before_steps(self) -> None:
         self.running.hide_ticks()
-        for member in self.members.values():
-            member.step.reset()
+        for report in self._reports.values():
+            report.reset()
 
     def before_step(self, t: float) -> Failure | None:
         self.before_steps()
         return None if self._checkpoint is None else self._checkpoint.save(t)
 
     def early(self, end: float) -> float | None:
-        reached = [one.step.reached for one in self.members.values() if one.step.reached is not None]
-        first = min(reached, default=end)
+        first = min((one.reached for one in self._reports.values() if one.reached is not None), default=end)
         return first if first < end - self._close else None
 
     def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
         there = frozenset(self._there(end))
         staying = frozenset() if all_of_them else there
-        for index, member in self.members.items():
+        for index, report in self._reports.items():
             if index not in staying:
-                member.step.reset()
-            member.step.announced = index in there
+                report.reset()
+            report.announced = index in there
             if index in staying:
-                member.step.wait()
+                report.wait()
         if self._checkpoint is None:
             return None
         failure = self._checkpoint.restore(t, staying)
@@ -89,12 +95,12 @@ class Events:
         return failure
 
     def _there(self, end: float) -> list[int]:
-        places = ((index, member.step.reached) for index, member in self.members.items())
+        places = ((index, report.reached) for index, report in self._reports.items())
         return [index for index, reached in places if reached is not None and abs(reached - end) <= self._close]
 
     @property
     def wanted(self) -> bool:
-        return any(member.step.wants_event or member.step.announced for member in self.members.values())
+        return any(report.wanted for report in self._reports.values())
 
     # -- events --------------------------------------------------------------------------------------------------
 
@@ -102,10 +108,7 @@ class Events:
         """The first event, right after initialization, which the members are in event mode for."""
         t = system.start
         try:
-            self._iterate(system, t)
-            self.running.leave()
-            self._beside(system, t)
-            self.running.show_ticks()
+            self._leave(system, t, changed=self._iterate(system, t), first=True)
         except Stopped as stopped:
             self.failure = stopped.failure
         except FmiError as error:
@@ -125,30 +128,40 @@ class Events:
             self._chatter.note(t, causes)
             self.before_steps()
             self.running.enter()
+            if self.ode is not None:
+                self.ode.enter()
             action()
-            self._iterate(system, t)
-            self.running.leave()
-            self._beside(system, t)
-            self.running.show_ticks()
+            seen = self._leave(system, t, changed=self._iterate(system, t))
+            self.seen = seen or bool(causes) or action is not _nothing
         except Stopped as stopped:
             return stopped.failure
         except FmiError as error:
             return self.assembly.refused(error, t)
         return None
 
+    def _leave(self, system: Coupled, t: float, *, changed: bool, first: bool = False) -> bool:
+        self.running.leave()
+        seen = self.ode is None or self.ode.leave(changed=changed, first=first)
+        self._beside(system, t)
+        self.running.show_ticks()
+        return seen
+
     def memory(self) -> Memory:
-        return self.running.memory()
+        wanted = [report.wanted for report in self._reports.values()]
+        return {**self.running.memory(), "wanted": np.array(wanted, dtype=bool)}
 
     def recall(self, memory: Memory) -> None:
         self.running.recall(memory)
+        for report, wanted in zip(self._reports.values(), memory["wanted"].tolist(), strict=True):
+            report.announced = wanted
 
     def _causes(self, t: float) -> list[Cause]:
         found = [
             Cause(self.running.members[timer.member].name, f"clock {timer.clock.name}")
             for timer in self.running.agenda.due(t + self._close)
         ]
-        for member in self.members.values():
-            if member.step.wants_event or member.step.announced:
+        for member in self.running.stepped:
+            if self._reports[member.index].wanted:
                 found.append(Cause(member.name, "an event"))
             elif member.next_time <= t + self._close:
                 found.append(Cause(member.name, "time event"))
@@ -158,7 +171,7 @@ class Events:
         assert system.drive is not None
         outcomes: list[Outcome] = []
         drive = system.drive
-        if system.ode is None:
+        if system.ode is None or self.ode is not None:
             outcomes.append(drive.jump())
         elif failure := system.ode.intervene(lambda: outcomes.append(drive.jump())):
             raise Stopped(failure)
@@ -166,13 +179,14 @@ class Events:
             self._check(outcome, t)
 
     def _beside(self, system: Coupled, t: float) -> None:
-        """What follows in components of model exchange, and from there back in members; and the past is forgotten."""
+        """What follows in an ODE that has events of its own, and from there back in members. The past is forgotten."""
+        apart = system.ode if self.ode is None else None
         for _ in range(MAX_ITERATIONS):
-            if system.ode is not None and (failure := system.ode.intervene(lambda: None)):
+            if apart is not None and (failure := apart.intervene(lambda: None)):
                 raise Stopped(failure)
             if failure := system.settle(t):
                 raise Stopped(failure)
-            if system.ode is None or not self.running.pending():
+            if apart is None or not self.running.pending():
                 return
             self.running.enter()
             self._iterate(system, t)
@@ -181,22 +195,22 @@ class Events:
 
     # -- event iteration -----------------------------------------------------------------------------------------
 
-    def _iterate(self, system: Coupled, t: float) -> None:
-        """Event iterations until the members settle. They are in event mode, and stay there."""
-        self._iteration(system).settle(t, t + self._close)
+    def _iterate(self, system: Coupled, t: float) -> bool:
+        """Event iterations until the members settle; whether anything has changed. They stay in event mode."""
+        return self._iteration(system).settle(t, t + self._close)
 
     def _iteration(self, system: Coupled) -> EventIteration:
         return EventIteration(self.running, system.nominal, lambda t: self._evaluate(system, t), self._update)
 
     def _update(self, t: float) -> list[Updated]:
         found = []
-        for member in self.members.values():
+        for member in self.running.stepped:
             update = member.mode.update()
             if update.terminate:
                 raise Stopped(wish_to_end(member.name, t))
             member.next_time = update.next_time
             found.append(Updated(member.name, update.again))
-        return found
+        return found if self.ode is None else [*found, *self.ode.update(t)]
 
     def _evaluate(self, system: Coupled, t: float) -> None:
         """Everything that the kernel exchanges, at this instant."""
@@ -220,7 +234,7 @@ def _nothing() -> None:
 
 def begin_events(assembly: Assembly, running: RunningEvents, system: Coupled, *, afresh: bool) -> Events:
     """What is to be done at events; the one at the start is done if the system starts `afresh`."""
-    events = Events(assembly, running)
+    events = Events(assembly, running, system.ode if assembly.plan.event_modes.with_ode else None)
     if afresh:
         events.begin(system)
     return events

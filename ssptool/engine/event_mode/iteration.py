@@ -1,7 +1,6 @@
 """Event iterations: values and ticks of clocks go around, and discrete states are updated, until all settle."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
 from ssptool.engine.event_mode.running import RunningEvents
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import Updated
 from ssptool.engine.stopped import Stopped
 from ssptool.network.signals import Signal
 
@@ -19,13 +19,6 @@ MAX_ITERATIONS = 100
 
 SETTLED = 1e-12
 """Relative change of a signal that counts as none: algebraic loops are solved to this."""
-
-
-class Updated(NamedTuple):
-    """A component has updated its discrete states; `again`: it wants another event iteration."""
-
-    component: str
-    again: bool
 
 
 @dataclass(frozen=True, slots=True)

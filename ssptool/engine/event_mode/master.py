@@ -41,6 +41,7 @@ class WithEvents:
     with one row for each side of it.
 
     If not all can go back, components may not return early, and what happens inside a macro step is handled at its end.
+    `with_ode`: an ODE beside them is one of those that return early, at each of its events.
 
     References
     ----------
@@ -48,6 +49,7 @@ class WithEvents:
     """
 
     base: Jacobi | GaussSeidel | Iterated
+    with_ode: bool = False
 
     @property
     def name(self) -> str:
@@ -61,19 +63,20 @@ class WithEvents:
         return _Stretches(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        who, together = ("a component or the ODE", ", with all components") if self.with_ode else ("a component", "")
         return (
             "the step ends at the next tick of a clock, time event or jump of an input",
             *self.base.outline(groups),
-            "where a component returns early: all others go back and step to that time",
-            "at an event: record, enter event mode, tick clocks, exchange and update discrete states until all settle, "
-            "enter step mode, record again",
+            f"where {who} returns early: all others go back and step to that time",
+            f"at an event{together}: record, enter event mode, tick clocks, exchange and update discrete states until "
+            "all settle, enter step mode, record again",
         )
 
 
 def with_event_mode(master: Master, events: EventModes) -> Master:
     """The master for components in event mode."""
     assert events and isinstance(master, Jacobi | GaussSeidel | Iterated)
-    return WithEvents(master)
+    return WithEvents(master, events.with_ode)
 
 
 class _Stretches:
@@ -112,7 +115,7 @@ class _Stretches:
             try:
                 if self._event_due:
                     done = self._event(rows[filled])
-                    events += 1
+                    events += done
                 else:
                     done = self._steps(rows[filled:], iterations)
             except BadInputs as error:
@@ -140,7 +143,7 @@ class _Stretches:
     def _event(self, row: Floats) -> int:
         """To the other side of the present instant; how many rows are filled."""
         self.failure = self.events.handle(self.system, self.t, jump=self._jump_due)
-        if self.failure is not None:
+        if self.failure is not None or not self.events.seen:
             return 0
         self._record(row)
         return 1

@@ -55,13 +55,16 @@ class EventMember:
 @dataclass(frozen=True, slots=True)
 class EventModes:
     """All members by name, the wires that lead into their event inputs, and those between clocks, from source to
-    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start.
+    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start. `with_ode`: what
+    happens in components of model exchange is an event of the whole system, and those that exchange something at
+    events are members too.
     """
 
     members: Mapping[str, EventMember] = field(default_factory=dict)
     wires: tuple[Wire, ...] = ()
     clock_wires: Mapping[Signal, tuple[Signal, ...]] = field(default_factory=dict)
     rolls_back: bool = False
+    with_ode: bool = False
     notes: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
@@ -133,7 +136,7 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         wanted = {}
     if not wanted:
         return EventModes(notes=notes)
-    unable = [name for name, component in network.components.items() if not _saves(component, implementations[name])]
+    unable = [name for name, component in network.components.items() if not saves(component, implementations[name])]
     rolls_back = not unable or len(network.components) == 1  # nobody else has to be taken back
     if not rolls_back:
         notes = (
@@ -146,7 +149,7 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         tuple(wire for wire in network.wires if wire.destination in inputs),
         clock_wires(network),
         rolls_back,
-        notes,
+        notes=notes,
     )
 
 
@@ -175,7 +178,8 @@ def _offers(component: Component, kind: InterfaceType) -> bool:
     return simulated and interface is not None and interface.event_mode
 
 
-def _saves(component: Component, kind: InterfaceType) -> bool:
+def saves(component: Component, kind: InterfaceType) -> bool:
+    """Whether the state of a component can be taken back to the start of a macro step."""
     interface: Interface | None = component.description.interface(kind)
     # What is integrated as model exchange is taken back by its integrator.
     return kind is InterfaceType.MODEL_EXCHANGE or (interface is not None and interface.saves_state)
@@ -263,7 +267,6 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
                 reason = _no_clock(network, implementations, signal)
                 if reason is not None:
                     raise Unsupported(f"connection {wire.source} → {wire.destination}", reason, "remove the connection")
-            _check_kinds(implementations, wire)
             _check_trigger(network, wire)
     for name, component in network.components.items():
         for port, variable in _exchanged(component):
@@ -279,16 +282,6 @@ def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType
 def _ticks(component: Component, kind: InterfaceType) -> bool:
     """In event mode, which all of model exchange has."""
     return kind is InterfaceType.MODEL_EXCHANGE or _offers(component, kind)
-
-
-def _check_kinds(implementations: Mapping[str, InterfaceType], wire: Wire) -> None:
-    if implementations[wire.source.component] is not implementations[wire.destination.component]:
-        raise Unsupported(
-            f"connection {wire.source} → {wire.destination}",
-            "clocks of model exchange and of co-simulation do not trigger each other: the ones tick while the ODE is "
-            "integrated, the others at communication points",
-            "run both as model exchange, or both as co-simulation (--implementation me or cs)",
-        )
 
 
 def _is_wired(network: Network, signal: Signal) -> bool:

@@ -24,14 +24,15 @@ from ssptool.network.signals import Signal, Wire
 class Member:
     """A running instance in event mode; `active` are its clocks that tick in the present event iteration.
 
-    `next_time` [s] is that of its next time event. What is integrated has no `step` that would report.
+    `next_time` [s] is that of its next time event. What is integrated has no `step` that would report, and whoever
+    integrates it sees to its modes and discrete states.
     """
 
     index: int
     planned: EventMember
     instance: FmuInstance
     mode: EventMode
-    step: StepReport = field(default_factory=StepReport)
+    step: StepReport | None = None
     active: set[str] = field(default_factory=set)
     next_time: float = math.inf
 
@@ -58,6 +59,7 @@ class RunningEvents:
         self.plan = plan
         self.kernel = kernel
         self.members: Mapping[int, Member] = {member.index: member for member in members}
+        self.stepped = tuple(member for member in self.members.values() if member.step is not None)
         self.modes = {index: member.mode for index, member in self.members.items()}
         timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
         self.agenda = Agenda(plan.interval.start, timed)
@@ -112,11 +114,11 @@ class RunningEvents:
     # -- event mode ----------------------------------------------------------------------------------------------
 
     def enter(self) -> None:
-        for member in self.members.values():
+        for member in self.stepped:
             member.mode.enter()
 
     def leave(self) -> None:
-        for member in self.members.values():
+        for member in self.stepped:
             member.mode.leave()
 
     def pending(self) -> bool:

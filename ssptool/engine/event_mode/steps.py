@@ -25,9 +25,9 @@ class StepReport:
         self.announced = False
 
     @property
-    def wants_event(self) -> bool:
-        """The last step says that an event is to be handled."""
-        return bool(self.numbers[_EVENT])
+    def wanted(self) -> bool:
+        """An event is to be handled where the last step has ended."""
+        return bool(self.numbers[_EVENT]) or self.announced
 
     @property
     def reached(self) -> float | None:

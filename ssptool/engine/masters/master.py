@@ -90,6 +90,13 @@ class Ode(Protocol):
         ...
 
 
+class Updated(NamedTuple):
+    """A component has updated its discrete states in event mode; `again`: it wants another event iteration."""
+
+    component: str
+    again: bool
+
+
 class Component(Ode, Protocol):
     """An ODE that is stepped as if it were a component of co-simulation."""
 
@@ -106,6 +113,25 @@ class Component(Ode, Protocol):
 
     def waits(self) -> bool:
         """Whether such an input has changed, so that there has to be an event at the communication point reached."""
+        ...
+
+    @property
+    def next_time(self) -> float:
+        """When the next event is known to be [s]."""
+        ...
+
+    def enter(self) -> None:
+        """Into event mode, with all other components. Like `update` and `leave`, may raise `Stopped`, `FmiError`."""
+        ...
+
+    def update(self, t: float) -> Sequence[Updated]:
+        """New discrete states, at t [s]."""
+        ...
+
+    def leave(self, *, changed: bool, first: bool) -> bool:
+        """Into continuous time, from where signals are now, which have `changed` or not; `first`: for the first time
+        after initialization. Gives whether it was more than an indicator of its own that leaves zero.
+        """
         ...
 
     def news(self) -> tuple[int, int]:
@@ -172,6 +198,8 @@ class Events(Protocol):
 
     failure: Failure | None
     """Why there is no first instant."""
+    seen: bool
+    """Whether the last event is one for the trace."""
 
     @property
     def next_time(self) -> float:

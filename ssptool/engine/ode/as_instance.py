@@ -1,4 +1,4 @@
-"""What lets a kernel step an ODE without knowing: the functions of an FMU of FMI 2.0 for co-simulation.
+"""What lets a kernel step an ODE without knowing: the functions of an FMU of FMI 3.0 for co-simulation.
 
 It has no variables. Its inputs are those of the components of model exchange, which the kernel has as instances of
 their own: they set inputs and compute outputs like any others, but their own steps do nothing.
@@ -6,16 +6,18 @@ their own: they set inputs and compute outputs like any others, but their own st
 
 import ctypes
 from collections.abc import Callable, Mapping
-from ctypes import CFUNCTYPE, POINTER, c_double, c_int, c_void_p
+from ctypes import CFUNCTYPE, POINTER, c_bool, c_double, c_int, c_void_p
 from dataclasses import replace
 from typing import Any, Protocol
 
 from ssptool.engine.ending import Failure
+from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable
 from ssptool.engine.stopped import Stopped
 
 _OK, _DISCARD, _ERROR = 0, 2, 3
-_DO_STEP = CFUNCTYPE(c_int, c_void_p, c_double, c_double, c_int)
+_FLAG = POINTER(c_bool)
+_DO_STEP = CFUNCTYPE(c_int, c_void_p, c_double, c_double, c_bool, _FLAG, _FLAG, _FLAG, POINTER(c_double))
 _STATE = CFUNCTYPE(c_int, c_void_p, POINTER(c_void_p))
 _SET_STATE = CFUNCTYPE(c_int, c_void_p, c_void_p)
 _NOTHING = CFUNCTYPE(c_int, c_void_p)
@@ -24,7 +26,9 @@ _NOTHING = CFUNCTYPE(c_int, c_void_p)
 class Stepped(Protocol):
     """What is stepped; everything but `free` raises `Stopped`."""
 
-    def step(self, t: float, h: float) -> None: ...
+    def step(self, t: float, h: float) -> float | None:
+        """From t to t + h [s]; or as far as is returned, where an event is to be handled."""
+        ...
 
     def save(self, number: int) -> int: ...
 
@@ -36,31 +40,40 @@ class Stepped(Protocol):
 class AsInstance:
     """The functions; `stepped` is there before the first of them is called.
 
-    What goes wrong waits in `failure` or `error` until whoever has called the kernel asks.
+    What goes wrong waits in `failure` or `error` until whoever has called the kernel asks. With a `report`, steps may
+    end at events.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, report: StepReport | None = None) -> None:
+        self.report = report
         self.stepped: Stepped
         self.failure: Failure | None = None
         self.error: BaseException | None = None
         # The kernel keeps the addresses only.
         self._callbacks = {
-            "fmi2DoStep": _DO_STEP(lambda _own, t, h, _forget: self._guarded(lambda: self.stepped.step(t, h))),
-            "fmi2GetFMUstate": _STATE(lambda _own, place: self._guarded(lambda: self._save(place))),
-            "fmi2SetFMUstate": _SET_STATE(lambda _own, number: self._guarded(lambda: self.stepped.restore(number))),
-            "fmi2FreeFMUstate": _STATE(lambda _own, place: self._guarded(lambda: self._free(place))),
+            "fmi3DoStep": _DO_STEP(lambda _own, t, h, _forget, *said: self._guarded(lambda: self._step(t, h, *said))),
+            "fmi3GetFMUState": _STATE(lambda _own, place: self._guarded(lambda: self._save(place))),
+            "fmi3SetFMUState": _SET_STATE(lambda _own, number: self._guarded(lambda: self.stepped.restore(number))),
+            "fmi3FreeFMUState": _STATE(lambda _own, place: self._guarded(lambda: self._free(place))),
         }
 
     def table(self) -> InstanceTable:
-        addresses = {name: _address(_idle) for name in FUNCTIONS[2]}
+        addresses = {name: _address(_idle) for name in FUNCTIONS[3]}
         addresses |= {name: _address(callback) for name, callback in self._callbacks.items()}
-        return InstanceTable(2, addresses, 1, (), (), (), ())
+        return InstanceTable(
+            3, addresses, 1, (), (), (), (), report=None if self.report is None else self.report.numbers
+        )
 
     def explain(self) -> Failure:
         """Why the last call has failed; what was no failure of a component is raised."""
         if self.failure is not None:
             return self.failure
         raise self.error or AssertionError("nothing has failed")
+
+    def _step(self, t: float, h: float, event: Any, _terminate: Any, early: Any, reached: Any) -> None:
+        found = self.stepped.step(t, h)
+        event[0] = early[0] = found is not None
+        reached[0] = t + h if found is None else found
 
     def _save(self, place: Any) -> None:
         place[0] = self.stepped.save(place[0] or 0)

@@ -82,7 +82,7 @@ class _WithEvents:
         points = np.zeros(len(rows), dtype=bool)
         filled = self._hand_out(rows, points)
         iterations: tuple[int, ...] = ()
-        rejected = 0
+        rejected = events = 0
         while filled < len(rows) and not self.finished and self.failure is None:
             if self.ode.waits():
                 filled += self._react(rows[filled], points[filled : filled + 1])
@@ -93,11 +93,12 @@ class _WithEvents:
             stretch = self.base.run(self.point, rows[filled : filled + count])
             iterations += stretch.iterations
             rejected += stretch.rejected
+            events += stretch.events
             filled = self._take(stretch, rows, points, filled)
         failure = None if self.rows else self.failure
-        events, evaluations = self.ode.news()
+        own, evaluations = self.ode.news()
         finished = self.finished and not self.rows
-        return Stretch(filled, failure, iterations, rejected, finished, events, evaluations, points[:filled])
+        return Stretch(filled, failure, iterations, rejected, finished, events + own, evaluations, points[:filled])
 
     @property
     def finished(self) -> bool:

@@ -12,10 +12,11 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
 from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.kernel.interface import FLOAT, Floats
-from ssptool.engine.masters.master import Memory
+from ssptool.engine.masters.master import CLOSE, Memory, Updated
 from ssptool.engine.ode.alone import Tally
 from ssptool.engine.ode.border import Border
 from ssptool.engine.ode.course import Course
+from ssptool.engine.ode.events import Updates
 from ssptool.engine.ode.integration import Integration
 from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.states import KeptStates
@@ -50,6 +51,8 @@ class OdeComponent:
     """`step`, `save`, `restore` and `free`, for a kernel; the rows of events, for the trace.
 
     `assembly` is that of all components, whose kernel says how inputs run; the integration has a kernel of its own.
+    Where its events are those of the whole system, a step ends at each, and `enter`, `update` and `leave` are how it
+    goes through them with all others.
     """
 
     def __init__(self, integration: Integration, assembly: Assembly) -> None:
@@ -73,13 +76,21 @@ class OdeComponent:
         self._end = assembly.plan.interval.start  # of that step; an event there leaves the integration a little before
         self._tally = Tally(integration)
         self._failure: Failure | None = None
+        self._updates = Updates(integration.system)
+        self._close = CLOSE * assembly.plan.interval.step
+        integration.hands_over = assembly.plan.event_modes.with_ode
         integration.before_event = self._keep_states
 
     # -- what a kernel asks for -----------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """From initialized components to the first instant of continuous time; what goes wrong ends the first step."""
+        """From initialized components to the first instant of continuous time; what goes wrong ends the first step.
+
+        Where events are those of the whole system, that is what the first one leads to.
+        """
         integration = self.integration
+        if integration.hands_over:
+            return
         try:
             integration.begin()
             self._signs = integration.indicators()
@@ -89,14 +100,15 @@ class OdeComponent:
             self._failure = self._system.refused(error, integration.time).failure
         self._border.tell_everything()
 
-    def step(self, t: float, h: float) -> None:
-        """Integrate from t to t + h [s]. Raises `Stopped`."""
+    def step(self, t: float, h: float) -> float | None:
+        """Integrate from t to t + h [s]; or as far as is returned, where an event is due. Raises `Stopped`."""
         if self._failure is not None:
             raise Stopped(self._failure)
         try:
             self._integrate(t, h)
         except FmiError as error:
             raise self._system.refused(error, self.integration.time) from None
+        return self.integration.time if self.integration.due else None
 
     def save(self, number: int) -> int:
         """Remember where it is, in place of what had this number (0: none); returns its number."""
@@ -175,6 +187,31 @@ class OdeComponent:
         self._border.tell()
         return None
 
+    # -- in events of the whole system -----------------------------------------------------------------------------
+
+    @property
+    def next_time(self) -> float:
+        return self.integration.next_time
+
+    def enter(self) -> None:
+        self.integration.enter(self._close)
+        self._updates = Updates(self._system)
+
+    def update(self, t: float) -> list[Updated]:
+        return self._updates.update(t)
+
+    def leave(self, *, changed: bool, first: bool) -> bool:
+        t = self.integration.time
+        self._border.hear_inputs()
+        if self._inputs.size:
+            held = np.zeros(self._inputs.size)
+            self._system.course = Course(t, self._kernel.values[self._inputs], held, held)
+        seen = self.integration.leave(self._updates.outcome(t, changed=changed), first=first)
+        self._signs = self.integration.indicators()
+        return seen
+
+    # ---------------------------------------------------------------------------------------------------------------
+
     @property
     def listens(self) -> bool:
         return self._border.listens
@@ -220,9 +257,10 @@ class OdeComponent:
             self._system.course = course
             if before is None or integration.time != t or not self._continues(before.at(t), course.value):
                 integration.restart(t, self._signs)
-        while not integration.advance(end, end):
+        while not integration.due and not integration.advance(end, end):
             pass
-        integration.rows.pop()  # the communication point's is made when all components are there
+        if not integration.due:
+            integration.rows.pop()  # the communication point's is made when all components are there
         self._events.extend(EventRow(end, self._border.told(row)) for row in integration.rows)
         integration.rows.clear()
         self._signs, self._end = integration.indicators(), end

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import Cause, wish_to_end
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.event_mode.iteration import EventIteration, Updated
+from ssptool.engine.event_mode.iteration import EventIteration
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import Updated
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.exchange import DiscreteUpdate
@@ -31,6 +32,30 @@ class Outcome:
     changed: bool
 
 
+class Updates:
+    """What the components of an ODE say in the event iterations of one event."""
+
+    def __init__(self, system: OdeSystem) -> None:
+        self._system = system
+        self._every: list[DiscreteUpdate] = []
+
+    def update(self, t: float) -> list[Updated]:
+        """The discrete states of all of them. Raises `Stopped`: one refuses, or asks to end the simulation."""
+        found = _update(self._system, t)
+        self._every.extend(found)
+        return [Updated(model.name, one.again) for model, one in zip(self._system.models, found, strict=True)]
+
+    def outcome(self, t: float, *, changed: bool) -> Outcome:
+        """Of the event at t [s], in which signals have `changed`. Raises `Stopped`: the next one is in the past."""
+        next_time, timers = _next(self._system, self._every[-len(self._system.models) :], t)
+        return Outcome(
+            next_time,
+            timers,
+            nominals_changed=any(one.nominals_changed for one in self._every),
+            changed=changed or any(one.states_changed for one in self._every),
+        )
+
+
 def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
     """With all components in event mode: update discrete states and exchange signals until both stay.
 
@@ -43,24 +68,12 @@ def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
     FmiError
         A component refuses a value or a tick.
     """
-    every: list[DiscreteUpdate] = []
-
-    def update(t: float) -> list[Updated]:
-        found = _update(system, t)
-        every.extend(found)
-        return [Updated(model.name, one.again) for model, one in zip(system.models, found, strict=True)]
-
-    iteration, until = EventIteration(system.events, nominal, system.settle, update), t + _close(t)
+    updates = Updates(system)
+    iteration, until = EventIteration(system.events, nominal, system.settle, updates.update), t + _close(t)
     system.events.hide_ticks()
     changed = iteration.settle(t, until)
     system.events.show_ticks()
-    next_time, timers = _next(system, every[-len(system.models) :], t)
-    return Outcome(
-        next_time,
-        timers,
-        nominals_changed=any(one.nominals_changed for one in every),
-        changed=changed or any(one.states_changed for one in every),
-    )
+    return updates.outcome(t, changed=changed)
 
 
 def _close(t: float) -> float:

@@ -51,12 +51,18 @@ class Integration:
         An event at a communication point takes the place of that point.
     before_event
         Called before the components enter event mode.
+    hands_over
+        Events are for somebody else to handle, with `enter` and `leave`: it stops before each, and leaves no row.
+    due
+        Why there is one where it has stopped; empty if there is none.
     """
 
     def __init__(self, system: OdeSystem, plan: Plan, master: Integrated) -> None:
         self.system = system
         self.rows: deque[Floats] = deque()
         self.before_event: Callable[[], None] = lambda: None
+        self.hands_over = False
+        self.due: tuple[Cause, ...] = ()
         self._start, self._rtol, self._nominal = plan.interval.start, master.rtol, np.array(plan.nominal)
         self._sizes = np.ones(system.size)  # nominal values of the states
         self._jacobian = make_jacobian(system, plan, self._sizes, directional=master.directional)
@@ -133,7 +139,7 @@ class Integration:
         Stopped
             The system cannot be evaluated there.
         """
-        self._arrival, self._handled, self._stuck = Arrival(position.t), True, 0
+        self._arrival, self._handled, self._stuck, self.due = Arrival(position.t), True, 0, ()
         self._next_time, self._timers = position.next_time, position.timers
         self._wary_until = position.wary_until
         self._limit_step(position.longest_step)
@@ -172,7 +178,9 @@ class Integration:
         self.system.place(t, self._solver.x)
         crossed = (self.indicators() > 0) != (before > 0)
         causes = tuple(cause for cause, has in zip(self.system.causes, crossed.tolist(), strict=True) if has)
-        if causes:
+        if causes and self.hands_over:
+            self.due = causes
+        elif causes:
             left = len(self.rows)
             self._event(t, t, causes, at_point=True)
             del self.rows[left]
@@ -187,12 +195,44 @@ class Integration:
         ------
         Stopped, FmiError
         """
+        self.enter()
+        action()
         t = self._arrival.t
+        self._leave_event_mode(t, iterate(self.system, t, self._nominal), first=False)
+
+    @property
+    def next_time(self) -> float:
+        """Of the next event that is known beforehand [s]."""
+        return self._next_time
+
+    def enter(self, within: float = 0.0) -> None:
+        """All components into event mode, where it is, or at a time event that is no further away than `within` [s].
+
+        Raises
+        ------
+        Stopped, FmiError
+        """
         self.before_event()
+        if self._arrival.t < self._next_time <= self._arrival.t + within:
+            self._arrival = Arrival(self._next_time)
+            self.system.place(self._arrival.t, self._solver.x)
         for model in self.system.models:
             model.enter_event_mode()
-        action()
-        self._leave_event_mode(t, iterate(self.system, t, self._nominal), first=False)
+
+    def leave(self, outcome: Outcome, *, first: bool) -> bool:
+        """After `enter`, and event iterations that have come to this, or at the `first` event after initialization;
+        whether that was one to be seen.
+
+        Raises
+        ------
+        Stopped, FmiError
+        """
+        t, causes, self.due = self._arrival.t, self.due, ()
+        seen = outcome.changed or not (causes and self._is_leaving(t, causes))
+        recurrence = self._chatter.note(t, _suspect(causes, self._timers)) if seen else math.inf
+        self._leave_event_mode(t, outcome, first=first)
+        self._beware(t, recurrence)
+        return seen
 
     def indicators(self) -> Floats:
         """Event indicators (k,) where it is. Raises `Stopped`."""
@@ -229,7 +269,9 @@ class Integration:
         t = point if at_point else self._arrival.t
         self.system.place(self._arrival.t, self._solver.x)
         causes = self._causes(at_point=at_point)
-        if causes:
+        if causes and self.hands_over:
+            self.due = causes
+        elif causes:
             self._event(self._arrival.t, t, causes, at_point)
         elif at_point:
             self.rows.append(self.system.row(t))
@@ -287,18 +329,12 @@ class Integration:
         return tuple(causes)
 
     def _event(self, t: float, row_time: float, causes: tuple[Cause, ...], at_point: bool) -> None:
-        """Through an event at t [s], with a row for each side.
-
-        Where an indicator only leaves zero, to which the event before has put it, that is none, unless it changes
-        something.
-        """
-        leaving = _same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
+        """Through an event at t [s], with a row for each side."""
+        leaving = self._is_leaving(t, causes)
         left, timers = self.system.row(row_time), self._timers
         if at_point or not leaving:
             self.rows.append(left)
-        self.before_event()
-        for model in self.system.models:
-            model.enter_event_mode()
+        self.enter()
         if JUMP in causes:
             self.system.jump(t)
         outcome = iterate(self.system, t, self._nominal)
@@ -310,6 +346,12 @@ class Integration:
         if seen:
             self._events += 1
             self.rows += [self.system.row(row_time)] if at_point or not leaving else [left, self.system.row(row_time)]
+
+    def _is_leaving(self, t: float, causes: tuple[Cause, ...]) -> bool:
+        """Whether indicators only leave zero, to which the event before has put them: that is an event only if it
+        changes something.
+        """
+        return _same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
 
     def _beware(self, t: float, recurrence: float) -> None:
         """What came back after a short time may do so again, sooner: there and back within one step is not seen."""

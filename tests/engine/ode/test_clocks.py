@@ -5,9 +5,8 @@ import pytest
 
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
-from ssptool.engine.unsupported import Unsupported
 from tests.engine.dual_mass import Folder, network
-from tests.engine.ode.systems import beside, both_sides, check_same, integrate, saved_and_resumed
+from tests.engine.ode.systems import both_sides, check_same, integrate, saved_and_resumed
 
 SOURCES = {"Tank": "Vessel", "Sampler": "Sampler", "Follower": "Follower"}
 WIRES = [("Tank.x", "Sampler.u"), ("Sampler.third", "Follower.trigger"), ("Sampler.value", "Follower.v")]
@@ -53,11 +52,3 @@ def test_clocks_go_on_elsewhere_where_they_were(hybrids3, tmp_path):
         network(files, WIRES, VALUES, folder=hybrids3), Settings(implementation="me", stop_time=1.0, step_size=0.25)
     )
     check_same(*saved_and_resumed(plan, Folder(hybrids3), tmp_path / "saved", 2))
-
-
-def test_clocks_of_both_kinds_of_components_do_not_trigger_each_other(engine_models):
-    folder = engine_models.parent / "fmi3"
-    files = {"Sampler": "Sampler.fmu", "Counter": "Counter.fmu"}
-    net = beside(network(files, [("Sampler.third", "Counter.tick")], folder=folder), "Sampler")
-    with pytest.raises(Unsupported, match="clocks of model exchange and of co-simulation do not trigger each other"):
-        make_plan(net, Settings(stop_time=1.0, step_size=0.1))

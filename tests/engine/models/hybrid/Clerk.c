@@ -37,7 +37,10 @@ enum {
     COUNT
 };
 
-const char *const model_name = "Clerk";
+#ifndef NAME
+#define NAME "Clerk"
+#endif
+const char *const model_name = NAME;
 const Row model_rows[] = {
     [TIME] = {"time", REAL, LOCAL},
     [on] = {"on", BOOLEAN, INPUT},

@@ -139,8 +139,8 @@ int main(int argc, char *argv[])
         fprintf(out, " numberOfEventIndicators=\"%zu\"", model_indicator_count);
     fprintf(out, ">\n  <ModelExchange modelIdentifier=\"%s\" %s%s/>\n", model_name, state,
             version == 2 ? " completedIntegratorStepNotNeeded=\"true\"" : "");
-    fprintf(out, "  <CoSimulation modelIdentifier=\"%s\" %s canHandleVariableCommunicationStepSize=\"true\"/>\n",
-            model_name, state);
+    fprintf(out, "  <CoSimulation modelIdentifier=\"%s\" %s canHandleVariableCommunicationStepSize=\"true\"%s/>\n",
+            model_name, state, version == 3 && model_event_mode ? " hasEventMode=\"true\"" : "");
     if (version == 2)
         fputs("  <TypeDefinitions><SimpleType name=\"Mode\"><Enumeration><Item name=\"rest\" value=\"1\"/>"
               "<Item name=\"work\" value=\"2\"/></Enumeration></SimpleType></TypeDefinitions>\n",

@@ -7,6 +7,8 @@
 /* Weak: a model that has such a thing defines its own. */
 #define DEFAULT __attribute__((weak))
 
+DEFAULT const bool model_event_mode = false;
+
 DEFAULT void model_indicators(const State *s, double z[])
 {
     (void)s, (void)z;
@@ -59,7 +61,7 @@ const char *hybrid_objection(const Instance *self, unsigned row, Type type, bool
     if (known->causality == PARAMETER)
         return mode & start ? NULL : "a fixed parameter is set before the start";
     const bool continuous = (type == REAL || type == FLOAT32) && !known->discrete;
-    if (!continuous && mode == CONTINUOUS)
+    if (!continuous && (mode == CONTINUOUS || (mode == STEP && self->now.event_mode)))
         return "a discrete input is set in event mode only";
     return NULL;
 }
@@ -86,7 +88,7 @@ void hybrid_step(Instance *self, double end)
     for (size_t i = 0; i < n; i++)
         self->now.real[rows[i]] += slope[i] * (end - self->now.t);
     self->now.t = end;
-    while (hybrid_update(self, &next))
+    while (!self->now.event_mode && hybrid_update(self, &next))
         ;
 }
 

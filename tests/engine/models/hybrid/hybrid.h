@@ -1,5 +1,5 @@
 /* A model with continuous states, events and variables of all types, for FMI 2.0 and 3.0, model exchange and
- * co-simulation without event mode. hybrid2.c and hybrid3.c do what FMI wants around it, and refuse every call that FMI
+ * co-simulation, of FMI 3.0 with event mode if the model says so. hybrid2.c and hybrid3.c do what FMI wants around it, and refuse every call that FMI
  * does not allow: discrete inputs in continuous time, clocked variables without their clock.
  *
  * A variable is a row of the table; its number is the value reference, row 0 is the time. Rows of types that FMI 2.0
@@ -50,6 +50,7 @@ typedef struct {
 typedef struct {
     int mode;
     bool exchange;
+    bool event_mode; /* of co-simulation */
     double t;
     double real[MAX_ROWS];
     int64_t integer[MAX_ROWS];
@@ -69,6 +70,7 @@ void model_outputs(State *s);
 bool model_update(State *s);
 
 /* A model without them leaves these out. */
+extern const bool model_event_mode;
 void model_indicators(const State *s, double z[]);
 /* The time of the next time event; INFINITY: none. */
 double model_next(const State *s);

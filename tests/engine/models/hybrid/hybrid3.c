@@ -28,8 +28,9 @@ static fmi3Status refuse(const Instance *self, const char *call, const char *why
         self->now.mode = to;               \
         return fmi3OK;                     \
     }
-CHANGE(fmi3ExitInitializationMode, INITIALIZATION, self->now.exchange ? EVENT : STEP)
-CHANGE(fmi3EnterEventMode, CONTINUOUS, EVENT)
+CHANGE(fmi3ExitInitializationMode, INITIALIZATION, self->now.exchange || self->now.event_mode ? EVENT : STEP)
+CHANGE(fmi3EnterEventMode, self->now.exchange ? CONTINUOUS : STEP, EVENT)
+CHANGE(fmi3EnterStepMode, EVENT, STEP)
 CHANGE(fmi3EnterContinuousTimeMode, EVENT, CONTINUOUS)
 CHANGE(fmi3Terminate, EVENT | CONTINUOUS | STEP, TERMINATED)
 
@@ -61,7 +62,10 @@ fmi3Instance fmi3InstantiateCoSimulation(NAMED, fmi3Boolean event_mode, fmi3Bool
                                          const fmi3ValueReference required[], size_t n, LOG,
                                          fmi3IntermediateUpdateCallback update)
 {
-    return made(token, false, environment, log);
+    Instance *self = made(token, false, environment, log);
+    if (self)
+        self->now.event_mode = event_mode;
+    return self;
 }
 
 fmi3Instance fmi3InstantiateScheduledExecution(NAMED, LOG, fmi3ClockUpdateCallback a, fmi3LockPreemptionCallback b,
@@ -89,6 +93,7 @@ fmi3Status fmi3Reset(fmi3Instance instance)
 {
     SELF;
     Instance *fresh = hybrid_new(self->now.exchange);
+    fresh->now.event_mode = self->now.event_mode;
     self->now = fresh->now;
     free(fresh);
     return fmi3OK;
@@ -343,7 +348,6 @@ NOT_OFFERED(fmi3SetDebugLogging, fmi3Instance instance, fmi3Boolean on, size_t n
 NOT_OFFERED(fmi3ActivateModelPartition, fmi3Instance instance, fmi3ValueReference clock, fmi3Float64 t)
 NOT_OFFERED(fmi3EnterConfigurationMode, fmi3Instance instance)
 NOT_OFFERED(fmi3ExitConfigurationMode, fmi3Instance instance)
-NOT_OFFERED(fmi3EnterStepMode, fmi3Instance instance)
 NOT_OFFERED(fmi3EvaluateDiscreteStates, fmi3Instance instance)
 NOT_OFFERED(fmi3GetNumberOfVariableDependencies, fmi3Instance instance, fmi3ValueReference row, size_t *n)
 NOT_OFFERED(fmi3GetVariableDependencies, fmi3Instance instance, fmi3ValueReference row, size_t a[],
