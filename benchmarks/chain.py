@@ -33,8 +33,8 @@ import ssptool
 from benchmarks.tiny_fmu import INPUT, NAME, OUTPUT, build
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly import assemble
+from ssptool.engine.blocks import blocks_at_once, rows_at_once
 from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.execution import blocks_at_once, rows_at_once
 from ssptool.engine.initialize import initialize
 from ssptool.engine.masters.master import Stepper
 from ssptool.engine.plan import Plan

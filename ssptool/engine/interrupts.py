@@ -9,18 +9,32 @@ from typing import Any
 
 _Handler = Callable[[int, FrameType | None], Any]
 
+_holding = False
+_waiting: list[Callable[[], Any]] = []
+
 
 @contextmanager
 def held_back() -> Iterator[None]:
     """An interrupt (SIGINT) or a request to end (SIGTERM) waits for the end of this context; a second one does not.
 
-    In threads other than the main one nothing is done, because none of these arrives there.
+    Within another such context, and in threads other than the main one, where none of these arrives, nothing is done.
     """
-    if threading.current_thread() is not threading.main_thread():
+    global _holding
+    if _holding or threading.current_thread() is not threading.main_thread():
         yield
         return
     with _held(signal.SIGINT), _held(signal.SIGTERM):
-        yield
+        _holding = True
+        try:
+            yield
+        finally:
+            _holding = False
+
+
+def let_through() -> None:
+    """What was held back arrives here, because nothing is done by halves at present."""
+    if _waiting:
+        _waiting.pop()()
 
 
 @contextmanager
@@ -30,17 +44,16 @@ def _held(number: signal.Signals) -> Iterator[None]:
         yield
         return
     handle: _Handler = before
-    arrived: list[int] = []
 
     def hold(number: int, frame: FrameType | None) -> None:
-        arrived.append(number)
-        if len(arrived) > 1:
+        if _waiting:
+            _waiting.clear()
             handle(number, frame)
+        _waiting.append(lambda: handle(number, frame))
 
     signal.signal(number, hold)
     try:
         yield
     finally:
         signal.signal(number, before)
-        if len(arrived) == 1:
-            signal.raise_signal(number)
+        let_through()

@@ -19,9 +19,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ssptool.engine.blocks import blocks_at_once, rows_at_once
 from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, work
 from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.execution import Counts, Execution, Job, blocks_at_once, rows_at_once
+from ssptool.engine.execution import Counts, Execution, Job
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.limits import Limits

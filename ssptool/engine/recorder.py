@@ -1,16 +1,16 @@
 """Where the rows of a run go: to a file, to memory, and past the progress bar."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ssptool.engine.blocks import rows_at_once
 from ssptool.engine.columns import NUMBERED
-from ssptool.engine.execution import rows_at_once
 from ssptool.engine.initialize import InitializationReport
-from ssptool.engine.interrupts import held_back
+from ssptool.engine.interrupts import held_back, let_through
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
-from ssptool.engine.recording.thinning import Thinning
+from ssptool.engine.recording.thinning import All, Thinning
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Trace
 
@@ -28,6 +28,8 @@ class Recorder:
         Keep the rows in memory, for `trace`.
     thinning
         Which rows are recorded; None: all.
+    rows
+        How many these will probably be.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
     lend
@@ -52,6 +54,7 @@ class Recorder:
         *,
         keep: bool,
         thinning: Thinning | None = None,
+        rows: int = 0,
         progress: Progress | None = None,
         lend: Callable[[int, int], Floats] | None = None,
     ) -> None:
@@ -63,9 +66,11 @@ class Recorder:
         self.last_time = plan.interval.start
         self._open_writer = open_writer
         self._writer: Writer | None = None
-        self._thinning = thinning
+        self._thinning = thinning or All()
         self._progress = progress
+        self._cut = False
         self._keep = keep
+        self._expected = rows
         self._width = 1 + len(plan.recorded)
         self.contents: list[bytes] = [b""]
         self._numbered = [1 + place for place, column in enumerate(plan.columns) if column.type in NUMBERED]
@@ -97,15 +102,32 @@ class Recorder:
     def add(self, rows: Floats, contents: Sequence[bytes] = ()) -> None:
         """Rows of cells (k, 1 + p), the time first; they are copied. `contents` are those that are new in them.
 
-        All of them or none, whenever an interrupt comes.
+        An interrupt waits until a block is recorded as a whole. Where more blocks come of these rows, it ends the
+        recording there, and later rows are not taken.
         """
+        if self._cut:
+            return
         with held_back():
             self.contents += contents
             if not len(rows):
                 return
             self.seen += len(rows)
-            self.last_time = float(rows[-1, 0])
-            self._record(rows if self._thinning is None else self._thinning.keep(rows))
+            end = float(rows[-1, 0])
+            blocks = _with_more(self._thinning.keep(rows))
+            self._cut = True
+            while self._cut:
+                self._cut = self._record_next(blocks, end)
+                self._tell()
+                let_through()
+
+    def _record_next(self, blocks: Iterator[tuple[Floats, bool]], end: float) -> bool:
+        """One block of rows that reach to the time `end`; gives whether there are more."""
+        block, more = next(blocks)
+        self._record(block)
+        self.last_time = float(block[-1, 0]) if more else end
+        return more
+
+    def _tell(self) -> None:
         if self._progress is not None:
             interval = self.plan.interval
             tell, self._progress = self._progress, None  # not again, if it raises
@@ -121,8 +143,7 @@ class Recorder:
     def finish(self) -> None:
         """There are no more rows."""
         self._begin()
-        if self._thinning is not None:
-            self._record(self._thinning.rest())
+        self._record(self._thinning.rest())
 
     def close(self, manifest: Callable[[], str]) -> None:
         """Complete the file, after `finish`."""
@@ -160,8 +181,16 @@ class Recorder:
     def _make_room(self, count: int) -> None:
         needed = self.recorded + count
         if needed > len(self._kept):
-            # As many as there will be if no master chooses its steps and all rows are recorded; pages that are not
-            # needed are never touched.
-            room = np.empty((max(needed, 2 * len(self._kept), self.plan.interval.steps + 1), self._width))
+            # Pages that are not needed are never touched.
+            room = np.empty((max(needed, 2 * len(self._kept), self._expected), self._width))
             room[: self.recorded] = self._kept[: self.recorded]
             self._kept = room
+
+
+def _with_more(blocks: Iterator[Floats]) -> Iterator[tuple[Floats, bool]]:
+    """Each block and whether another one follows; at least one, which may be empty."""
+    block = next(blocks, np.empty((0, 1)))
+    for following in blocks:
+        yield block, True
+        block = following
+    yield block, False

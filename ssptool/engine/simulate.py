@@ -8,9 +8,10 @@ from pathlib import Path
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Sources
+from ssptool.engine.blocks import blocks_at_once
 from ssptool.engine.choices import Choice
 from ssptool.engine.ending import Ending, Failure, RunError
-from ssptool.engine.execution import Execution, Job, blocks_at_once, execute
+from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation import execute_isolated
@@ -20,8 +21,9 @@ from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
 from ssptool.engine.recorder import Progress, Recorder
 from ssptool.engine.recording.files import check_output, open_writer
+from ssptool.engine.recording.room import check_room
 from ssptool.engine.recording.selection import select
-from ssptool.engine.recording.thinning import Every, Grid, Thinning
+from ssptool.engine.recording.thinning import All, Every, Grid, Thinning
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.time_resolution import check_step
@@ -104,8 +106,8 @@ class Recording:
     every: int = 1
     output_step: float | None = None
 
-    def thinning(self, plan: Plan) -> Thinning | None:
-        """Which rows are recorded; None: all.
+    def thinning(self, plan: Plan) -> Thinning:
+        """Which rows are recorded.
 
         Raises
         ------
@@ -113,12 +115,19 @@ class Recording:
             A number is out of range.
         """
         if self.output_step is None:
-            return None if self.every == 1 else Every(self.every)
+            return All() if self.every == 1 else Every(self.every)
         if self.every != 1:
             raise ValueError("every n-th row and an output step exclude each other; found both")
         interval = plan.interval
         check_step("the output step", self.output_step, interval.start, interval.stop)
         return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
+
+    def rows(self, plan: Plan) -> int:
+        """How many rows are recorded, at most, of a run to the stop time, unless events or a master add some."""
+        interval = plan.interval
+        if self.output_step is None:
+            return interval.steps // self.every + 2
+        return int((interval.stop - interval.start) / self.output_step) + 2
 
 
 class TraceNotKept(Exception):
@@ -251,6 +260,8 @@ def run(
         Not any more: it has the rows until then.
     NothingMatches
         A pattern fits no signal.
+    TraceTooLarge
+        The trace that was to be kept would not fit into the memory of this machine.
     ValueError
         Limits without isolation; numbers of the recording that do not fit.
     """
@@ -314,8 +325,10 @@ def _recorder(plan: Plan, recording: Recording, progress: Progress | None, threa
     lend = None
     if writer is not None and thread is not None:
         writer, lend = thread.around(writer), thread.lend
-    thinning = recording.thinning(plan)
-    return Recorder(plan, writer, keep=recording.keep, thinning=thinning, progress=progress, lend=lend)
+    thinning, rows = recording.thinning(plan), recording.rows(plan)
+    if recording.keep and (recording.output_step is not None or not plan.master.chooses_steps):
+        check_room(rows, 1 + len(plan.recorded))
+    return Recorder(plan, writer, keep=recording.keep, thinning=thinning, rows=rows, progress=progress, lend=lend)
 
 
 def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path | None) -> Result:

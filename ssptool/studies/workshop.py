@@ -23,6 +23,7 @@ from ssptool.engine.recorder import Recorder
 from ssptool.engine.recording.files import open_writer
 from ssptool.engine.recording.patterns import fits_any
 from ssptool.engine.recording.selection import select
+from ssptool.engine.recording.thinning import thinned
 from ssptool.engine.simulate import Recording, run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.studies.definition import Study
@@ -159,12 +160,11 @@ class Workshop:
         )
         thinning = Recording(every=wanted.every, output_step=wanted.output_step).thinning(plan)
         rows = np.column_stack([trace.t, trace.cells[:, columns]])
-        if thinning is not None:
-            rows = np.concatenate([thinning.keep(rows), thinning.rest()])
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.parquet"
             writer = open_writer(path, plan.columns, trace.contents)
-            writer.write(rows)
+            for block in thinned(thinning, rows):
+                writer.write(block)
             status = "completed" if failure is None else "failed"
             writer.close(manifest(plan, (), failure, status, {}, notes=plan.notes))
             return path.read_bytes()

@@ -1,24 +1,42 @@
 """Fewer rows than there are communication points."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.blocks import rows_at_once
 from ssptool.engine.trace import Floats
 
 
 class Thinning(Protocol):
     """Decides which rows are recorded; asked in the order of time."""
 
-    def keep(self, rows: Floats) -> Floats:
-        """What to record of these rows (k, 1 + p), the time first; may be fewer, and others in between."""
+    def keep(self, rows: Floats) -> Iterator[Floats]:
+        """Blocks of what to record of these rows (k, 1 + p), the time first; may be fewer, and others in between."""
         ...
 
     def rest(self) -> Floats:
-        """What to record besides when the run has ended."""
+        """What to record besides when the run has ended; nothing if that was before the last block was taken."""
         ...
+
+
+def thinned(thinning: Thinning, rows: Floats) -> Iterator[Floats]:
+    """What is recorded of a run that consists of these rows."""
+    yield from thinning.keep(rows)
+    if len(rest := thinning.rest()):
+        yield rest
+
+
+class All:
+    """Every row."""
+
+    def keep(self, rows: Floats) -> Iterator[Floats]:
+        yield rows
+
+    def rest(self) -> Floats:
+        return np.empty((0, 1))
 
 
 class Every:
@@ -31,13 +49,14 @@ class Every:
         self._seen = 0
         self._last: Floats = np.empty((0, 1))
 
-    def keep(self, rows: Floats) -> Floats:
-        if not len(rows):
-            return rows
-        kept = rows[-self._seen % self._n :: self._n]
-        self._seen += len(rows)
-        self._last = rows[-1:].copy() if (self._seen - 1) % self._n else np.empty((0, rows.shape[1]))
-        return kept
+    def keep(self, rows: Floats) -> Iterator[Floats]:
+        if len(rows):
+            last, first = rows[-1:].copy(), -self._seen % self._n
+            self._seen += len(rows)
+            self._last = last[:0]
+            yield rows[first :: self._n]
+            if (self._seen - 1) % self._n:
+                self._last = last
 
     def rest(self) -> Floats:
         return self._last
@@ -67,16 +86,20 @@ class Grid:
         self._next = 0
         self._before: Floats = np.empty((0, 1))
 
-    def keep(self, rows: Floats) -> Floats:
+    def keep(self, rows: Floats) -> Iterator[Floats]:
         if not len(rows):
-            return rows
+            return
         known = np.concatenate([self._before, rows]) if len(self._before) else rows
-        self._before = rows[-1:].copy()
+        last = known[-1:].copy()
+        self._before = last[:0]
         # What is at the time of the last row waits: it may be one side of an event, and the other side comes now.
-        last = int(np.ceil((known[-1, 0] - self._start) / self._step - self.TOLERANCE))
-        wanted: Floats = self._start + np.arange(self._next, last, dtype=np.float64) * self._step
-        self._next = max(self._next, last)
-        return _between(known, wanted, self.TOLERANCE * self._step, self._moving)
+        end = int(np.ceil((known[-1, 0] - self._start) / self._step - self.TOLERANCE))
+        while self._next < end:
+            count = rows_at_once(end - self._next, known.shape[1])
+            wanted: Floats = self._start + np.arange(self._next, self._next + count, dtype=np.float64) * self._step
+            self._next += count
+            yield _between(known, wanted, self.TOLERANCE * self._step, self._moving)
+        self._before = last
 
     def rest(self) -> Floats:
         last, point = self._before, self._start + self._next * self._step

@@ -6,7 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
+from ssptool.engine.blocks import BLOCK_BYTES
 from ssptool.engine.make_plan import make_plan
+from ssptool.engine.recording import room
+from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.patterns import NothingMatches, check_patterns
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid
@@ -28,7 +31,7 @@ def chunks(sizes):
 
 
 def thinned(thinning, rows):
-    kept = [thinning.keep(chunk) for chunk in rows]
+    kept = [block for chunk in rows for block in thinning.keep(chunk)]
     return np.concatenate([*kept, thinning.rest()])[:, 0].tolist()
 
 
@@ -87,7 +90,7 @@ def test_a_grid_is_the_same_however_the_rows_come(sizes, step):
 
 
 def on_grid(grid, *chunks):
-    return np.concatenate([*(grid.keep(rows) for rows in chunks), grid.rest()])
+    return np.concatenate([*(block for rows in chunks for block in grid.keep(rows)), grid.rest()])
 
 
 def test_between_two_rows_a_grid_is_linear():
@@ -186,3 +189,43 @@ def test_a_pattern_that_is_like_no_signal_is_told_what_there_is():
         check_patterns(["z*"], ["peak", "settled"], "result")
     with pytest.raises(NothingMatches, match=r"there are s0, s1, s2, s3, s4, s5, 994 more$"):
         check_patterns(["z*"], [f"s{n}" for n in range(1000)], "result")
+
+
+def test_a_grid_far_finer_than_the_steps_comes_in_blocks_of_bounded_size():
+    """10¹⁰ rows between two macro steps: as many as are asked for, at k·1e-9 s, none of them in memory before."""
+    blocks = Grid(0.0, 1e-9).keep(np.array([[0.0, 0.0], [10.0, 20.0]]))
+    rows = np.concatenate([first := next(blocks), next(blocks)])
+    assert first.nbytes <= BLOCK_BYTES
+    assert rows[:, 0] == approx(1e-9 * np.arange(len(rows)), rel=1e-12)
+    assert rows[:, 1] == approx(2 * rows[:, 0], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("settings", "recording", "count"),
+    [
+        ({"step_size": 1e-12}, Recording(), r"500,000,000,00\d"),
+        ({"step_size": 1e-12}, Recording(every=10, signals=["*.x1"]), r"50,000,000,00\d"),
+        ({}, Recording(output_step=1e-12), r"500,000,000,00\d"),
+    ],
+    ids=["steps", "every", "grid"],
+)
+def test_a_trace_that_memory_cannot_hold_is_refused_with_its_size(monkeypatch, settings, recording, count):
+    monkeypatch.setattr(room, "_memory", lambda: 16 * 10**9)
+    with pytest.raises(room.TraceTooLarge, match=rf"{count} rows of \d numbers.*TB.*16 GB.*--output-step"):
+        run(plan(**settings), Folder(), recording=recording)
+
+
+def test_a_file_takes_what_memory_cannot_hold_until_somebody_ends_it(tmp_path):
+    """Rows at every picosecond; after the tenth block somebody interrupts, between two macro steps."""
+    path, calls = tmp_path / "run.csv", iter(range(10))
+
+    def progress(fraction):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        run(plan(), Folder(), recording=Recording(path, keep=False, output_step=1e-12), progress=progress)
+    trace = read_trace(path)
+    assert 0 < trace.t[-1] < 0.01
+    assert trace.t == approx(1e-12 * np.arange(len(trace)), abs=1e-15)
+    assert f"t = {trace.t[-1]:g} s; {len(trace)} rows" in stopped.value.__notes__[0]
