@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import ssptool
+from benchmarks.memory import folder_in_memory
 from benchmarks.tiny_fmu import INPUT, NAME, OUTPUT, build
 from ssptool.documents.archive import Archive
 from ssptool.engine.assembly import assemble
@@ -46,7 +47,6 @@ from tests.fmu.typed_fmu import build_shared
 
 BUDGET, PARQUET_BUDGET, CSV_BUDGET, START_BUDGET = 4.0, 0.05, 0.15, 3.0
 CHUNK, CSV_ROWS = 500, 8_000
-MEMORY = Path("/dev/shm")
 FILE_VALUES = 1 << 24, 1 << 26  # in a short and in a long file
 FILE_REPEATS = 3
 STEPS_TIMES_COMPONENTS = 400_000
@@ -167,8 +167,8 @@ def run(system: Path, count: int, steps: int, loop: ctypes.CDLL, *, files: bool)
             own.append(time.thread_time() - began)
             y = (ctypes.c_double * count)()
             bare.append(loop.chain(components, count, *calls, steps, ctypes.c_double(1e-3), y))
-        with tempfile.TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
-            filed = in_parquet(plan, stepper, Path(folder) / "chain.parquet") if files else None
+        with folder_in_memory() as folder:
+            filed = in_parquet(plan, stepper, folder / "chain.parquet") if files else None
     csv = written(plan, rows, system.with_suffix(".csv")) if files else 0.0
     return Chain(tuple(own), tuple(bare), tuple(marks), csv, rows.size, filed)
 

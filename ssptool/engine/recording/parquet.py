@@ -17,7 +17,7 @@ from ssptool.engine.recording.parquet_groups import MAGIC, TYPES, Columns, Encod
 from ssptool.engine.recording.writer import UnreadableTrace, refuse_repeats
 from ssptool.engine.trace import Column, Floats, Trace
 
-GROUP_VALUES = 1 << 20
+GROUP_VALUES = 1 << 18
 """In a group of rows before it is written."""
 
 GROUP_ROWS = 4096
