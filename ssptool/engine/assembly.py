@@ -65,6 +65,8 @@ class Assembly:
         Those of model exchange that exchange something at events only, if there is an ODE.
     kept
         Stand-ins of which the kernel has the addresses only.
+    remarks
+        What is to be said of the run besides its results; each once.
     at_end
         Takes what is to be done when the FMUs are not needed any more, before they are freed.
     """
@@ -82,6 +84,7 @@ class Assembly:
     events: "event_mode.RunningEvents | None" = None
     integrated: "event_mode.RunningEvents | None" = None
     kept: tuple[object, ...] = ()
+    remarks: dict[str, None] = field(default_factory=dict)
     at_end: ExitStack = field(default_factory=ExitStack)
 
     @property
@@ -93,6 +96,10 @@ class Assembly:
         """What components of model exchange exchange at events, with the present kernel."""
         assert self.integrated is not None
         return self.integrated.within(self.kernel)
+
+    def remark(self, text: str) -> None:
+        """Something to be said of the run besides its results."""
+        self.remarks[text] = None
 
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """What a kernel operation that failed means."""

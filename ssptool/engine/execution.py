@@ -103,13 +103,14 @@ class Counts:
 
 
 class Execution(NamedTuple):
-    """How it went; `calls` of FMUs if they were measured."""
+    """How it went; `calls` of FMUs if they were measured, and `remarks` on what went on."""
 
     kernel: str
     initialization: InitializationReport
     failure: Failure | None
     counts: Counts
     calls: tuple[CallCount, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
@@ -127,14 +128,14 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         rows.initialized(kernel, report)
         if report.failure is not None:
             assembly.abandon(report.failure)
-            return Execution(kernel, report, report.failure, counts, _calls(watch))
+            return Execution(kernel, report, report.failure, counts, _calls(watch), tuple(assembly.remarks))
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
         before = evaluation.swept()
         failure = _step(job, system, rows, counts)
         counts.add_loops(before, evaluation.swept(), evaluation.rescues)
         failure = _end(assembly, failure)
-    return Execution(kernel, report, failure, counts, _calls(watch))
+    return Execution(kernel, report, failure, counts, _calls(watch), tuple(assembly.remarks))
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:

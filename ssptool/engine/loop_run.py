@@ -28,6 +28,13 @@ _SETTLING = 100
 _SHOWN = 12
 """Signals of a loop that a message shows; of more unknowns those with the largest residuals."""
 
+_PROBE = 1e-6
+"""Relative step over which a Jacobian is checked; values are accurate to its square, where loops are inside loops."""
+
+_WRONG_DERIVATIVES = (
+    "directional derivatives of a component in an algebraic loop are wrong: differences have taken their place"
+)
+
 _DISCARD = 2  # the FMI status of values that an FMU cannot be evaluated at, after which it can go on
 
 
@@ -83,16 +90,17 @@ class LoopReport:
     def failure(self) -> Failure:
         """For a report that is not `ok`."""
         solution = self.solution
-        cause = f"{self.cause}; " if self.cause else ""
+        cause = f"; {self.cause}" if self.cause else ""
         residuals, values, shown = self.residuals, self.values, list(self.torn)
         if len(shown) > _SHOWN:
             shown.sort(key=lambda signal: -abs(residuals[signal]))
+        best = "; best point: " if shown else ""
         points = few((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
         count = f"{solution.iterations} iteration{'s' * (solution.iterations != 1)}"
         return Failure(
             Ending.LOOP,
             f"the algebraic loop {{{few(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "
-            f"{solution.status} after {count}; {cause}best point: {points}",
+            f"{solution.status} after {count}{cause}{best}{points}",
             solution.status.advice,
             self.time,
         )
@@ -249,7 +257,7 @@ class RunningLoop:
 
     def _at_bounds(self, x: Floats) -> str:
         reached = [
-            f"{signal} is at its {kind} {bound:g}"
+            f"{signal} is at {bound:g}, its {kind} or that of an input that it feeds"
             for kind, bounds in (("min", self._domain.minimum), ("max", self._domain.maximum))
             for signal, value, bound in zip(self.planned.torn, x.tolist(), bounds.tolist(), strict=True)
             if value == bound
@@ -319,10 +327,21 @@ class RunningLoop:
         matrix, precision = np.full((len(x), len(x)), np.nan), np.inf
         for source in self._jacobians():
             matrix, precision = source.at(self, x, self(x), self._domain), source.precision
+            checked = not isinstance(source, loops.Products) or self._fits(matrix, x)
             self(x)
-            if np.all(np.isfinite(matrix)):
+            if checked and np.all(np.isfinite(matrix)):
                 break
         return matrix, precision
+
+    def _fits(self, matrix: Floats, x: Floats) -> bool:
+        """Whether the loop does beside x what a Jacobian says. Where it cannot be evaluated, that cannot be seen."""
+        step = self._domain.clip(x + loops.probe(_PROBE * np.maximum(np.abs(x), self._domain.nominal))) - x
+        value = self(x)
+        noise = _PROBE**2 * np.maximum(np.abs(value), self._domain.nominal)
+        if not loops.contradicted(matrix, step, self(x + step) - value, noise):
+            return True
+        self._assembly.remark(_WRONG_DERIVATIVES)
+        return False
 
     def sweep(self, time: float) -> Outcome:
         """What the kernel does with this loop in a sweep, iterate by iterate, so that each can be logged."""

@@ -16,7 +16,7 @@ from ssptool.network.blocks import Block, evaluation_order
 from ssptool.network.cycles import component_cycles, component_graph
 from ssptool.network.dependencies import DependencyGraph, Stage, dependency_graph
 from ssptool.network.digraph import Digraph, condensation, strong_components, topological_order
-from ssptool.network.signals import Signal
+from ssptool.network.signals import Signal, Wire
 
 LOOP_CONVERGENCE = Convergence(rtol=1e-12)
 """Of algebraic loops: tight, because whatever is left of a residual is in every recorded row."""
@@ -36,6 +36,9 @@ class Schedules:
         every = chain.from_iterable(one.outputs for one in instances)
         self.outputs = frozenset(table.whole.get(signal, signal) for signal in every)
         self.loops: list[PlannedLoop] = []
+        self.readers: dict[Signal, list[Wire]] = defaultdict(list)
+        for wire in table.flow.wires:
+            self.readers[wire.source].append(wire)
 
     def initialization(self) -> tuple[Call | SolveLoop, ...]:
         graph = self._graph(Stage.INITIALIZATION)
@@ -160,6 +163,20 @@ class Schedules:
         inputs, outputs = self._slots(visit.inputs), self._slots(visit.outputs)
         return Call(self.index[visit.component], inputs, outputs)
 
+    def _bounds(self, output: Signal) -> tuple[float, float]:
+        """Between which values an output is in its own range and leaves the inputs that it feeds in theirs."""
+        variables = {name: one.description.variables for name, one in self.table.network.components.items()}
+        own = variables[output.component][output.variable]
+        low, high = own.minimum, own.maximum
+        for wire in self.readers[output]:
+            if wire.destination.component and (factor := wire.conversion.factor):
+                its = variables[wire.destination.component][wire.destination.variable]
+                ends = ((bound - wire.conversion.offset) / factor for bound in (its.minimum, its.maximum))
+                least, most = sorted(ends)
+                low, high = max(low, least), min(high, most)
+        # Ranges that exclude each other are kept by nothing.
+        return (low, high) if low <= high else (own.minimum, own.maximum)
+
     def _slots(self, signals: Iterable[Signal]) -> tuple[int, ...]:
         return tuple(chain.from_iterable(map(self.table.slots_of, signals)))
 
@@ -167,8 +184,7 @@ class Schedules:
         real = [signal for signal in loop.torn if not holds_integer(self.table.kind(signal))]
         torn, held = self._slots(real), self._slots(signal for signal in loop.torn if signal not in real)
         unknowns = tuple(self.table.signals[slot] for slot in torn)
-        components = self.table.network.components
-        variables = [components[signal.component].description.variables[signal.variable] for signal in unknowns]
+        bounds = [self._bounds(signal) for signal in unknowns]
         calls = LoopCalls(
             torn=torn,
             body=tuple(self._call(visit) for visit in loop.body),
@@ -187,8 +203,8 @@ class Schedules:
             torn=unknowns,
             held=tuple(self.table.signals[slot] for slot in held),
             pattern=self._pattern(loop, real),
-            minimum=tuple(variable.minimum for variable in variables),
-            maximum=tuple(variable.maximum for variable in variables),
+            minimum=tuple(low for low, _ in bounds),
+            maximum=tuple(high for _, high in bounds),
             directional=able
             and _visits_are_whole(loop, graph)
             and all(self.table.kind(signal) != "Float32" for signal in loop.signals),

@@ -343,7 +343,7 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         initialization=execution.initialization,
         statistics=_statistics(execution, recorder.last_time - plan.interval.start),
         choices=plan.choices,
-        notes=(*plan.notes, *recorder.notes),
+        notes=(*plan.notes, *recorder.notes, *execution.remarks),
         output=output,
     )
 

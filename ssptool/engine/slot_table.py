@@ -164,13 +164,18 @@ class SlotTable:
         return None if assignment is None else assignment.value
 
     def guesses(self) -> dict[int, Value]:
-        """What a start value of a connected input says of its source. The last one given wins."""
+        """What a start value of a connected input says of its source, or else one that its source is given. Of several
+        inputs the last one wins.
+        """
         found: dict[int, Value] = {}
+        for wire in self.flow.wires:
+            if (value := self._value(wire.source)) is not None:
+                found[self.slots[wire.source]] = value
         for wire in self.flow.wires:
             if wire.source in self.fed:
                 continue
             if not holds_integer(self.kind(wire.source)):
-                value: Value | None = self._back(wire, self._given(wire.destination))
+                value = self._back(wire, self._given(wire.destination))
             else:
                 value = None if wire.conversion.table else self._value(wire.destination)
             if value is not None:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ssptool.engine.loops.jacobian import FiniteDifferences as FiniteDifferences
     from ssptool.engine.loops.jacobian import Jacobian as Jacobian
     from ssptool.engine.loops.jacobian import Products as Products
+    from ssptool.engine.loops.jacobian import contradicted as contradicted
+    from ssptool.engine.loops.jacobian import probe as probe
     from ssptool.engine.loops.newton import Newton as Newton
     from ssptool.engine.loops.singular import null_direction as null_direction
 else:
@@ -32,6 +34,8 @@ else:
                 "FiniteDifferences",
                 "Jacobian",
                 "Products",
+                "contradicted",
+                "probe",
             ),
             "newton": ("Newton",),
             "singular": ("null_direction",),

@@ -90,6 +90,28 @@ class FiniteDifferences:
         return jacobian
 
 
+def probe(sizes: Floats) -> Floats:
+    """Steps (n,) of about these sizes, in a direction in which columns that are wrong, or swapped, do not cancel."""
+    places = np.arange(len(sizes))
+    return np.asarray(sizes * np.where(places % 2, -1.0, 1.0) * (1.0 + (places * _GOLDEN) % 1.0))
+
+
+def contradicted(matrix: Floats, step: Floats, change: Floats, noise: Floats) -> bool:
+    """Whether a Jacobian (k, n) does not fit what a function does over a small step (n,): it changes by (k,), of which
+    `noise` (k,) may be rounding.
+    """
+    if not np.isfinite(matrix).all():
+        return True
+    size = np.maximum(np.abs(matrix) @ np.abs(step), np.abs(change))
+    # Changes that are no number contradict nothing.
+    return bool(np.any(np.abs(matrix @ step - change) > _CONTRADICTION * size + noise))
+
+
+_GOLDEN = 0.6180339887498949
+_CONTRADICTION = 0.1
+"""Relative: far more than curvature makes of such a step, and less than what makes a Jacobian useless."""
+
+
 def colours(pattern: NDArray[np.bool_]) -> list[list[int]]:
     """Columns of `pattern` in groups without a common row, greedily, in order."""
     groups: list[list[int]] = []

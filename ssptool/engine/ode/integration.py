@@ -32,6 +32,11 @@ STEPS_BETWEEN_EVENTS = 4
 """At least, where an event of the same cause has been seen before, for as long as it took to come back."""
 
 
+WRONG_DERIVATIVES = (
+    "directional derivatives of a component of model exchange are wrong: differences have taken their place"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class OdeStatistics:
     """What integrating took: state and time events, and the integrator's own counts."""
@@ -42,7 +47,8 @@ class OdeStatistics:
 
 class Integration:
     """Advances an `OdeSystem` from one communication point to the next. The integrator takes the steps it likes, beyond
-    such points too, which are then interpolated with the order of its formula.
+    such points too, which are then interpolated with the order of its formula. Where there are event indicators, or
+    inputs that are taken at events, it stops at each point.
 
     Attributes
     ----------
@@ -65,7 +71,9 @@ class Integration:
         self.due: tuple[Cause, ...] = ()
         self._start, self._rtol, self._nominal = plan.interval.start, master.rtol, np.array(plan.nominal)
         self._sizes = np.ones(system.size)  # nominal values of the states
-        self._jacobian = make_jacobian(system, plan, self._sizes, directional=master.directional)
+        self._jacobian = make_jacobian(
+            system, plan, self._sizes, directional=master.directional, doubt=lambda: system.remark(WRONG_DERIVATIVES)
+        )
         self._solver = Cvode(
             master.method,
             system.slopes,
@@ -85,13 +93,14 @@ class Integration:
         self._restarted = plan.interval.start
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
         self._reports_steps = any(model.reports_steps for model in system.models)
-        self._samples = takes_samples(plan)
+        # Indicators that change there and back between two points are not seen; those that differ at points are to be.
+        self._stops_at_points = takes_samples(plan) or bool(system.indicators)
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
 
     @property
     def statistics(self) -> OdeStatistics:
-        return OdeStatistics(self._events, self._solver.effort)
+        return OdeStatistics(self._events, self._solver.effort + Effort(evaluations=self._jacobian.evaluations))
 
     @property
     def time(self) -> float:
@@ -260,8 +269,9 @@ class Integration:
             return True
         if self._handled:
             # Where nobody asks how it gets there, the integrator need not stop at each of its steps.
-            straight = limit <= point and not self._reports_steps and self._longest_step == math.inf
-            self._step(point if self._samples else limit, step_by_step=not straight)
+            stop = point if self._stops_at_points else limit
+            straight = stop <= point and not self._reports_steps and self._longest_step == math.inf
+            self._step(stop, step_by_step=not straight)
             return False
         self._handled = True
         if not (at_point or self._arrival.roots or self._time_event_due() or self._jump_due() or self._reports_steps):

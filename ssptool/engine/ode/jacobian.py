@@ -4,13 +4,14 @@ CVODE's own differences are not used: their increments shrink with the step size
 algebraic loops are solved, and with a Jacobian that is noise Newton's method stops where nothing is solved.
 """
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.loops.jacobian import colours
+from ssptool.engine.loops.jacobian import colours, contradicted, probe
 from ssptool.engine.ode.structure import Part, Pattern, Structure, structure
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
@@ -24,6 +25,9 @@ EXACT_STEP = 1.5e-8
 LOOP_STEP = 1e-6
 """The same where f is accurate to 1e-12 only, because loops in it are solved to that."""
 
+NOISE = 100
+"""Rounding of a derivative, in squares of the relative step."""
+
 KEPT_FOR = 20
 """So many starts of an integrator may use one Jacobian."""
 
@@ -33,6 +37,11 @@ class Jacobian(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def evaluations(self) -> int:
+        """Of f, so far."""
+        ...
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
         """Fill (n, n) at (t, x), the latter by address; False where that cannot be done."""
@@ -52,17 +61,22 @@ class Differences:
         self._pattern = np.ones((system.size, system.size), dtype=bool) if pattern is None else pattern
         self._colours = colours(self._pattern)
         self._moved, self._value, self._changed = (np.empty(system.size) for _ in range(3))
+        self.evaluations = 0
+
+    def steps(self, point: Floats) -> Floats:
+        """By how much each state (n,) is moved there."""
+        return np.asarray(self._step * np.maximum(np.abs(point), self._nominal))
 
     def __call__(self, t: float, x: int, matrix: Floats) -> bool:
         point = self._system.vector(x)
-        if not self._system.slopes(t, x, self._value.ctypes.data):
+        if not self._slopes(t, x, self._value):
             return False
-        steps = self._step * np.maximum(np.abs(point), self._nominal)
+        steps = self.steps(point)
         matrix[:] = 0.0
         for columns in self._colours:
             self._moved[:] = point
             self._moved[columns] += steps[columns]
-            if not self._system.slopes(t, self._moved.ctypes.data, self._changed.ctypes.data):
+            if not self._slopes(t, self._moved.ctypes.data, self._changed):
                 return False
             change = self._changed - self._value
             for column in columns:
@@ -70,6 +84,20 @@ class Differences:
                 # What was really added, after rounding, not what was meant to be.
                 matrix[rows, column] = change[rows] / (self._moved[column] - point[column])
         return True
+
+    def fits(self, t: float, x: int, matrix: Floats) -> bool:
+        """Whether f changes as a matrix at (t, x) says, along one direction. Where f cannot be evaluated, it does."""
+        point = self._system.vector(x)
+        self._moved[:] = point + probe(self.steps(point))
+        beside = self._slopes(t, self._moved.ctypes.data, self._changed)
+        if not self._slopes(t, x, self._value) or not beside:
+            return True
+        noise = NOISE * self._step**2 * np.abs(self._value)
+        return not contradicted(matrix, self._moved - point, self._changed - self._value, noise)
+
+    def _slopes(self, t: float, x: int, found: Floats) -> bool:
+        self.evaluations += 1
+        return self._system.slopes(t, x, found.ctypes.data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +119,7 @@ class Directional:
     """
 
     name = "directional derivatives"
+    evaluations = 0
 
     def __init__(self, system: OdeSystem, structure: Structure) -> None:
         self._system, self._structure = system, structure
@@ -131,6 +160,36 @@ class Directional:
                 self._whole[part.rows[rows], part.columns[column]] = sensitivity[rows]
 
 
+class Checked:
+    """Directional derivatives, as long as the derivatives of the states change as they say: along one direction, two
+    evaluations each time. Once they do not, differences from then on; `doubt` is told.
+
+    An integrator would take a Jacobian that is too large for convergence, and go on with wrong states.
+    """
+
+    def __init__(self, exact: Directional, differences: Differences, doubt: Callable[[], None]) -> None:
+        self._exact, self._differences, self._doubt = exact, differences, doubt
+        self._trusted = True
+
+    @property
+    def name(self) -> str:
+        return self._exact.name if self._trusted else self._differences.name
+
+    @property
+    def evaluations(self) -> int:
+        return self._differences.evaluations
+
+    def __call__(self, t: float, x: int, matrix: Floats) -> bool:
+        if self._trusted and self._exact(t, x, matrix) and self._differences.fits(t, x, matrix):
+            return True
+        if not self._differences(t, x, matrix):
+            return False
+        if self._trusted:
+            self._trusted = False
+            self._doubt()
+        return True
+
+
 class Kept:
     """Another Jacobian, kept while an integrator only starts anew because its inputs have changed.
 
@@ -146,6 +205,10 @@ class Kept:
     @property
     def name(self) -> str:
         return self._base.name
+
+    @property
+    def evaluations(self) -> int:
+        return self._base.evaluations
 
     def start(self) -> None:
         """The integrator starts anew."""
@@ -165,15 +228,25 @@ class Kept:
         return done
 
 
-def make_jacobian(system: OdeSystem, plan: Plan, nominal: Floats, *, directional: bool) -> Kept:
-    """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call."""
+def _nothing() -> None:
+    pass
+
+
+def make_jacobian(
+    system: OdeSystem, plan: Plan, nominal: Floats, *, directional: bool, doubt: Callable[[], None] = _nothing
+) -> Kept:
+    """Coloured where the components declare what depends on what; `nominal` (n,) may change from call to call.
+
+    `doubt` is called if directional derivatives turn out to be wrong.
+    """
     whole = structure(plan)
     # Of array states only the components know the number; then nothing is known of the single ones.
     scalar = whole.states == system.size
-    if directional and scalar:
-        return Kept(Directional(system, whole))
     step = LOOP_STEP if any(loop.stage is Stage.CONTINUOUS for loop in plan.loops) else EXACT_STEP
-    return Kept(Differences(system, nominal, whole.pattern() if scalar else None, step))
+    differences = Differences(system, nominal, whole.pattern() if scalar else None, step)
+    if directional and scalar:
+        return Kept(Checked(Directional(system, whole), differences, doubt))
+    return Kept(differences)
 
 
 def _seeds(pattern: Pattern) -> list[tuple[list[int], Floats]]:

@@ -230,6 +230,10 @@ class OdeSystem:
             raise AssertionError("nothing went wrong")
         return Stopped(self.setback)
 
+    def remark(self, text: str) -> None:
+        """Something to be said of the run besides its results."""
+        self._assembly.remark(text)
+
     def refused(self, error: FmiError, t: float) -> Stopped:
         return Stopped(self._assembly.refused(error, t))
 

@@ -34,6 +34,7 @@ _C = {  # of an FMI type: that of C, and its word in small.h
 }
 _IN_FMI2 = {"Float64": "Real", "Int32": "Integer"}
 _CAUSALITIES = {
+    "indicator": "local",
     "state": "local",
     "der": "local",
     "structural": "structuralParameter",
@@ -46,7 +47,6 @@ _LARGEST = 8  # elements that structural parameters can ask for
 _FUNCTIONS = {
     "calc": ("void calc(V *v)", ""),
     "event": ("Status event(V *v, Event *e)", "return OK;"),
-    "indicators": ("void indicators(V *v, double *z)", ""),
     "completed": ("Status completed(V *v, bool *enter, bool *terminate)", "return OK;"),
     "check": ("Status check(V *v)", "return OK;"),
     "got": ("Status got(V *v)", "return OK;"),
@@ -65,7 +65,7 @@ class Var:
     Attributes
     ----------
     kind
-        A causality of FMI, `state`, or `der`, the derivative of the state `of`.
+        A causality of FMI, `state`, `der`, the derivative of the state `of`, or `indicator` of events.
     sizes
         Of an array: numbers, and names of structural parameters.
     needs, at_start
@@ -109,7 +109,6 @@ def make_fmu(
     version: int = 2,
     me: str | None = "",
     cs: str | None = "",
-    indicators: int = 0,
     own: str = "",
     step: str = "rk4(s, t, h); return OK;",
     units: Mapping[str, str] = {},
@@ -126,7 +125,7 @@ def make_fmu(
     folder = path.parent / f"{name}-{version}"
     folder.mkdir(parents=True)
     rest = f"static Status model_step(Instance *s, V *v, double t, double h, Step *a)\n{{\n    {step}\n}}\n"
-    (folder / "model.h").write_text(_model([Var("time", "independent"), *every], indicators, own, functions))
+    (folder / "model.h").write_text(_model([Var("time", "independent"), *every], own, functions))
     (folder / "step.h").write_text(rest)
     source = _HERE / f"small{version}.c"
     stubs = folder / "stubs.c"
@@ -138,7 +137,7 @@ def make_fmu(
     library = build_shared(folder / f"{name}{fmpy.sharedLibraryExtension}", *flags, source, stubs, "-lm")
     interfaces = _interfaces(name, version, me, cs)
     with zipfile.ZipFile(path, "w") as archive:
-        description = _Description(version, [*every], units, items).text(name, interfaces, indicators)
+        description = _Description(version, [*every], units, items).text(name, interfaces)
         archive.writestr("modelDescription.xml", description)
         archive.write(library, f"binaries/{PLATFORM[version]}/{library.name}")
     return path
@@ -157,20 +156,23 @@ def _interfaces(name: str, version: int, me: str | None, cs: str | None) -> str:
 # -- the model in C --------------------------------------------------------------------------------------------------
 
 
-def _model(every: Sequence[Var], indicators: int, own: str, functions: Mapping[str, str]) -> str:
+def _model(every: Sequence[Var], own: str, functions: Mapping[str, str]) -> str:
     number = {one.name: place for place, one in enumerate(every)}
     members = "".join(f"    {_C[one.type][0]} {one.name}{f'[{one.length}]' if one.sizes else ''};\n" for one in every)
     names = ", ".join(f'"{one.name}"' for one in every)
+    indicators = [one.name for one in every if one.kind == "indicator"]
+    signs = " ".join(f"z[{place}] = v->{name};" for place, name in enumerate(indicators))
     clocks = ", ".join(str(int(one.type == "Clock" and one.kind == "input")) for one in every)
     bodies = "".join(
         f"static {declared}\n{{\n    {functions.get(name, body)}\n}}\n" for name, (declared, body) in _FUNCTIONS.items()
     )
     return (
         f"typedef struct {{\n{members}    bool event_mode;\n    {own}\n}} V;\n"
-        f"enum {{ INDICATORS = {indicators} }};\nenum {{ {', '.join(f'VR_{name}' for name in number)}, ROWS }};\n"
+        f"enum {{ INDICATORS = {len(indicators)} }};\nenum {{ {', '.join(f'VR_{name}' for name in number)}, ROWS }};\n"
         f"static const char *const names[] = {{{names}}};\nstatic const bool clock_input[] = {{{clocks}}};\n"
         f"static const Row rows[] = {{\n{''.join(_row(one, number) for one in every)}}};\n"
-        f"static void v_start(V *v)\n{{\n    memset(v, 0, sizeof *v);\n{''.join(map(_starts, every))}}}\n{bodies}"
+        f"static void v_start(V *v)\n{{\n    memset(v, 0, sizeof *v);\n{''.join(map(_starts, every))}}}\n"
+        f"static void indicators(V *v, double *z)\n{{\n    {signs}\n}}\n{bodies}"
     )
 
 
@@ -211,7 +213,8 @@ class _Description:
     units: Mapping[str, str]
     items: Mapping[str, int]
 
-    def text(self, name: str, interfaces: str, indicators: int) -> str:
+    def text(self, name: str, interfaces: str) -> str:
+        indicators = len([one for one in self.variables if one.kind == "indicator"])
         head = f'fmiVersion="2.0" guid="{name}" numberOfEventIndicators="{indicators}"'
         if self.version == 3:
             head = f'fmiVersion="3.0" instantiationToken="{name}"'
@@ -275,6 +278,7 @@ class _Description:
         return 1 + next(place for place, one in enumerate(self.variables) if one.name == name)
 
     def _structure(self) -> str:
+        signs = [one for one in self.variables if one.kind == "indicator"] if self.version == 3 else []
         outputs = [one for one in self.variables if one.kind == "output" and one.type != "Clock"]
         derivatives = [one for one in self.variables if one.kind == "der"]
         unknown = [one for one in self.variables if one.type != "Clock" and _is_unknown(one)]
@@ -284,7 +288,7 @@ class _Description:
             tag = kind.replace("Derivative", "ContinuousStateDerivative") if self.version == 3 else "Unknown"
             rows = "".join(self._unknown(tag, one, one.at_start if at_start else "as needs") for one in found)
             text += f"<{kind}s>{rows}</{kind}s>" if self.version == 2 and rows else rows
-        return text
+        return text + "".join(f'<EventIndicator valueReference="{self._number(one.name)}"/>' for one in signs)
 
     def _unknown(self, tag: str, one: Var, needs: Sequence[str] | str | None) -> str:
         chosen = one.needs if isinstance(needs, str) else needs
