@@ -83,7 +83,10 @@ class Agenda:
                 timer.next = timer.next or Fraction(0)
             else:
                 interval, qualifier = mode.interval(clock)
-                timer.next = interval if qualifier is Qualifier.CHANGED else clock.shift
+                known = qualifier is Qualifier.CHANGED
+                timer.next = interval if known else clock.shift
+                if known and clock.variability is IntervalVariability.CHANGING:
+                    timer.interval = interval  # until the FMU says another
 
     def after(self, t: float, ticked: Collection[int], modes: Modes) -> None:
         """After the discrete states were updated at t [s], where timers of these numbers have ticked.

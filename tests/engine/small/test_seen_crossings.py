@@ -14,14 +14,18 @@ VARIABLES = (
 
 
 @pytest.mark.parametrize("version", [2, 3])
-def test_each_of_them_is_an_event(tmp_path, version):
-    """x' = 1 is integrated in one step, however long; sin 20 t crosses zero at k π / 20, also six times in ]0, 1]."""
+@pytest.mark.parametrize("size", ["1", "1e-200", "1e200"])
+def test_each_of_them_is_an_event(tmp_path, version, size):
+    """x' = 1 is integrated in one step, however long; sin 20 t crosses zero at k π / 20, also six times in ]0, 1].
+
+    The product of two small indicators is no number but zero.
+    """
     make_fmu(
         tmp_path / "Clockwork.fmu",
         VARIABLES,
         version=version,
         cs=None,
-        calc="v->dx = 1; v->y = v->x; v->z = sin(20 * v->time);",
+        calc=f"v->dx = 1; v->y = v->x; v->z = {size} * sin(20 * v->time);",
         event="v->positive = v->z > 0; return OK;",
     )
     system = write_system(tmp_path / "system", tmp_path, {"A": "Clockwork"})
