@@ -62,7 +62,7 @@ def make_plan(
     network, parameter_wires, parameter_notes = settle_parameters(network)
     network = extended(network, stimuli, interval.start)
     implementations = choose_implementations(network, settings)
-    events = plan_event_modes(network, implementations.of, adaptive=settings.adaptive is not None)
+    events = plan_event_modes(network, implementations.of)
     of_ode = plan_ode_events(network, implementations.of)
     if events and implementations.exchange:
         events, of_ode = event_mode.shared_with_ode(network, implementations.of, events, of_ode)

@@ -73,19 +73,19 @@ class Events:
         self.before_steps()
         return None if self._checkpoint is None else self._checkpoint.save(t)
 
-    def early(self, end: float) -> float | None:
+    def early(self, end: float, *, goes_on: bool = False) -> float | None:
         first = min((one.reached for one in self._reports.values() if one.reached is not None), default=end)
-        return first if first < end - self._close else None
+        if first < end - self._close:
+            return first
+        return end if goes_on and any(one.wanted for one in self._reports.values()) else None
 
     def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
-        there = frozenset(self._there(end))
-        staying = frozenset() if all_of_them else there
+        staying = frozenset() if all_of_them else frozenset(self._there(end))
         for index, report in self._reports.items():
-            if index not in staying:
-                report.reset()
-            report.announced = index in there
             if index in staying:
                 report.wait()
+            else:
+                report.reset()
         if self._checkpoint is None:
             return None
         failure = self._checkpoint.restore(t, staying)
@@ -153,7 +153,7 @@ class Events:
     def recall(self, memory: Memory) -> None:
         self.running.recall(memory)
         for report, wanted in zip(self._reports.values(), memory["wanted"].tolist(), strict=True):
-            report.announced = wanted
+            report.recall(wanted=wanted)
 
     def _causes(self, t: float) -> list[Cause]:
         found = [

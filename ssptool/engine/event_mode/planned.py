@@ -1,6 +1,6 @@
 """Which components of a system use event mode, and what is exchanged at events only."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 
 from ssptool.dataclass import dataclass
@@ -103,12 +103,12 @@ class EventModes:
 NO_EVENT_MODES = EventModes()
 
 
-def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceType], *, adaptive: bool) -> EventModes:
+def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceType]) -> EventModes:
     """Components of FMI 3.0 co-simulation use event mode if they offer it and have something that needs it: connectors
     that are clocks or belong to clocks, clocks that tick at known times, or discrete inputs and outputs.
 
-    Steps whose size is `adaptive` and FMUs that accept steps of one size only exclude event mode. A component that only
-    has discrete variables then handles its events itself, as if there were no event mode; clocks are refused.
+    FMUs that accept steps of one size only exclude event mode. A component that only has discrete variables then
+    handles its events itself, as if there were no event mode; clocks are refused.
 
     Raises
     ------
@@ -129,9 +129,9 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
         and not one.variable_step
     ]
     notes: tuple[str, ...] = ()
-    if wanted and (fixed or adaptive):
-        _refuse_ticks(wanted, fixed)
-        why = f"{fixed[0]} accepts steps of one size only" if fixed else "steps are adaptive"
+    if wanted and fixed:
+        _refuse_ticks(wanted, fixed[0])
+        why = f"{fixed[0]} accepts steps of one size only"
         notes = (f"events of {', '.join(wanted)} are handled inside their own steps, because {why}",)
         wanted = {}
     if not wanted:
@@ -153,13 +153,11 @@ def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceTy
     )
 
 
-def _refuse_ticks(wanted: Mapping[str, Component], fixed: Sequence[str]) -> None:
+def _refuse_ticks(wanted: Mapping[str, Component], fixed: str) -> None:
     """Raise for a component with clocks, at whose ticks macro steps would have to end."""
     for name, component in wanted.items():
-        if _has_clocks(component) and fixed:
-            raise UnsupportedByFmu(fixed[0], VARIES_STEP, f"event mode, for the clocks of {name},", "no clocks")
         if _has_clocks(component):
-            raise Unsupported(f"component {name}", "clocks and adaptive steps exclude each other", "use fixed steps")
+            raise UnsupportedByFmu(fixed, VARIES_STEP, f"event mode, for the clocks of {name},", "no clocks")
 
 
 def clock_signals(network: Network) -> frozenset[Signal]:

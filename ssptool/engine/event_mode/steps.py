@@ -16,18 +16,15 @@ class StepReport:
     ----------
     numbers : (3,)
         For its `InstanceTable`.
-    announced
-        It has asked for an event at the end of a longer step, which now ends where it did then.
     """
 
     def __init__(self) -> None:
         self.numbers: Floats = np.array([0.0, math.nan, 0.0])
-        self.announced = False
 
     @property
     def wanted(self) -> bool:
         """An event is to be handled where the last step has ended."""
-        return bool(self.numbers[_EVENT]) or self.announced
+        return bool(self.numbers[_EVENT])
 
     @property
     def reached(self) -> float | None:
@@ -42,4 +39,8 @@ class StepReport:
     def reset(self) -> None:
         """Nothing has been heard of the step that begins."""
         self.numbers[:] = 0.0, math.nan, 0.0
-        self.announced = False
+
+    def recall(self, *, wanted: bool) -> None:
+        """Be as after a step of which that was said."""
+        self.reset()
+        self.numbers[_EVENT] = wanted

@@ -16,7 +16,6 @@ from ssptool.engine.masters.master import (
     OneStepper,
     Participants,
     Remembering,
-    Stepper,
     Stretch,
     part_of,
     under,
@@ -69,8 +68,8 @@ class Adaptive:
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> Stepper:
-        return _Pairs(self, system)
+    def start(self, system: Coupled) -> "Pairs":
+        return Pairs(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (
@@ -82,8 +81,14 @@ class Adaptive:
         )
 
 
-class _Pairs:
-    """Two steps at a time."""
+class Pairs:
+    """Two steps at a time.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step goes beyond.
+    """
 
     def __init__(self, master: Adaptive, system: Coupled) -> None:
         if system.checkpoint is None:
@@ -93,14 +98,19 @@ class _Pairs:
         self.checkpoint = system.checkpoint
         self.stepper = master.base.start(system)
         self.values = system.kernel.values
-        self.t, self.h = system.start, system.step
+        self.t, self.h, self.limit = system.start, system.step, system.stop
         self.rows: deque[Floats] = deque()
         self.counts: list[int] = []
         self.rejected = 0
 
     @property
+    def waiting(self) -> bool:
+        """The row of the second step is not handed out yet."""
+        return bool(self.rows)
+
+    @property
     def finished(self) -> bool:
-        return not self.rows and self.t >= self.system.stop
+        return not self.rows and self.t >= self.limit
 
     def memory(self) -> Memory:
         if not isinstance(self.stepper, Remembering):
@@ -141,7 +151,7 @@ class _Pairs:
             if isinstance(error, Failure) and error.ending not in _RECOVERABLE and not error.recoverable:
                 return error
             if not isinstance(error, Failure) and error <= 1.0:
-                self.h = h * self._factor(error)
+                self._grow(h, error)
                 return None
             self.rejected += 1
             self.h = h * (self.master.least_factor if isinstance(error, Failure) else self._factor(error))
@@ -153,7 +163,7 @@ class _Pairs:
     def _try(self, h: float, before: Floats) -> float | Failure:
         """The error of two steps of size h from t, 1 being what is allowed; they are final if it is not above 1."""
         t, middle = self.t, self.t + h
-        end = min(t + 2 * h, self.system.stop)
+        end = t + 2 * h if 2 * h < self.limit - t else self.limit
         whole = self.stepper.step(t, end - t, end)
         if isinstance(whole, Failure):
             return whole
@@ -186,6 +196,11 @@ class _Pairs:
         allowed = self.master.tolerance * np.maximum(np.abs(fine), nominal)
         return float(np.max(np.abs(fine - coarse) / allowed, initial=0.0) / (2**order - 1))
 
+    def _grow(self, h: float, error: float) -> None:
+        """After steps of size h. What was only cut does not say that the size that was chosen is too large."""
+        chosen = h * self._factor(error)
+        self.h = max(chosen, self.h) if h < self.h else chosen
+
     def _factor(self, error: float) -> float:
         if error <= 0:
             return self.master.largest_factor
@@ -195,8 +210,8 @@ class _Pairs:
         return float(np.clip(best, self.master.least_factor, self.master.largest_factor))
 
     def _fitting(self) -> float:
-        """h, or what makes the last pairs end at the stop time."""
-        left = self.system.stop - self.t
+        """h, or what makes the last pairs end at the limit."""
+        left = self.limit - self.t
         if left <= 2.02 * self.h:
             return left / 2
         return left / 4 if left < 4 * self.h else self.h

@@ -12,7 +12,7 @@ from ssptool.engine.masters.bond import Bond
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import Coupled, Memory, Participants, Stepper, Stretch
+from ssptool.engine.masters.master import Coupled, Memory, Participants, Stretch
 from ssptool.engine.masters.program import Program
 
 _WEIGHTS = (1 / 2, 5 / 12, 3 / 8)
@@ -66,8 +66,8 @@ class EnergyControlled:
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> Stepper:
-        return _Controlled(self, system)
+    def start(self, system: Coupled) -> "Controlled":
+        return Controlled(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return (
@@ -76,8 +76,22 @@ class EnergyControlled:
         )
 
 
-class _Controlled:
-    """Step after step, each as large as the residuals of the last two allow."""
+_CUT = 0.999
+"""Of a step: less than this is no rounding."""
+
+
+class Controlled:
+    """Step after step, each as large as the residuals of the last two allow.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step goes beyond.
+    waiting
+        Rows that are not handed out yet: none.
+    """
+
+    waiting = False
 
     def __init__(self, master: EnergyControlled, system: Coupled) -> None:
         self.master, self.system = master, system
@@ -87,14 +101,14 @@ class _Controlled:
         # Residuals need outputs as they were delivered at the end of each step, before they are made consistent.
         self.program = Program(program.system, program.steps, consistent=False)
         self.sides = _Sides(master.bonds)
-        self.t, self.h = system.start, system.step
+        self.t, self.h, self.limit = system.start, system.step, system.stop
         self.elapsed = 0.0
         self.through = np.zeros(len(master.bonds))  # energy that went through each bond, in either direction [J]
         self.last_error = 1.0
 
     @property
     def finished(self) -> bool:
-        return self.t >= self.system.stop
+        return self.t >= self.limit
 
     def memory(self) -> Memory:
         times = np.array([self.t, self.h, self.elapsed, self.last_error])
@@ -115,9 +129,9 @@ class _Controlled:
 
     def _end(self) -> float:
         """Of the next step; the last two share what is left."""
-        left = self.system.stop - self.t
+        left = self.limit - self.t
         if left <= 1.01 * self.h:
-            return self.system.stop
+            return self.limit
         return self.t + (left / 2 if left < 2 * self.h else self.h)
 
     def _step(self, end: float) -> Failure | None:
@@ -156,7 +170,9 @@ class _Controlled:
         order = master.order + 1
         factor = master.safety * error ** (-(master.integral + master.proportional) / order)
         factor *= self.last_error ** (master.proportional / order)
-        self.h = h * float(np.clip(factor, master.least_factor, master.largest_factor))
+        chosen = h * float(np.clip(factor, master.least_factor, master.largest_factor))
+        # What was only cut does not say that the size that was chosen is too large.
+        self.h = max(chosen, self.h) if h < _CUT * self.h and error <= 1.0 else chosen
         self.t, self.last_error = end, error
 
     def _log(self, end: float, error: float, carried: Floats, residual: Floats) -> None:

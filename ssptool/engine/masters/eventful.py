@@ -1,6 +1,6 @@
 """A master whose macro steps end where something acts on the system from outside."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -62,10 +62,15 @@ class Eventful:
         )
 
 
-class _Following(NamedTuple):
-    """A master in each of whose steps driven inputs run as they are given."""
+def _nothing(end: float) -> None:
+    pass
+
+
+class Following(NamedTuple):
+    """A master in each of whose steps driven inputs run as they are given, and `after` is called with the end of it."""
 
     base: Base
+    after: Callable[[float], None] = _nothing
 
     @property
     def name(self) -> str:
@@ -76,7 +81,7 @@ class _Following(NamedTuple):
         return self.base.inputs
 
     def start(self, system: Coupled) -> OneStepper:
-        return following(self.base.start(system), system)
+        return following(self.base.start(system), system, self.after)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return self.base.outline(groups)
@@ -84,7 +89,8 @@ class _Following(NamedTuple):
 
 class _Follower(NamedTuple):
     stepper: OneStepper
-    drive: Drive
+    drive: Drive | None
+    after: Callable[[float], None]
 
     def run(self, first: int, rows: Floats) -> Stretch:
         raise AssertionError("steps are asked for one by one")
@@ -96,13 +102,16 @@ class _Follower(NamedTuple):
         _recall(self.stepper, memory)
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
-        self.drive.begin(h, end)
-        return self.stepper.step(t, h, end)
+        if self.drive is not None:
+            self.drive.begin(h, end)
+        outcome = self.stepper.step(t, h, end)
+        self.after(end)
+        return outcome
 
 
-def following(stepper: OneStepper, system: Coupled) -> OneStepper:
-    """The same stepper, in each of whose steps driven inputs run as they are given."""
-    return _Follower(stepper, _drive(system))
+def following(stepper: OneStepper, system: Coupled, after: Callable[[float], None] = _nothing) -> OneStepper:
+    """The same stepper, in each of whose steps driven inputs run as they are given, `after` which this is called."""
+    return _Follower(stepper, system.drive, after)
 
 
 def _memory(stepper: Stepper) -> Memory:
@@ -150,7 +159,7 @@ class _Stretches:
 
     def _steps(self) -> "_Equal | _Varying":
         if isinstance(self.base, Adaptive):
-            return _Varying(replace(self.base, base=_Following(self.base.base)), self.system, self.t, self._end)
+            return _Varying(replace(self.base, base=Following(self.base.base)), self.system, self.t, self._end)
         if isinstance(self.base, EnergyControlled):
             return _Varying(self.base, self.system, self.t, self._end)
         stepper = self.base.start(self.system)

@@ -219,8 +219,10 @@ class Events(Protocol):
         """A macro step begins at t [s], and all states are saved if need be."""
         ...
 
-    def early(self, end: float) -> float | None:
-        """Where the macro step to `end` [s] has ended for the first component that has not got there."""
+    def early(self, end: float, *, goes_on: bool = False) -> float | None:
+        """Where the macro step to `end` [s] has ended for the first component that has not got there; if it `goes_on`,
+        without an event there, `end` itself where one asks for an event.
+        """
         ...
 
     def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:

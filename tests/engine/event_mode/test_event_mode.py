@@ -92,7 +92,7 @@ def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_on
         network = build_network(archive, archive.structure(None))
         plan = make_plan(network, Settings(stop_time=1.0, step_size=0.01, master=master))
         at_once = run(plan, archive, native=native).unwrap()
-        monkeypatch.setattr("ssptool.engine.event_mode.master._Stretches._whole_steps", lambda self: 0)
+        monkeypatch.setattr("ssptool.engine.event_mode.equal_steps.EqualSteps._runs", False)
         one_by_one = run(plan, archive, native=native).unwrap()
     assert len(before_and_after(at_once, "Ball.v")[0]) >= 11
     assert np.array_equal(at_once.t, one_by_one.t) and np.array_equal(at_once.y, one_by_one.y)
@@ -134,14 +134,12 @@ def test_discrete_variables_alone_do_without_event_mode_where_it_cannot_be(syste
     folder = system({"Ball": "fmi3/Ball"})
     path = folder / "SystemStructure.ssd"
     path.write_text(re.sub(r'<ssd:Connector name="bounce".*?</ssd:Connector>', "", path.read_text()))
-    result = simulate(folder, 1.0, 0.25, adaptive=1e-3)
-    assert "events of Ball are handled inside their own steps, because steps are adaptive" in result.notes
+    edited(folder, "Ball", canHandleVariableCommunicationStepSize="false")
+    result = simulate(folder, 1.0, 0.25)
+    assert (
+        "events of Ball are handled inside their own steps, because Ball accepts steps of one size only" in result.notes
+    )
     assert column(result.unwrap(), "Ball.bounces")[-1] == 1
-
-
-def test_clocks_and_adaptive_steps_exclude_each_other(system):
-    with pytest.raises(Unsupported, match="component Controller: clocks and adaptive steps exclude each other"):
-        simulate(system(SAMPLED, LOOP), 1.0, 0.1, adaptive=1e-3)
 
 
 def test_a_clock_without_event_mode_is_refused_by_name(system):
