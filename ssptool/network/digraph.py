@@ -179,11 +179,15 @@ def cyclic_components(graph: Digraph[V, Any]) -> Iterator[list[V]]:
     They are looked for where they can be: among what is left when those vertices that no other leads to are taken away,
     again and again, and those that lead to no other.
     """
-    left = _peeled(graph.after, graph)
-    left = _peeled({vertex: graph.before[vertex] for vertex in left}, left)
-    for component in strong_components(graph.part(left)):
+    for component in strong_components(graph.part(between_cycles(graph))):
         if len(component) > 1 or component[0] in graph.after[component[0]]:
             yield component
+
+
+def between_cycles(graph: Digraph[V, Any]) -> Collection[V]:
+    """The vertices of cycles, and those on ways from one cycle to another, in the order of the graph."""
+    left = _peeled(graph.after, graph)
+    return _peeled({vertex: graph.before[vertex] for vertex in left}, left)
 
 
 def _peeled(following: Mapping[V, Iterable[V]], among: Container[V]) -> Collection[V]:

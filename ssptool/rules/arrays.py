@@ -1,11 +1,13 @@
 """Dimensions of connectors, parameters and dictionary entries (SSP 2.0 §4.5.3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.types import is_integer
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.declared import Declared, declared
+from ssptool.rules.memory import remembered
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import around
 
@@ -45,14 +47,14 @@ def sizing_connectors(dimension: ssc.Dimension, structure: Structure) -> Iterato
 
     Fix: name such a connector.
     """
-    siblings = _siblings(dimension)
+    siblings = _siblings(dimension, structure)
     name = dimension.size_connector
     if siblings is None or name is None:
         return
     if name not in siblings:
         yield Finding(dimension, f"there is no connector '{name}'", near(name, siblings), "sizeConnector")
-    elif siblings[name].kind not in (Kind.STRUCTURAL_PARAMETER, Kind.CONSTANT):
-        message = f"'{name}' is of kind {siblings[name].kind}, not structuralParameter or constant"
+    elif (kind := siblings[name].says.kind) not in (Kind.STRUCTURAL_PARAMETER, Kind.CONSTANT):
+        message = f"'{name}' is of kind {kind}, not structuralParameter or constant"
         yield Finding(dimension, message, "", "sizeConnector")
 
 
@@ -62,12 +64,13 @@ def sizes_are_integers(dimension: ssc.Dimension, structure: Structure) -> Iterat
 
     Fix: name a connector of an integer type without dimensions.
     """
-    sizing = (_siblings(dimension) or {}).get(dimension.size_connector or "")
+    sizing = (_siblings(dimension, structure) or {}).get(dimension.size_connector or "")
     if sizing is not None:
-        if sizing.dimensions:
+        type_name = sizing.says.type_name
+        if sizing.says.sizes:
             yield Finding(dimension, f"'{sizing.name}' is an array", "", "sizeConnector")
-        elif sizing.type_name is not None and not is_integer(sizing.type_name):
-            yield Finding(dimension, f"'{sizing.name}' is {sizing.type_name}, no integer", "", "sizeConnector")
+        elif type_name is not None and not is_integer(type_name):
+            yield Finding(dimension, f"'{sizing.name}' is {type_name}, no integer", "", "sizeConnector")
 
 
 @rule("DIM-005", severity=WARNING, basis=POLICY, source=SECTION, versions=["2.0"])
@@ -82,8 +85,13 @@ def not_empty(dimension: ssc.Dimension, structure: Structure) -> Iterator[Findin
         yield Finding(dimension, "the size is zero", "", "size")
 
 
-def _siblings(dimension: ssc.Dimension) -> dict[str, ssd.Connector] | None:
+def _siblings(dimension: ssc.Dimension, structure: Structure) -> Mapping[str, Declared] | None:
     """The connectors beside the one that a dimension belongs to; None if it belongs to something else."""
     if not isinstance(dimension.getparent(), ssd.Connector):
         return None
-    return {connector.name: connector for connector in next(around(dimension, ssd.SystemElement)).connectors}
+    return _connectors(next(around(dimension, ssd.SystemElement)), structure)
+
+
+@remembered
+def _connectors(element: ssd.SystemElement, structure: Structure) -> Mapping[str, Declared]:
+    return {one.name: one for one in declared(element, structure)}

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ssptool.documents import ssd, ssm, ssv
-from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, Variable
 from ssptool.network.terminals import settable
+from ssptool.rules.declared import by_name, interface
 from ssptool.rules.instances import instance_of
 from ssptool.rules.links import Carried, by_variable, carried_by, links
-from ssptool.rules.memory import remembered
+from ssptool.rules.memory import found_once
 from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around, every
+from ssptool.rules.trees import around
 
 
 class Target(NamedTuple):
@@ -54,11 +54,6 @@ class Use(NamedTuple):
     """False where the name leads into an element whose variables are not known."""
 
 
-def uses(structure: Structure) -> tuple[Use, ...]:
-    """Every parameter that a binding of the structure gives to some name."""
-    return _uses(structure.root, structure)
-
-
 def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
     """The names that an element can be given values for, without those of elements inside it."""
     description = structure.fmu_of(element)
@@ -69,10 +64,11 @@ def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
     return list(dict.fromkeys(connector.name for connector in (*element.connectors, *inner)))
 
 
-@remembered
-def _uses(root: Element, structure: Structure) -> tuple[Use, ...]:
+@found_once
+def uses(structure: Structure) -> tuple[Use, ...]:
+    """Every parameter that a binding of the structure gives to some name."""
     found: list[Use] = []
-    for binding in every(root, ssd.ParameterBinding):
+    for binding in structure.all(ssd.ParameterBinding):
         owner = next(around(binding, ssd.SystemElement))
         parameters = structure.parameter_set_of(binding)
         if parameters is not None:
@@ -128,7 +124,7 @@ def _variable(
 ) -> Iterator[Target]:
     variable = description.variables.get(name)
     if variable is not None:
-        known, connected = by_variable(description, variable), (element, name) in driven(structure.root, structure)
+        known, connected = by_variable(description, variable), (element, name) in driven(structure)
         source = description.initial_unknowns.get(name)
         yield Target(element, name, known, variable, description.fmi_version, connected, source)
 
@@ -140,11 +136,11 @@ def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> I
         [(element, structure)] if instance is None else [(element, structure), (instance.system, instance.structure)]
     )
     for owner, where in places:
-        for connector in owner.connectors:
-            if connector.name == name:
-                connected = (element, name) in driven(structure.root, structure)
-                yield Target(element, name, carried_by(connector, owner, where), connected=connected)
-                return
+        connector = by_name(owner, where).get(name)
+        if connector is not None:
+            connected = (element, name) in driven(structure)
+            yield Target(element, name, carried_by(connector, owner, where), connected=connected)
+            return
 
 
 def _inside(
@@ -152,7 +148,7 @@ def _inside(
 ) -> Iterator[tuple[ssd.SystemElement, str, Structure]]:
     """The children whose names the name starts with, the rest of it, and the structure in which they stand."""
     for system, where in _system(element, structure):
-        children = where.interface(system).elements
+        children = interface(system, where).elements
         dot = name.find(".")
         while dot >= 0:
             if name[:dot] in children:
@@ -182,14 +178,14 @@ def _addressed(
 def _offered(element: ssd.SystemElement, structure: Structure) -> Iterator[str]:
     yield from variables_of(element, structure)
     for system, where in _system(element, structure):
-        yield from where.interface(system).elements
+        yield from interface(system, where).elements
 
 
-@remembered
-def driven(root: Element, structure: Structure) -> frozenset[tuple[ssd.SystemElement, str]]:
+@found_once
+def driven(structure: Structure) -> frozenset[tuple[ssd.SystemElement, str]]:
     """The connectors that take their values from a connection, by the element that owns them."""
     found = (link for system in structure.root.systems() for link in links(system, structure))
-    return frozenset((link.flow[1].owner, link.flow[1].end.connector) for link in found if link.flow is not None)
+    return frozenset((link.flow[1].owner, link.flow[1].name) for link in found if link.flow is not None)
 
 
 def _known(element: ssd.SystemElement, structure: Structure) -> bool:

@@ -1,6 +1,6 @@
 """The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 1.0, FMI 2.0, FMI 3.0)"""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from ssptool.documents import ssd
@@ -11,12 +11,11 @@ from ssptool.fmu.model_xml import MODEL_DESCRIPTION
 from ssptool.fmu.platforms import platforms, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
 from ssptool.fmu.validity import description_problems
-from ssptool.network.digraph import Digraph, strong_components
+from ssptool.network.digraph import strong_components
 from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Finding, near, rule
-from ssptool.rules.links import LinkEnd, links
+from ssptool.rules.feeding import feeding
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import every
 
 MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""
@@ -147,7 +146,7 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
     own, if the tool that exported it allows that.
     """
     first: dict[Path, ssd.Component] = {}
-    for component in every(structure.root, ssd.Component):
+    for component in structure.all(ssd.Component):
         for path, _, offered in _offered(component, structure):
             other = first.setdefault(path, component)
             if other is not component and all(interface.once_per_process for interface in offered):
@@ -157,22 +156,12 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
 
 def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
     """FMUs each of which takes values from another one and, in the end, gives values to that; in document order."""
-    feeds: Digraph[Hashable, None] = Digraph()
-    for system in structure.root.systems():
-        for link in links(system, structure):
-            if link.flow is not None:
-                source, destination = (_passes(end, structure) for end in link.flow)
-                feeds.add_edge(source, destination, None)
-    order = {component: number for number, component in enumerate(every(structure.root, ssd.Component))}
+    feeds = feeding(structure)
+    order = {component: number for number, component in enumerate(structure.all(ssd.Component))}
     for vertices in strong_components(feeds):
         components = [vertex for vertex in vertices if isinstance(vertex, ssd.Component)]
         if len(components) > 1:
             yield sorted(components, key=lambda component: order[component])
-
-
-def _passes(end: LinkEnd, structure: Structure) -> Hashable:
-    """What stands for a connector in a graph of what feeds what: the FMU as a whole, or the connector of a system."""
-    return end.owner if structure.fmu_of(end.owner) is not None else (end.owner, end.end.connector)
 
 
 def _offered(component: ssd.Component, structure: Structure) -> Iterator[tuple[Path, FmuDescription, list[Interface]]]:

@@ -15,7 +15,6 @@ how to fix it.
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from difflib import get_close_matches
 from enum import StrEnum
 from functools import cache
 from types import UnionType
@@ -24,7 +23,7 @@ from typing import TypeVar
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.element import Element
-from ssptool.rules.fixes import Fix
+from ssptool.rules.fixes import Fix, nearest
 
 Check = TypeVar("Check", bound=Callable[..., Iterator["Finding"]])
 
@@ -149,7 +148,7 @@ def rules_over(kind: type) -> tuple[Rule, ...]:
 
 def near(name: str, known: Collection[str]) -> str:
     """Advice for a name that is not known: the nearest known ones, or else all of them if they are few."""
-    matches = get_close_matches(name, sorted(known), n=3, cutoff=_LIKENESS)
+    matches = nearest(name, tuple(sorted(known)), 3, _LIKENESS)
     if matches:
         return "did you mean " + " or ".join(f"'{match}'" for match in matches) + "?"
     if 0 < len(known) <= 12:

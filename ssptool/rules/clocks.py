@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
 from ssptool.rules.catalogue import DERIVED, ERROR, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.declared import declared
 from ssptool.rules.fixes import deleted, renamed
-from ssptool.rules.links import Link, LinkEnd, both_ticking, links
+from ssptool.rules.links import Link, LinkEnd, alike, both_ticking, links
 from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around, first
+from ssptool.rules.trees import around
 
 
 @rule("CLK-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
@@ -16,8 +17,8 @@ def known_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
 
     Fix: correct the name, or declare the clock.
     """
-    connectors = next(around(clock, ssd.SystemElement)).connectors
-    clocks = [connector.name for connector in connectors if first(connector, ssc.Clock) is not None]
+    element = next(around(clock, ssd.SystemElement))
+    clocks = [one.name for one in declared(element, structure) if isinstance(one.says.type, ssc.Clock)]
     if clock.name not in clocks:
         message = f"the element has no clock '{clock.name}'"
         yield Finding(clock, message, near(clock.name, clocks), "name", fix=renamed(clock, "name", clocks))
@@ -43,15 +44,14 @@ def same_variability_outside(system: ssd.System, structure: Structure) -> Iterat
 
     Fix: state the same at both.
     """
-    for link in links(system, structure):
-        if not link.start.carried.type == link.end.carried.type == "Clock":
-            continue
-        start, end = first(link.start.connector, ssc.Clock), first(link.end.connector, ssc.Clock)
-        across = bool(link.start.end.element) is not bool(link.end.end.element)
-        if across and start is not None and end is not None:
+    for same in alike(system, structure):
+        one, other = same[0].start.side, same[0].end.side
+        start, end = one.says.type, other.says.type
+        if one.owner is not other.owner and isinstance(start, ssc.Clock) and isinstance(end, ssc.Clock):
             here, there = start.interval_variability, end.interval_variability
             if here is not None and there is not None and here is not there:
-                yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
+                for link in same:
+                    yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
 
 
 @rule("CLK-005", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
@@ -62,8 +62,8 @@ def no_equal_clocks(system: ssd.System, structure: Structure) -> Iterator[Findin
 
     Fix: let one of them be triggered by the other.
     """
-    for link in links(system, structure):
-        if both_ticking(link):
+    for same in alike(system, structure):
+        for link in same if both_ticking(same[0]) else ():
             yield Finding(link.connection, f"{link.start} and {link.end} both tick by themselves")
 
 
@@ -93,7 +93,7 @@ def _connected_clocks(found: tuple[Link, ...]) -> dict[Place, Place]:
     groups: dict[Place, Place] = {}
     for link in found:
         if link.start.carried.type == link.end.carried.type == "Clock":
-            one, other = (_root((end.end.element, end.end.connector), groups) for end in (link.start, link.end))
+            one, other = (_root((end.element, end.name), groups) for end in (link.start, link.end))
             groups[one] = other
     return groups
 
@@ -105,9 +105,7 @@ def _root(place: Place, groups: dict[Place, Place]) -> Place:
 
 
 def _clocks_of(end: LinkEnd, groups: dict[Place, Place]) -> set[Place]:
-    if first(end.connector, ssd.Clock) is None:
-        return set()
-    return {_root((end.end.element, clock.name), groups) for clock in end.connector.clocks}
+    return {_root((end.element, clock), groups) for clock in end.side.says.clocks}
 
 
 @rule("CLK-007", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1; FMI 3.0 §2.4.7.8", versions=["2.0"])

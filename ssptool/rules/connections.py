@@ -6,15 +6,26 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.fmu.elements import fixed_shape
-from ssptool.network.connections import End, direct
+from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.declared import Interface, by_name, interface
 from ssptool.rules.fixes import renamed, repeats, without
 from ssptool.rules.instances import instance_of
-from ssptool.rules.links import Carried, Link, LinkEnd, both_ticking, connections, links
-from ssptool.rules.subjects import Interface, Structure, media_type
-from ssptool.rules.trees import first
+from ssptool.rules.links import (
+    Carried,
+    Link,
+    LinkEnd,
+    Shape,
+    Side,
+    alike,
+    both_ticking,
+    connections,
+    indexed,
+    links,
+    loose,
+)
+from ssptool.rules.subjects import Structure, media_type
 
 SECTION = "SSP 2.0 §5.3.2"
 ANY_BYTES = "application/octet-stream"
@@ -29,8 +40,8 @@ def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding
 
     Fix: correct the name, or connect to a connector of the subsystem.
     """
-    elements = structure.interface(system).elements
-    for connection, side, element, _ in _ends(system, structure):
+    elements = interface(system, structure).elements
+    for connection, side, element, _ in _loose_ends(system, structure):
         if element and element not in elements:
             outer = element.partition(".")[0]
             inside = f"connect to a connector of '{outer}'" if outer in elements else ""
@@ -47,14 +58,14 @@ def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Findi
 
     Fix: correct the name, or declare the connector at its element.
     """
-    interface = structure.interface(system)
-    for connection, side, element, connector in _ends(system, structure):
-        known = not element or element in interface.elements
-        if known and (element, connector) not in interface.connectors:
+    seen = interface(system, structure)
+    for connection, side, element, connector in _loose_ends(system, structure):
+        known = not element or element in seen.elements
+        if known and seen.connector(element, connector) is None:
             what = f"'{element}'" if element else f"the system '{system.name}' itself"
             message = f"{what} has no connector '{connector}'"
-            advice = _how_to_declare(interface, element, connector, structure)
-            fix = renamed(connection, f"{side}Connector", interface.connectors_of(element))
+            advice = _how_to_declare(seen, element, connector, structure)
+            fix = renamed(connection, f"{side}Connector", seen.connectors[element])
             yield Finding(connection, message, advice, f"{side}Connector", fix=fix)
 
 
@@ -67,14 +78,16 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
     Fix: connect an output with an input; or correct the kind of a connector.
     """
-    for link in links(system, structure):
-        start, end = link.start, link.end
-        unspecified = Kind.UNSPECIFIED in (start.end.kind, end.end.kind)
-        if link.flow is None and not unspecified and not both_ticking(link):
-            later = structure.version == "1.0" and direct(start.end, end.end, "2.0") is not None
+    for same in alike(system, structure):
+        start, end = same[0].start.side, same[0].end.side
+        if same[0].flow is None and Kind.UNSPECIFIED not in (start.kind, end.kind) and not both_ticking(same[0]):
+            later = (
+                structure.version == "1.0" and leads_forward(start.owner, start.kind, end.owner, end.kind) is not None
+            )
             advice = "legal since SSP 2.0: declare that version" if later else _counsel(start, end)
-            message = f"{_described(start)} cannot be connected to {_described(end)}"
-            yield Finding(link.connection, message, advice)
+            for link in same:
+                message = f"{_described(link.start)} cannot be connected to {_described(link.end)}"
+                yield Finding(link.connection, message, advice)
 
 
 @rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.2.1")
@@ -88,11 +101,11 @@ def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     drivers = defaultdict(list)
     for link in links(system, structure):
         if link.flow is not None:
-            drivers[link.flow[1].end, _indices(link, link.flow[1])].append(link)
+            drivers[link.flow[1], _indices(link, link.flow[1])].append(link)
     for arriving in drivers.values():
         first = arriving[0]
         for link in arriving[1:]:
-            if _source(link).end != _source(first).end:
+            if _source(link) is not _source(first):
                 line = structure.line_of(first.connection)
                 message = f"{_destination(link)} is driven by {_source(link)} and by {_source(first)} (line {line})"
                 yield Finding(link.connection, message, "delete one of the two, or merge the sources in a component")
@@ -109,8 +122,8 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
     first: dict[frozenset[object], ssd.Connection] = {}
     for stated in connections(system, structure):
         connection = stated.connection
-        start, end = (*stated.start, stated.start_indices), (*stated.end, stated.end_indices)
-        other = first.setdefault(frozenset((start, end)), connection)
+        ends = (stated.start, stated.start_indices), (stated.end, stated.end_indices)
+        other = first.setdefault(frozenset(ends), connection)
         if other is not connection:
             message = f"these two are connected in line {structure.line_of(other)} already"
             fix = repeats(connection, other)
@@ -128,11 +141,11 @@ def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Findi
 
     Fix: connect connectors of one type, or convert in a component.
     """
-    for link in links(system, structure):
-        if link.flow is not None:
-            source, destination = (end.carried for end in link.flow)
+    for same in alike(system, structure):
+        if same[0].flow is not None:
+            source, destination = (end.carried for end in same[0].flow)
             if source.type is not None and destination.type is not None:
-                yield from _compared_types(link, source, destination)
+                yield from _compared_types(same, source, destination)
 
 
 @rule("SSD-CONN-009", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3, §5.3.2", versions=["2.0"])
@@ -141,14 +154,12 @@ def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
     Fix: connect single elements by indices, or correct the dimensions.
     """
-    for link in links(system, structure):
-        if link.start_indices is not None or link.end_indices is not None:
-            continue
-        start, end = _shape(link.start, structure), _shape(link.end, structure)
-        if start != end and start is not None and end is not None:
-            sizes = zip(start, end, strict=False)
-            if len(start) != len(end) or any(a != b for a, b in sizes if a is not None and b is not None):
-                yield Finding(link.connection, f"{link.start} is {_array(start)}, {link.end} is {_array(end)}")
+    for same in alike(system, structure):
+        start, end = same[0].start.side.shape, same[0].end.side.shape
+        if start is not None and end is not None and _differ(start, end):
+            for link in same:
+                if link.start_indices is None and link.end_indices is None:
+                    yield Finding(link.connection, f"{link.start} is {_array(start)}, {link.end} is {_array(end)}")
 
 
 @rule("SSD-CONN-010", severity=ERROR, basis=DERIVED, source=SECTION, versions=["2.0"])
@@ -157,12 +168,12 @@ def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Findin
 
     Fix: give one index for each dimension of the connector.
     """
-    for link in links(system, structure):
+    for link in indexed(system, structure):
         for end, indices, side in (
             (link.start, link.start_indices, "start"),
             (link.end, link.end_indices, "end"),
         ):
-            shape = _shape(end, structure) if indices else None
+            shape = end.side.shape
             if indices and shape is not None:
                 fit = len(indices) == len(shape) and all(
                     index >= 1 and (size is None or index <= size) for index, size in zip(indices, shape, strict=True)
@@ -174,14 +185,16 @@ def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Findin
 
 
 @rule("SSD-CONN-011", severity=ERROR, basis=DERIVED, source=SECTION, versions=["2.0"])
-def some_indices(connection: ssd.Connection, structure: Structure) -> Iterator[Finding]:
+def some_indices(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """A list of indices is not empty.
 
     Fix: remove the attribute to connect the whole connector.
     """
-    for side, indices in (("start", connection.start_indices), ("end", connection.end_indices)):
-        if indices == ():
-            yield Finding(connection, "the list of indices is empty", "remove the attribute", f"{side}Indices")
+    for stated in connections(system, structure):
+        for side, indices in (("start", stated.start_indices), ("end", stated.end_indices)):
+            if indices == ():
+                message = "the list of indices is empty"
+                yield Finding(stated.connection, message, "remove the attribute", f"{side}Indices")
 
 
 @rule("SSD-CONN-012", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
@@ -192,30 +205,33 @@ def one_driver_per_element(system: ssd.System, structure: Structure) -> Iterator
 
     Fix: delete one of the connections.
     """
-    whole: dict[End, Link] = {}
-    for link in links(system, structure):
+    found = indexed(system, structure)
+    single = [link for link in found if link.flow is not None and _indices(link, link.flow[1]) is not None]
+    whole: dict[LinkEnd, Link] = {}
+    for link in links(system, structure) if single else ():
         if link.flow is not None and _indices(link, link.flow[1]) is None:
-            whole.setdefault(link.flow[1].end, link)
-    for link in links(system, structure):
-        if link.flow is not None and _indices(link, link.flow[1]) is not None and link.flow[1].end in whole:
-            line = structure.line_of(whole[link.flow[1].end].connection)
+            whole.setdefault(link.flow[1], link)
+    for link in single:
+        if _destination(link) in whole:
+            line = structure.line_of(whole[_destination(link)].connection)
             message = f"line {line} gives all elements of {_destination(link)} a value already"
             yield Finding(link.connection, message, "delete one of the connections")
 
 
 @rule("SSD-CONN-013", severity=WARNING, basis=POLICY, source=SECTION)
-def absent_not_empty(connection: ssd.Connection, structure: Structure) -> Iterator[Finding]:
+def absent_not_empty(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The enclosing system is meant by leaving `startElement` or `endElement` away, not by an empty one.
 
     Some tools write an empty name; others take it for an element whose name is missing.
 
     Fix: remove the attribute.
     """
-    for side in ("start", "end"):
-        if connection.get(f"{side}Element") == "":
-            name = f"{side}Element"
-            message = f"{name} is empty; it is read as the enclosing system"
-            yield Finding(connection, message, "remove the attribute", name, fix=without(connection, name))
+    for stated in connections(system, structure):
+        for name, (element, _) in (("startElement", stated.start), ("endElement", stated.end)):
+            if not element and stated.connection.get(name) == "":
+                message = f"{name} is empty; it is read as the enclosing system"
+                fix = without(stated.connection, name)
+                yield Finding(stated.connection, message, "remove the attribute", name, fix=fix)
 
 
 @rule("TYPE-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.1")
@@ -227,14 +243,13 @@ def same_media_types(system: ssd.System, structure: Structure) -> Iterator[Findi
 
     Fix: connect what belongs together, or correct a type.
     """
-    for link in links(system, structure):
-        if not link.start.carried.type == link.end.carried.type == "Binary":
-            continue
-        start, end = first(link.start.connector, ssc.Binary), first(link.end.connector, ssc.Binary)
-        if link.flow is not None and start is not None and end is not None:
+    for same in alike(system, structure):
+        start, end = same[0].start.side.says.type, same[0].end.side.says.type
+        if same[0].flow is not None and isinstance(start, ssc.Binary) and isinstance(end, ssc.Binary):
             here, there = media_type(start.mime_type), media_type(end.mime_type)
             if here != there and ANY_BYTES not in (here, there):
-                yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
+                for link in same:
+                    yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
 
 
 @rule("SSD-CONN-014", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
@@ -248,19 +263,23 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
     """
     directions: dict[ssd.Connector, tuple[bool, ssd.Connection]] = {}
     for system in structure.root.systems():
-        for link in links(system, structure):
+        some = any(
+            Kind.UNSPECIFIED in (same[0].start.side.kind, same[0].end.side.kind) for same in alike(system, structure)
+        )
+        for link in links(system, structure) if some else ():
             for end in link.flow or ():
-                if end.end.kind is Kind.UNSPECIFIED:
+                if end.side.kind is Kind.UNSPECIFIED:
                     # Seen from outside: whether the connector takes the value.
-                    takes = (end is _destination(link)) is bool(end.end.element)
+                    takes = (end is _destination(link)) is bool(end.element)
                     known, other = directions.setdefault(end.connector, (takes, link.connection))
                     if known is not takes:
                         line = structure.line_of(other)
                         yield Finding(link.connection, f"{end} is connected the other way round in line {line}")
 
 
-def _ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.Connection, str, str, str]]:
-    for stated in connections(system, structure):
+def _loose_ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.Connection, str, str, str]]:
+    """The ends of those connections of which not both connectors are declared."""
+    for stated in loose(system, structure):
         yield stated.connection, "start", *stated.start
         yield stated.connection, "end", *stated.end
 
@@ -279,80 +298,66 @@ def _indices(link: Link, end: LinkEnd) -> tuple[int, ...] | None:
     return link.start_indices if end is link.start else link.end_indices
 
 
-def _how_to_declare(interface: Interface, element: str, connector: str, structure: Structure) -> str:
-    owner = interface.elements.get(element)
+def _how_to_declare(seen: Interface, element: str, connector: str, structure: Structure) -> str:
+    owner = seen.elements.get(element)
     description, instance = structure.fmu_of(owner), instance_of(owner, structure)
     if description is not None and connector in description.variables:
         return "the FMU has this variable: declare a connector for it at the component"
-    if instance is not None and any(inner.name == connector for inner in instance.system.connectors):
+    if instance is not None and connector in by_name(instance.system, instance.structure):
         return "the system inside has this connector: declare it at the component, too"
-    known = interface.connectors_of(element)
+    known = seen.connectors[element]
     return near(connector, known) if known else "it declares no connectors at all"
 
 
 def _described(end: LinkEnd) -> str:
-    return f"{end} ({end.connector.kind})"
+    return f"{end} ({end.declared.says.kind})"
 
 
-def _counsel(start: LinkEnd, end: LinkEnd) -> str:
-    kinds = {start.connector.kind, end.connector.kind}
-    if kinds == {Kind.OUTPUT} and start.end.element and end.end.element:
+def _counsel(start: Side, end: Side) -> str:
+    kinds, inside = {start.says.kind, end.says.kind}, start.owner is end.owner is Owner.ELEMENT
+    if kinds == {Kind.OUTPUT} and inside:
         return "an output feeds inputs of other elements: which of the two should be an input?"
-    if kinds == {Kind.INPUT} and start.end.element and end.end.element:
+    if kinds == {Kind.INPUT} and inside:
         return "an input takes its value from an output of another element"
     if Kind.INOUT in kinds:
         return "use an output and an input"
     return "see the table of allowed connections in the standard"
 
 
-def _compared_types(link: Link, source: Carried, destination: Carried) -> Iterator[Finding]:
+def _compared_types(same: tuple[Link, ...], source: Carried, destination: Carried) -> Iterator[Finding]:
     assert source.type is not None and destination.type is not None
-    between = relation(source.type, destination.type)
+    between, judged = relation(source.type, destination.type), verdict(source.type, destination.type)
     if between is Relation.IDENTICAL:
-        yield from _compared_items(link, source, destination)
+        yield from _compared_items(same, source, destination)
         return
-    judged = verdict(source.type, destination.type)
-    if between is Relation.ENUMERATION and isinstance(link.transformation, ssc.IntegerMappingTransformation):
-        return
-    if judged is not Verdict.OK:
-        message = f"{_source(link)} is {source.type}, {_destination(link)} is {destination.type}: {between}"
-        advice = {
-            Relation.ENUMERATION: "say by an IntegerMappingTransformation which value is which",
-            Relation.WIDENING: "",
-        }.get(between, "connect connectors of one type, or convert in a component")
-        yield Finding(link.connection, message, advice, severity=_SEVERITIES[judged])
+    advice = {
+        Relation.ENUMERATION: "say by an IntegerMappingTransformation which value is which",
+        Relation.WIDENING: "",
+    }.get(between, "connect connectors of one type, or convert in a component")
+    for link in same if judged is not Verdict.OK else ():
+        mapped = isinstance(link.transformation, ssc.IntegerMappingTransformation)
+        if between is not Relation.ENUMERATION or not mapped:
+            message = f"{_source(link)} is {source.type}, {_destination(link)} is {destination.type}: {between}"
+            yield Finding(link.connection, message, advice, severity=_SEVERITIES[judged])
 
 
 _SEVERITIES = {Verdict.INFO: Severity.INFO, Verdict.WARNING: Severity.WARNING, Verdict.ERROR: Severity.ERROR}
 
 
-def _compared_items(link: Link, source: Carried, destination: Carried) -> Iterator[Finding]:
+def _compared_items(same: tuple[Link, ...], source: Carried, destination: Carried) -> Iterator[Finding]:
     """Of two enumerations: every item of the source means the same in the destination, unless they are mapped."""
-    if link.transformation is None and source.items and destination.items:
-        lost = [item for item, value in source.items.items() if destination.items.get(item) != value]
-        if lost:
-            names = ", ".join(f"'{item}'" for item in lost[:3])
+    known = destination.items
+    lost = [item for item, value in (source.items or {}).items() if known and known.get(item) != value]
+    names = ", ".join(f"'{item}'" for item in lost[:3])
+    for link in same if lost else ():
+        if link.transformation is None:
             message = f"{names} of {_source(link)} is no item of {_destination(link)}, or has another value there"
             yield Finding(link.connection, message, "say by an EnumerationMappingTransformation which item is which")
 
 
-Shape = tuple[int | None, ...]
-
-
-def _shape(end: LinkEnd, structure: Structure) -> Shape | None:
-    """The extents of a connector, None where unknown; () for a scalar; None if even the rank is not known."""
-    dimensions = end.connector.dimensions
-    if dimensions:
-        return tuple(dimension.size for dimension in dimensions)
-    instance = instance_of(end.owner, structure)
-    for inner in () if instance is None else instance.system.connectors:
-        if inner.name == end.connector.name and inner.dimensions:
-            return tuple(dimension.size for dimension in inner.dimensions)
-    description = structure.fmu_of(end.owner)
-    variable = None if description is None else description.variables.get(end.connector.name)
-    if variable is not None:
-        return fixed_shape(variable)
-    return () if end.connector.type is not None else None
+def _differ(shape: Shape, other: Shape) -> bool:
+    sizes = zip(shape, other, strict=False)
+    return len(shape) != len(other) or any(a != b for a, b in sizes if a is not None and b is not None)
 
 
 def _array(shape: Shape) -> str:

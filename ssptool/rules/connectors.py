@@ -1,16 +1,16 @@
 """Connectors (SSP 2.0 §5.2.1)."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from ssptool.documents import ssc, ssd
+from ssptool.documents import ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.types import Verdict, verdict
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
+from ssptool.rules.declared import Declared, Statement, by_name, declared
 from ssptool.rules.instances import instance_of
-from ssptool.rules.links import Carried, attached, carried_inside, distinct_types, distinct_units, links, stated_by
+from ssptool.rules.links import Carried, alike, attached, carried_inside, distinct_types, distinct_units, stated_by
 from ssptool.rules.subjects import Structure, is_fmu
-from ssptool.rules.trees import first
 
 SECTION = "SSP 2.0 §5.2.1"
 
@@ -23,12 +23,12 @@ def distinct_connectors(element: ssd.SystemElement, structure: Structure) -> Ite
 
     Fix: rename one of them, or delete it.
     """
-    first: dict[str, ssd.Connector] = {}
-    for connector in element.connectors:
-        other = first.setdefault(connector.name, connector)
-        if other is not connector:
-            message = f"'{element.name}' has another connector '{connector.name}' in line {structure.line_of(other)}"
-            yield Finding(connector, message, "rename or delete one of them", "name")
+    first = by_name(element, structure)
+    for one in declared(element, structure) if len(first) < len(declared(element, structure)) else ():
+        other = first[one.name].connector
+        if other is not one.connector:
+            message = f"'{element.name}' has another connector '{one.name}' in line {structure.line_of(other)}"
+            yield Finding(one.connector, message, "rename or delete one of them", "name")
 
 
 @rule("SSD-CTR-003", severity=ERROR, basis=TEXT, source=SECTION)
@@ -43,22 +43,23 @@ def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Ite
     if isinstance(element, ssd.SignalDictionaryReference):
         return
     fmu = isinstance(element, ssd.Component) and is_fmu(element)
-    for connector in element.connectors:
-        if connector.kind is Kind.INOUT:
-            message = f"'{connector.name}' of '{element.name}' is inout, but that is no signal dictionary reference"
+    for connector, name, says in declared(element, structure):
+        if says.kind is Kind.INOUT:
+            message = f"'{name}' of '{element.name}' is inout, but that is no signal dictionary reference"
             yield Finding(connector, message, "use an input and an output", "kind", ERROR if fmu else WARNING)
 
 
 @rule("SSD-CTR-004", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.2.1; the schema admits an empty name")
-def named_connectors(connector: ssd.Connector, structure: Structure) -> Iterator[Finding]:
+def named_connectors(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """The name of a connector is not empty.
 
     It has to be that of a variable.
 
     Fix: write the name of the variable.
     """
-    if not connector.name.strip():
-        yield Finding(connector, "the name of the connector is empty", "", "name")
+    for connector, name, _ in declared(element, structure):
+        if not name.strip():
+            yield Finding(connector, "the name of the connector is empty", "", "name")
 
 
 @rule("SSD-CTR-005", severity=INFO, basis=TEXT, source=SECTION, versions=["2.0"])
@@ -69,10 +70,11 @@ def local_unconnected(system: ssd.System, structure: Structure) -> Iterator[Find
 
     Fix: make it an output of the FMU.
     """
-    for link in links(system, structure):
-        for end in (link.start, link.end):
-            if end.end.element and end.end.kind is Kind.LOCAL:
-                yield Finding(link.connection, f"{end} is local and acts as an output here")
+    for same in alike(system, structure):
+        for link in same if Kind.LOCAL in (same[0].start.side.kind, same[0].end.side.kind) else ():
+            for end in (link.start, link.end):
+                if end.element and end.side.kind is Kind.LOCAL:
+                    yield Finding(link.connection, f"{end} is local and acts as an output here")
 
 
 @rule("TYPE-002", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector; §4.5.1")
@@ -85,14 +87,14 @@ def known_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     Fix: state the type.
     """
     inside = attached(system, structure)
-    for connector in system.connectors:
-        if first(connector, ssc.SignalType) is None:
-            types = distinct_types(inside.get(connector.name, ()))
+    for connector, name, says in declared(system, structure):
+        if says.type is None:
+            types = distinct_types(inside.get(name, ()))
             if len(types) > 1:
-                message = f"'{connector.name}' has no type, and those behind it differ: {', '.join(types)}"
+                message = f"'{name}' has no type, and those behind it differ: {', '.join(types)}"
                 yield Finding(connector, message, "state the type")
             elif not types:
-                yield Finding(connector, f"the type of '{connector.name}' is not known", "state it", severity=INFO)
+                yield Finding(connector, f"the type of '{name}' is not known", "state it", severity=INFO)
 
 
 @rule("UNIT-010", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
@@ -103,11 +105,11 @@ def known_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 
     Fix: state the unit.
     """
-    for connector in system.connectors:
-        units = distinct_units(attached(system, structure).get(connector.name, ()))
-        if connector.unit is None and len(units) > 1:
+    for connector, name, says in declared(system, structure):
+        units = distinct_units(attached(system, structure).get(name, ()))
+        if says.unit is None and len(units) > 1:
             names = ", ".join(f"'{unit.name}'" for unit in units)
-            message = f"'{connector.name}' has no unit, and those behind it differ: {names}"
+            message = f"'{name}' has no unit, and those behind it differ: {names}"
             yield Finding(connector, message, "state the unit")
 
 
@@ -117,12 +119,12 @@ def connectors_of_inner_systems(component: ssd.Component, structure: Structure) 
 
     Fix: correct the name or the kind, or declare the connector inside.
     """
-    for connector, inner, known in _with_inner(component, structure):
+    for (connector, name, says), inner, known in _with_inner(component, structure):
         if inner is None:
-            message = f"'{component.source}' has no connector '{connector.name}'"
-            yield Finding(connector, message, near(connector.name, known), "name")
-        elif inner.kind is not connector.kind:
-            yield Finding(connector, f"the connector is {connector.kind} here and {inner.kind} inside", "", "kind")
+            message = f"'{component.source}' has no connector '{name}'"
+            yield Finding(connector, message, near(name, known), "name")
+        elif inner.says.kind is not says.kind:
+            yield Finding(connector, f"the connector is {says.kind} here and {inner.says.kind} inside", "", "kind")
 
 
 @rule("SSD-CTR-010", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
@@ -135,16 +137,17 @@ def types_of_inner_systems(component: ssd.Component, structure: Structure) -> It
     Fix: state the same type on both sides.
     """
     for connector, inner, _ in _with_inner(component, structure):
-        inside = carried_inside(connector, component, structure)
+        inside = carried_inside(connector.name, component, structure)
         if inner is not None and inside is not None:
-            yield from _compared(connector, stated_by(connector, structure), inner, inside)
+            yield from _compared(connector, stated_by(connector.says, structure), inner, inside)
 
 
-def _compared(connector: ssd.Connector, outside: Carried, inner: ssd.Connector, inside: Carried) -> Iterator[Finding]:
-    sizes = [[dimension.size for dimension in side.dimensions] for side in (connector, inner)]
-    if outside.type is not None and inside.type is not None and not _alike(inner, outside.type, inside.type):
+def _compared(outer: Declared, outside: Carried, inner: Declared, inside: Carried) -> Iterator[Finding]:
+    connector, type = outer.connector, outer.says.type
+    sizes = [list(side.says.sizes) for side in (outer, inner)]
+    if outside.type is not None and inside.type is not None and not _alike(inner.says, outside.type, inside.type):
         yield Finding(connector, f"the connector is {outside.type} here and {inside.type} inside")
-    elif connector.type is not None and inner.type is not None and sizes[0] != sizes[1]:
+    elif type is not None and inner.says.type is not None and sizes[0] != sizes[1]:
         yield Finding(connector, f"the connector has the dimensions {sizes[0]} here and {sizes[1]} inside")
     elif outside.unit is not None and inside.unit is not None and not convertible(outside.unit, inside.unit):
         message = f"the connector is in '{outside.unit.name}' here and in '{inside.unit.name}' inside"
@@ -152,7 +155,7 @@ def _compared(connector: ssd.Connector, outside: Carried, inner: ssd.Connector, 
         yield Finding(place, message, "these units cannot be converted", "unit")
 
 
-def _alike(inner: ssd.Connector, outside: str, inside: str) -> bool:
+def _alike(inner: Statement, outside: str, inside: str) -> bool:
     """Whether the two types are the same; where the system inside states none, whether values can be converted."""
     if inner.type is not None or outside == inside:
         return outside == inside
@@ -161,23 +164,24 @@ def _alike(inner: ssd.Connector, outside: str, inside: str) -> bool:
 
 
 @rule("SSD-CTR-006", severity=INFO, basis=TEXT, source=SECTION + ", §5.3.2.1", versions=["2.0"])
-def specified_kinds(connector: ssd.Connector, structure: Structure) -> Iterator[Finding]:
+def specified_kinds(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """A connector states its kind.
 
     What a connection with an `unspecified` connector means is up to each tool.
 
     Fix: state the kind.
     """
-    if connector.kind is Kind.UNSPECIFIED:
-        yield Finding(connector, f"the kind of '{connector.name}' is unspecified", "", "kind")
+    for connector, name, says in declared(element, structure):
+        if says.kind is Kind.UNSPECIFIED:
+            yield Finding(connector, f"the kind of '{name}' is unspecified", "", "kind")
 
 
 def _with_inner(
     component: ssd.Component, structure: Structure
-) -> Iterator[tuple[ssd.Connector, ssd.Connector | None, list[str]]]:
+) -> Iterator[tuple[Declared, Declared | None, Collection[str]]]:
     """The connectors of a component with those inside the system that it is, and the names of all there."""
     instance = instance_of(component, structure)
     if instance is not None:
-        inside = {connector.name: connector for connector in instance.system.connectors}
-        for connector in component.connectors:
-            yield connector, inside.get(connector.name), list(inside)
+        inside = {connector.name: connector for connector in declared(instance.system, instance.structure)}
+        for connector in declared(component, structure):
+            yield connector, inside.get(connector.name), inside

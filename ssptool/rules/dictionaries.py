@@ -10,7 +10,7 @@ from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, F
 from ssptool.rules.fixes import renamed
 from ssptool.rules.inline import content, wrong_content, wrong_number
 from ssptool.rules.links import Link, links
-from ssptool.rules.memory import remembered
+from ssptool.rules.memory import found_once
 from ssptool.rules.subjects import SIGNAL_DICTIONARY_TYPE, Structure
 from ssptool.rules.trees import around
 
@@ -75,7 +75,7 @@ def known_entries(reference: ssd.SignalDictionaryReference, structure: Structure
     declaration = _declaration(reference)
     dictionary = None if declaration is None else structure.dictionary_of(declaration)
     if dictionary is not None:
-        names = [entry.name for entry in dictionary.entries]
+        names = dict.fromkeys(entry.name for entry in dictionary.entries)
         for connector in reference.connectors:
             if connector.name not in names:
                 message = f"the dictionary '{reference.dictionary}' has no entry '{connector.name}'"
@@ -107,7 +107,7 @@ def one_writer(structure: Structure) -> Iterator[Finding]:
 
     Fix: delete a connection, or use another entry.
     """
-    for entry, accesses in _accesses(structure.root, structure).items():
+    for entry, accesses in _accesses(structure).items():
         writers = [access for access in accesses if access.writes]
         for access in writers[1:]:
             if access.reference is not writers[0].reference:
@@ -122,7 +122,7 @@ def some_writer(structure: Structure) -> Iterator[Finding]:
 
     Fix: connect a source to a reference to this dictionary, or correct the name of the entry.
     """
-    for entry, accesses in _accesses(structure.root, structure).items():
+    for entry, accesses in _accesses(structure).items():
         if not any(access.writes for access in accesses):
             message = f"nothing gives '{entry[1]}' of the dictionary a value"
             yield Finding(accesses[0].link.connection, message)
@@ -139,11 +139,12 @@ class Access(NamedTuple):
 Entry = tuple[ssd.SignalDictionary, str]
 
 
-@remembered
-def _accesses(root: ssd.SystemStructureDescription, structure: Structure) -> dict[Entry, list[Access]]:
+@found_once
+def _accesses(structure: Structure) -> dict[Entry, list[Access]]:
     """All connections of all references, by dictionary and entry."""
     found: dict[Entry, list[Access]] = {}
-    for system in root.systems():
+    some = bool(structure.all(ssd.SignalDictionaryReference))
+    for system in structure.root.systems() if some else ():
         for link in links(system, structure):
             for end in link.flow or ():
                 declaration = None
@@ -151,7 +152,7 @@ def _accesses(root: ssd.SystemStructureDescription, structure: Structure) -> dic
                     declaration = _declaration(end.owner)
                 if declaration is not None and link.flow is not None:
                     access = Access(end.owner, link, end is link.flow[1])
-                    found.setdefault((declaration, end.end.connector), []).append(access)
+                    found.setdefault((declaration, end.name), []).append(access)
     return found
 
 

@@ -7,7 +7,6 @@ from ssptool.documents import ssd
 from ssptool.fmu.description import Causality, FmuDescription
 from ssptool.rules.catalogue import DERIVED, TEXT, WARNING, Finding, rule
 from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import every
 
 
 @rule("SSD-EXP-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1.1")
@@ -34,7 +33,7 @@ def one_time(structure: Structure) -> Iterator[Finding]:
     Fix: export the FMUs with the same independent variable.
     """
     first: tuple[str, str] | None = None
-    for component in every(structure.root, ssd.Component):
+    for component in structure.all(ssd.Component):
         description = structure.fmu_of(component)
         unit = None if description is None else independent_unit(description)
         if unit is not None:

@@ -6,6 +6,7 @@ mean. All others are guesses, which somebody should look at.
 
 from collections.abc import Collection
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import NamedTuple
 
 from lxml import etree
@@ -79,8 +80,14 @@ def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | N
     same = [other for other in known if other.strip() == name.strip()]
     if len(same) == 1:
         return rewritten(element, attribute, same[0])
-    alike = get_close_matches(name, set(known), n=2, cutoff=_LIKENESS)
+    alike = nearest(name, tuple(sorted(set(known))), 2, _LIKENESS)
     return rewritten(element, attribute, alike[0], safe=False) if len(alike) == 1 else None
+
+
+@lru_cache(maxsize=64)
+def nearest(name: str, known: tuple[str, ...], number: int, likeness: float) -> tuple[str, ...]:
+    """The names most like a wrong one, which often stands in many places; to compare it with all others is slow."""
+    return tuple(get_close_matches(name, known, number, likeness))
 
 
 def _words(element: etree._Element) -> object:

@@ -4,15 +4,17 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ssptool.documents import ssc, ssd
+from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Variability, Variable
 from ssptool.fmu.elements import fixed_shape
 from ssptool.network.types import canonical
 from ssptool.network.units import convertible, named
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
+from ssptool.rules.declared import Declared, Statement, declared
 from ssptool.rules.fixes import rewritten
-from ssptool.rules.links import carried_by
-from ssptool.rules.memory import remembered
+from ssptool.rules.links import stated_by
+from ssptool.rules.memory import found_once, remembered
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure, is_fmu
 from ssptool.rules.trees import first
@@ -21,13 +23,12 @@ SECTION = "SSP 2.0 §5.2.1"
 
 
 class Pair(NamedTuple):
-    """A connector and the variable that it names."""
+    """What connectors state, and the variable that they name: all of components of one FMU that state the same."""
 
-    connector: ssd.Connector
+    says: Statement
     variable: Variable
     fmu: FmuDescription
-    stated_type: str | None
-    stated_unit: str | None
+    connectors: list[ssd.Connector]
 
 
 @rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5")
@@ -53,13 +54,11 @@ def known_variables(component: ssd.Component, structure: Structure) -> Iterator[
     """
     description = structure.fmu_of(component)
     if description is not None:
-        for connector in component.connectors:
-            if connector.name in description.variables:
-                continue
-            grouped = connector.type_name == "Binary" and description.fmi_major < 3
-            if not grouped and not _group(connector, description):
-                message = f"the FMU of '{component.name}' has no variable '{connector.name}'"
-                yield Finding(connector, message, near(connector.name, description.variables), "name")
+        for connector, name, says in _unpaired(component, structure):
+            grouped = says.type_name == "Binary" and description.fmi_major < 3
+            if not grouped and not _group(name, says, description):
+                message = f"the FMU of '{component.name}' has no variable '{name}'"
+                yield Finding(connector, message, near(name, description.variables), "name")
 
 
 @rule("FMU-003", severity=ERROR, basis=MUST, source=SECTION)
@@ -70,15 +69,15 @@ def single_variables(component: ssd.Component, structure: Structure) -> Iterator
     """
     description = structure.fmu_of(component)
     if description is not None:
-        for connector in component.connectors:
-            members = _group(connector, description)
+        for connector, name, says in _unpaired(component, structure):
+            members = _group(name, says, description)
             if members:
-                message = f"'{connector.name}' is no variable, but a group of {len(members)}"
+                message = f"'{name}' is no variable, but a group of {len(members)}"
                 yield Finding(connector, message, f"connect {', '.join(members[:3])} …", "name")
 
 
 @rule("FMU-004", severity=ERROR, basis=MUST, source=SECTION)
-def fitting_kinds(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def fitting_kinds(structure: Structure) -> Iterator[Finding]:
     """The kind of a connector is the causality of the variable.
 
     An output of the FMU cannot be declared as input: nobody could set it. (The kind `constant` stands for outputs and
@@ -86,36 +85,37 @@ def fitting_kinds(component: ssd.Component, structure: Structure) -> Iterator[Fi
 
     Fix: correct the kind.
     """
-    for pair in _pairs(component, structure):
-        kind, variable = pair.connector.kind, pair.variable
+    for pair in _pairs(structure):
+        kind, variable = pair.says.kind, pair.variable
         if kind in (Kind.UNSPECIFIED, Kind.INOUT) or variable.causality is Causality.INDEPENDENT:
             continue
         if not _fits(kind, variable, pair.fmu):
             message = f"the connector is {kind}, the variable {variable.causality} ({variable.variability})"
             right = _kind_of(variable)
-            fix = None if right is None else rewritten(pair.connector, "kind", right, safe=False)
             hint = "delete the connector" if right is None else f'write kind="{right}"'
-            yield Finding(pair.connector, message, hint, "kind", fix=fix)
+            for connector in pair.connectors:
+                fix = None if right is None else rewritten(connector, "kind", right, safe=False)
+                yield Finding(connector, message, hint, "kind", fix=fix)
 
 
 @rule("FMU-005", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
-def same_types(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def same_types(structure: Structure) -> Iterator[Finding]:
     """The type that a connector states is that of the variable.
 
     Real and Float64 are the same, so are Integer and Int32.
 
     Fix: state the type of the variable, or none.
     """
-    for pair in _pairs(component, structure):
-        stated = pair.stated_type
+    for pair in _pairs(structure):
+        stated = pair.says.type_name
         grouped = stated == "Binary" and pair.fmu.fmi_major < 3
         if stated is not None and canonical(stated) != pair.variable.type and not grouped:
             message = f"the connector is {stated}, the variable '{pair.variable.name}' is {pair.variable.type}"
-            yield Finding(pair.connector, message, "state the type of the variable, or none")
+            yield from _everywhere(pair, message, "state the type of the variable, or none")
 
 
 @rule("FMU-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1")
-def same_quantities(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def same_quantities(structure: Structure) -> Iterator[Finding]:
     """The unit that a connector states measures what the variable's unit measures.
 
     Otherwise there is no conversion between the FMU and what is connected to it: an error. A warning only, where the
@@ -123,86 +123,84 @@ def same_quantities(component: ssd.Component, structure: Structure) -> Iterator[
 
     Fix: correct the unit, or its definition.
     """
-    for pair in _pairs(component, structure):
-        stated = structure.units(structure.root).get(pair.stated_unit or "")
+    for pair in _pairs(structure):
+        stated = structure.units(structure.root).get(pair.says.unit or "")
         own = named(pair.fmu.units, pair.variable.unit)
         if stated is None or own is None:
             continue
         if not convertible(stated, own):
             message = f"the connector is in '{stated.name}', the variable in '{own.name}'"
             severity = WARNING if own.exponents is None else ERROR
-            yield Finding(pair.connector, message, "these units cannot be converted", severity=severity)
+            yield from _everywhere(pair, message, "these units cannot be converted", severity)
         elif stated.name == own.name and own.exponents is not None and stated != own:
-            yield Finding(pair.connector, f"the FMU defines the unit '{own.name}' in another way")
+            yield from _everywhere(pair, f"the FMU defines the unit '{own.name}' in another way")
 
 
 @rule("FMU-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3", versions=["2.0"])
-def same_shapes(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def same_shapes(structure: Structure) -> Iterator[Finding]:
     """A connector has as many dimensions as the variable, of the same sizes where both are known.
 
     A size that a structural parameter of the FMU gives is not known before its value is.
 
     Fix: add a `Dimension` for each one of the variable.
     """
-    for pair in _pairs(component, structure):
+    for pair in _pairs(structure):
         if pair.fmu.fmi_major >= 3:
-            stated, own = [dimension.size for dimension in pair.connector.dimensions], fixed_shape(pair.variable)
+            stated, own = pair.says.sizes, fixed_shape(pair.variable)
             differ = any(a != b for a, b in zip(stated, own, strict=False) if a is not None and b is not None)
             if len(stated) != len(own) or differ:
                 sizes = " × ".join("?" if size is None else str(size) for size in own) or "a scalar"
-                yield Finding(pair.connector, f"the connector has {len(stated)} dimensions, the variable is {sizes}")
+                yield from _everywhere(pair, f"the connector has {len(stated)} dimensions, the variable is {sizes}")
 
 
 @rule("FMU-008", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4.1")
-def same_items(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def same_items(structure: Structure) -> Iterator[Finding]:
     """The enumeration of a connector has the items that the FMU's type has.
 
     Fix: copy the items from the model description.
     """
-    for pair in _pairs(component, structure):
+    for pair in _pairs(structure):
         own = pair.variable.items
-        if pair.stated_type != "Enumeration" or not own:
+        if not isinstance(pair.says.type, ssc.Enumeration) or not own:
             continue
-        stated = carried_by(pair.connector, component, structure).items
+        stated = stated_by(pair.says, structure).items
         if stated is not None and dict(stated) != dict(own):
             items = ", ".join(f"{name}={value}" for name, value in own.items())
-            yield Finding(pair.connector, f"the FMU's items are {items}")
+            yield from _everywhere(pair, f"the FMU's items are {items}")
 
 
 @rule("FMU-010", severity=ERROR, basis=DERIVED, source=SECTION)
-def time_is_no_connector(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def time_is_no_connector(structure: Structure) -> Iterator[Finding]:
     """The independent variable of an FMU, the time, is no connector.
 
     The master algorithm sets it.
 
     Fix: delete the connector.
     """
-    for pair in _pairs(component, structure):
+    for pair in _pairs(structure):
         if pair.variable.causality is Causality.INDEPENDENT:
-            yield Finding(pair.connector, f"'{pair.variable.name}' is the independent variable", "", "name")
+            for connector in pair.connectors:
+                yield Finding(connector, f"'{pair.variable.name}' is the independent variable", "", "name")
 
 
 @rule("FMU-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1, §5.2.1", versions=["2.0"])
-def same_clocks(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def same_clocks(structure: Structure) -> Iterator[Finding]:
     """The clocks of a connector are those of the variable, and what a clock states is what the FMU states.
 
     Clocks are no arrays.
 
     Fix: copy the names and attributes from the model description.
     """
-    for pair in _pairs(component, structure):
-        stated = {clock.name for clock in pair.connector.clocks}
+    for pair in _pairs(structure):
+        stated = pair.says.clocks
         if stated and stated != set(pair.variable.clocks):
             found = ", ".join(pair.variable.clocks) or "none"
-            yield Finding(pair.connector, f"the clocks of the variable are: {found}")
-        clock = first(pair.connector, ssc.Clock)
-        if clock is not None and pair.variable.type == "Clock":
-            own = dict(pair.variable.clock)
-            for name in sorted(own.keys() & set(map(str, clock.attrib))):
-                if not _same_text(clock.get(name, ""), own[name]):
-                    yield Finding(clock, f"{name} is {clock.get(name)}, but {own[name]} in the FMU", "", name)
-            if pair.connector.dimensions:
-                yield Finding(pair.connector, "a clock is no array", "delete the Dimension")
+            yield from _everywhere(pair, f"the clocks of the variable are: {found}")
+        if isinstance(pair.says.type, ssc.Clock) and pair.variable.type == "Clock":
+            for connector in pair.connectors:
+                yield from _compared(first(connector, ssc.Clock), dict(pair.variable.clock))
+            if pair.says.sizes:
+                yield from _everywhere(pair, "a clock is no array", "delete the Dimension")
 
 
 @rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
@@ -215,24 +213,25 @@ def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[F
     """
     description = structure.fmu_of(component)
     if description is not None and description.fmi_major < 3:
-        for connector in component.connectors:
-            if connector.type_name == "Binary" and connector.name not in description.binaries:
-                message = f"the FMU is of FMI {description.fmi_version} and has no binary variable '{connector.name}'"
-                yield Finding(connector, message, near(connector.name, description.binaries), "name")
+        for connector, name, says in declared(component, structure):
+            if isinstance(says.type, ssc.Binary) and name not in description.binaries:
+                message = f"the FMU is of FMI {description.fmi_version} and has no binary variable '{name}'"
+                yield Finding(connector, message, near(name, description.binaries), "name")
 
 
 @rule("FMU-013", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3; FMI 3.0 §2.4.7.5", versions=["2.0"])
-def same_sizes(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+def same_sizes(structure: Structure) -> Iterator[Finding]:
     """The `sizeConnector` of a dimension is the structural parameter by which the FMU sizes it.
 
     Fix: name that one.
     """
-    for pair in _pairs(component, structure):
-        for dimension, own in zip(pair.connector.dimensions, pair.variable.sizes, strict=False):
-            stated = dimension.size_connector
+    for pair in _pairs(structure):
+        both = zip(pair.says.size_connectors, pair.variable.sizes, strict=False)
+        for number, (stated, own) in enumerate(both):
             if stated is not None and stated != own:
                 found = "the size is fixed" if own is None else f"the size is '{own}'"
-                yield Finding(dimension, f"{found} in the FMU", "", "sizeConnector")
+                for connector in pair.connectors:
+                    yield Finding(connector.dimensions[number], f"{found} in the FMU", "", "sizeConnector")
 
 
 @rule("FMU-012", severity=INFO, basis=POLICY, source="SSP 2.0 §2.2.1", versions=["1.0"])
@@ -249,6 +248,12 @@ def fmi3_in_ssp1(component: ssd.Component, structure: Structure) -> Iterator[Fin
         yield Finding(component, message, 'write version="2.0"', "source")
 
 
+def _compared(clock: ssc.Clock | None, own: dict[str, str]) -> Iterator[Finding]:
+    for name in () if clock is None else sorted(own.keys() & set(map(str, clock.attrib))):
+        if clock is not None and not _same_text(clock.get(name, ""), own[name]):
+            yield Finding(clock, f"{name} is {clock.get(name)}, but {own[name]} in the FMU", "", name)
+
+
 def _same_text(stated: str, own: str) -> bool:
     """Whether two texts of an attribute mean the same: `1` and `1.0` do, so do `1` and `true`."""
     words = {"true": "1", "false": "0"}
@@ -259,26 +264,37 @@ def _same_text(stated: str, own: str) -> bool:
         return False
 
 
+@found_once
+def _pairs(structure: Structure) -> tuple[Pair, ...]:
+    """The connectors that name a variable of their component's FMU."""
+    found: dict[tuple[Statement, int, str], Pair] = {}
+    for component in structure.all(ssd.Component):
+        fmu = structure.fmu_of(component)
+        for connector, name, says in () if fmu is None else declared(component, structure):
+            pair = found.get((says, id(fmu), name))
+            if pair is not None:
+                pair.connectors.append(connector)
+            elif fmu is not None and name in fmu.variables:
+                found[says, id(fmu), name] = Pair(says, fmu.variables[name], fmu, [connector])
+    return tuple(found.values())
+
+
 @remembered
-def _pairs(component: ssd.Component, structure: Structure) -> tuple[Pair, ...]:
-    """The connectors that name a variable of the component's FMU."""
-    description = structure.fmu_of(component)
-    if description is None:
-        return ()
-    pairs = []
-    for connector in component.connectors:
-        variable = description.variables.get(connector.name)
-        if variable is not None:
-            stated = first(connector, ssc.SignalType)
-            name, unit = (None, None) if stated is None else (stated.type_name, getattr(stated, "unit", None))
-            pairs.append(Pair(connector, variable, description, name, unit))
-    return tuple(pairs)
+def _unpaired(component: ssd.Component, structure: Structure) -> tuple[Declared, ...]:
+    """The connectors that name no variable of the component's FMU."""
+    fmu = structure.fmu_of(component)
+    return () if fmu is None else tuple(one for one in declared(component, structure) if one.name not in fmu.variables)
 
 
-def _group(connector: ssd.Connector, description: FmuDescription) -> list[str]:
-    """The variables of a structured name, if the connector is not itself a variable."""
-    own = connector.name
-    if own in description.variables or not own or connector.type_name == "Binary":
+def _everywhere(pair: Pair, message: str, advice: str = "", severity: Severity | None = None) -> Iterator[Finding]:
+    """What is wrong with a pair is so at each of its connectors."""
+    for connector in pair.connectors:
+        yield Finding(connector, message, advice, severity=severity)
+
+
+def _group(own: str, says: Statement, description: FmuDescription) -> list[str]:
+    """The variables of a structured name, which is not itself that of a variable."""
+    if not own or isinstance(says.type, ssc.Binary):
         return []
     starts = (own + "[", own + ".")
     return [name for name in description.variables if name.startswith(starts)]

@@ -3,15 +3,18 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from ssptool.dataclass import dataclass
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, Variable
+from ssptool.fmu.elements import fixed_shape
 from ssptool.fmu.units import Unit
-from ssptool.network.connections import End, direct
+from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.types import canonical, is_float
 from ssptool.network.units import named
+from ssptool.rules.declared import Declared, Statement, by_name, declared, interface
 from ssptool.rules.instances import instance_of
-from ssptool.rules.memory import remembered
+from ssptool.rules.memory import pool, remembered
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import first
 
@@ -34,22 +37,58 @@ class Carried(NamedTuple):
 
 NOTHING = Carried()
 Indices = tuple[int, ...] | None
+Shape = tuple[int | None, ...]
 
 
-class LinkEnd(NamedTuple):
-    """A connector in its place; `owner` is the enclosing system itself where `end.element` is empty.
+@dataclass(frozen=True, slots=True, eq=False)
+class Side:
+    """What an end of a connection has in common with others: one value for all connectors that are alike.
 
-    `ticks`: it is a clock of an element that ticks by itself, which counts as an output.
+    `ticks`: it is a clock of an element that ticks by itself, which counts as an output. `shape` are the extents, None
+    where unknown; () for a scalar; None if even the rank is not known.
     """
 
-    owner: ssd.SystemElement
-    connector: ssd.Connector
-    end: End
+    owner: Owner
+    kind: ssd.ConnectorKind
+    says: Statement
     carried: Carried
+    shape: Shape | None
     ticks: bool = False
 
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinkEnd:
+    """A connector in its place; `owner` is the enclosing system itself where `element` is empty."""
+
+    owner: ssd.SystemElement
+    element: str
+    declared: Declared
+    side: Side
+
+    @property
+    def connector(self) -> ssd.Connector:
+        return self.declared.connector
+
+    @property
+    def name(self) -> str:
+        return self.declared.name
+
+    @property
+    def carried(self) -> Carried:
+        return self.side.carried
+
     def __str__(self) -> str:
-        return f"{self.end.element}.{self.end.connector}" if self.end.element else f"{self.end.connector} of the system"
+        return f"{self.element}.{self.name}" if self.element else f"{self.name} of the system"
+
+
+class Stated(NamedTuple):
+    """What a connection says: element ("": the enclosing system) and connector of both ends, and indices there."""
+
+    connection: ssd.Connection
+    start: tuple[str, str]
+    end: tuple[str, str]
+    start_indices: Indices
+    end_indices: Indices
 
 
 class Link(NamedTuple):
@@ -67,14 +106,11 @@ class Link(NamedTuple):
     end_indices: Indices
 
 
-class Stated(NamedTuple):
-    """What a connection says: element ("": the enclosing system) and connector of both ends, and indices there."""
+class Links(NamedTuple):
+    """The connections of a system: the `links`, and the `loose` ones, at an end of which no connector is declared."""
 
-    connection: ssd.Connection
-    start: tuple[str, str]
-    end: tuple[str, str]
-    start_indices: Indices
-    end_indices: Indices
+    links: tuple[Link, ...]
+    loose: tuple[Stated, ...]
 
 
 @remembered
@@ -92,49 +128,65 @@ def connections(system: ssd.System, structure: Structure) -> tuple[Stated, ...]:
     )
 
 
-@remembered
 def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
     """The connections of a system whose connectors are both declared."""
-    found = []
-    ends = _Ends(system, structure)
+    return _links(system, structure).links
+
+
+def loose(system: ssd.System, structure: Structure) -> tuple[Stated, ...]:
+    """The other connections of a system."""
+    return _links(system, structure).loose
+
+
+@remembered
+def alike(system: ssd.System, structure: Structure) -> tuple[tuple[Link, ...], ...]:
+    """The links of a system, those together whose ends are alike: what follows from these alone holds for all."""
+    found: dict[tuple[Side, Side], list[Link]] = {}
+    for link in links(system, structure):
+        found.setdefault((link.start.side, link.end.side), []).append(link)
+    return tuple(map(tuple, found.values()))
+
+
+@remembered
+def indexed(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
+    """The links at an end of which there are indices."""
+    found = links(system, structure)
+    return tuple(link for link in found if link.start_indices is not None or link.end_indices is not None)
+
+
+@remembered
+def _links(system: ssd.System, structure: Structure) -> Links:
+    found, loose = [], []
+    ends, version = _Ends(system, structure), structure.version
     for stated in connections(system, structure):
-        connection, start, end = stated.connection, ends[stated.start], ends[stated.end]
-        if start is not None and end is not None:
-            directed = direct(start.end, end.end, structure.version)
-            flow = None if directed is None else (start, end) if directed[0] is start.end else (end, start)
-            transformation = first(connection, ssc.Transformation)
-            found.append(Link(connection, start, end, flow, transformation, stated.start_indices, stated.end_indices))
-    return tuple(found)
-
-
-def ticking(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> bool:
-    """Whether this is a clock that ticks by itself: such a one counts as an output (SSP 2.0 §5.3.2.1). What the SSD
-    leaves open is taken from the FMU.
-    """
-    clock = first(connector, ssc.Clock)
-    if clock is not None and clock.interval_variability is not None:
-        return clock.interval_variability is not ssc.IntervalVariability.TRIGGERED
-    description = structure.fmu_of(owner)
-    variable = None if description is None else description.variables.get(connector.name)
-    stated = {} if variable is None else dict(variable.clock)
-    return stated.get("intervalVariability", "triggered") != "triggered"
+        start, end = ends[stated.start], ends[stated.end]
+        if start is None or end is None:
+            loose.append(stated)
+            continue
+        one, other = start.side, end.side
+        forward = leads_forward(one.owner, one.kind, other.owner, other.kind, version)
+        flow = None if forward is None else (start, end) if forward else (end, start)
+        transformation = first(stated.connection, ssc.Transformation)
+        indices = stated.start_indices, stated.end_indices
+        found.append(Link(stated.connection, start, end, flow, transformation, *indices))
+    return Links(tuple(found), tuple(loose))
 
 
 def both_ticking(link: Link) -> bool:
     """Whether a connection makes two clocks of elements tick together that tick by themselves."""
-    return link.start.ticks and link.end.ticks
+    return link.start.side.ticks and link.end.side.ticks
 
 
-def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: Structure) -> Carried:
+def carried_by(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> Carried:
     """What is known of the value of a connector of a component, system or dictionary reference."""
-    stated = stated_by(connector, structure)
+    stated, has_unit = stated_by(connector.says, structure), connector.says.unit is not None
     description = structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
     if isinstance(owner, ssd.System):
-        return _completed(stated, attached(owner, structure).get(connector.name, ()), connector.unit is not None)
+        return _completed(stated, attached(owner, structure).get(connector.name, ()), has_unit)
     if isinstance(owner, ssd.Component) and description is None:
-        inside = carried_inside(connector, owner, structure)
-        return stated if inside is None else _completed(stated, (inside,), connector.unit is not None)
+        inside = carried_inside(connector.name, owner, structure)
+        return stated if inside is None else _completed(stated, (inside,), has_unit)
     if description is None or variable is None:
         return stated
     known = by_variable(description, variable)
@@ -147,14 +199,11 @@ def carried_by(connector: ssd.Connector, owner: ssd.SystemElement, structure: St
     )
 
 
-def carried_inside(connector: ssd.Connector, component: ssd.Component, structure: Structure) -> Carried | None:
-    """What is known of the connector of the same name of the system that a component is; None if there is none."""
+def carried_inside(name: str, component: ssd.Component, structure: Structure) -> Carried | None:
+    """What is known of the connector of this name of the system that a component is; None if there is none."""
     instance = instance_of(component, structure)
-    if instance is None:
-        return None
-    found = (inner for inner in instance.system.connectors if inner.name == connector.name)
-    inner = next(found, None)
-    return None if inner is None else carried_by(inner, instance.system, instance.structure)
+    inner = None if instance is None else by_name(instance.system, instance.structure).get(name)
+    return None if instance is None or inner is None else carried_by(inner, instance.system, instance.structure)
 
 
 def _completed(stated: Carried, inside: tuple[Carried, ...], has_unit: bool) -> Carried:
@@ -181,14 +230,16 @@ def distinct_units(values: tuple[Carried, ...]) -> list[Unit]:
 @remembered
 def attached(system: ssd.System, structure: Structure) -> Mapping[str, tuple[Carried, ...]]:
     """For each connector of a system, what is known of the connectors of elements that it is connected to inside."""
-    interface = structure.interface(system)
+    seen = interface(system, structure)
     found: dict[str, tuple[Carried, ...]] = {}
     for stated in connections(system, structure):
         connection = stated.connection
         for place, (other, own) in ((stated.start, stated.end), (stated.end, stated.start)):
-            owner, declared = interface.elements.get(place[0]), interface.connectors.get(place)
-            if place[0] and not other and owner is not None and declared is not None:
-                known = carried_by(declared, owner, structure)
+            if not place[0] or other:
+                continue
+            owner, behind = seen.elements.get(place[0]), seen.connector(*place)
+            if owner is not None and behind is not None:
+                known = carried_by(behind, owner, structure)
                 converted = first(connection, ssc.Transformation) is None and not connection.suppress_unit_conversion
                 known = known if converted else Carried(known.type)
                 found[own] = (*found.get(own, ()), known)
@@ -200,12 +251,10 @@ def by_variable(description: FmuDescription, variable: Variable) -> Carried:
     return Carried(variable.type, named(description.units, variable.unit), items, variable.relative_quantity)
 
 
-def stated_by(connector: ssd.Connector, structure: Structure) -> Carried:
+def stated_by(says: Statement, structure: Structure) -> Carried:
     """What a connector says itself of its value."""
-    type = first(connector, ssc.SignalType)
-    if type is None:
-        return NOTHING
-    return _by_words((type.type_name, type.get("unit"), type.get("name")), structure)
+    type = says.type
+    return NOTHING if type is None else _by_words((type.type_name, type.get("unit"), type.get("name")), structure)
 
 
 @remembered
@@ -235,17 +284,61 @@ class _Ends(dict[tuple[str, str], LinkEnd | None]):
         super().__init__()
         self._system = system
         self._structure = structure
-        self._interface = structure.interface(system)
+        self._interface = interface(system, structure)
 
     def __missing__(self, place: tuple[str, str]) -> LinkEnd | None:
         element, connector = place
         owner = self._interface.elements.get(element) if element else self._system
-        declared = self._interface.connectors.get(place)
-        if owner is None or declared is None:
+        found = self._interface.connector(element, connector)
+        if owner is None or found is None:
             self[place] = None
         else:
-            known = carried_by(declared, owner, self._structure)
-            ticks = known.type == "Clock" and bool(element) and ticking(declared, owner, self._structure)
-            kind = ssd.ConnectorKind.OUTPUT if ticks else declared.kind
-            self[place] = LinkEnd(owner, declared, End(element, connector, kind), known, ticks)
+            self[place] = LinkEnd(owner, element, found, _side(found, owner, element, self._structure))
         return self[place]
+
+
+def _side(connector: Declared, owner: ssd.SystemElement, element: str, structure: Structure) -> Side:
+    description = structure.fmu_of(owner)
+    if description is None:
+        return _new_side(connector, owner, element, structure)
+    # All that matters of a connector of an FMU is what it states and which variable it is.
+    known, key = pool(Side, structure), (connector.says, id(description), connector.name)
+    side = known.get(key)
+    if side is None:
+        side = known[key] = _new_side(connector, owner, element, structure)
+    return side
+
+
+def _new_side(connector: Declared, owner: ssd.SystemElement, element: str, structure: Structure) -> Side:
+    carried = carried_by(connector, owner, structure)
+    ticks = carried.type == "Clock" and bool(element) and _ticking(connector, owner, structure)
+    kind = ssd.ConnectorKind.OUTPUT if ticks else connector.says.kind
+    place = Owner.ELEMENT if element else Owner.SYSTEM
+    return Side(place, kind, connector.says, carried, _shape(connector, owner, structure), ticks)
+
+
+def _ticking(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> bool:
+    """Whether this is a clock that ticks by itself: such a one counts as an output (SSP 2.0 §5.3.2.1). What the SSD
+    leaves open is taken from the FMU.
+    """
+    clock = connector.says.type
+    if isinstance(clock, ssc.Clock) and clock.interval_variability is not None:
+        return clock.interval_variability is not ssc.IntervalVariability.TRIGGERED
+    description = structure.fmu_of(owner)
+    variable = None if description is None else description.variables.get(connector.name)
+    stated = {} if variable is None else dict(variable.clock)
+    return stated.get("intervalVariability", "triggered") != "triggered"
+
+
+def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) -> Shape | None:
+    if connector.says.sizes:
+        return connector.says.sizes
+    instance = instance_of(owner, structure)
+    for inner in () if instance is None else declared(instance.system, instance.structure):
+        if inner.name == connector.name and inner.says.sizes:
+            return inner.says.sizes
+    description = structure.fmu_of(owner)
+    variable = None if description is None else description.variables.get(connector.name)
+    if variable is not None:
+        return fixed_shape(variable)
+    return () if connector.says.type is not None else None

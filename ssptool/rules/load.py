@@ -1,6 +1,6 @@
 """Read what the rules look at: the structures of an archive, the files these name, and the model descriptions."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
@@ -24,6 +24,7 @@ from ssptool.rules.subjects import (
 from ssptool.rules.trees import every
 
 Fmu = FmuDescription | UnreadableFmu
+_Naming = ssd.ParameterBinding | ssd.ParameterMapping | ssd.SignalDictionary
 
 
 def load(archive: Archive, variant: str | None = None) -> Package:
@@ -117,21 +118,21 @@ class _Reader:
         file = self.file(name, ssd.SystemStructureDescription)
         if not file.valid or file.document is None:
             return Structure(self.archive, file, {}, {}, {}, self.structure)
-        root = file.document.structure
-        files = {entry: self.file(entry, kind) for entry, kind in self._named(root, name)}
-        fmus = {entry: self.fmu(entry) for entry in self._entries(_fmu_sources(root), name)}
-        inner = {entry: self.file(entry, ssd.SystemStructureDescription) for entry in self._inner(root, name)}
+        users = tuple(every(file.document.structure, *_USERS))
+        files = {entry: self.file(entry, kind) for entry, kind in self._named(users, name)}
+        fmus = {entry: self.fmu(entry) for entry in self._entries(_fmu_sources(users), name)}
+        inner = {entry: self.file(entry, ssd.SystemStructureDescription) for entry in self._inner(users, name)}
         return Structure(self.archive, file, files, fmus, inner, self.structure)
 
-    def _named(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[tuple[str, type[ssc.TopLevel]]]:
-        for element, source, kind in _file_sources(root):
+    def _named(self, users: tuple[Element, ...], base: str) -> Iterator[tuple[str, type[ssc.TopLevel]]]:
+        for element, source, kind in _file_sources(users):
             reference = refer(element, source, base, self.archive)
             if reference.reach is Reach.INSIDE and self.archive.has(reference.entry):
                 yield reference.entry, kind
 
-    def _inner(self, root: ssd.SystemStructureDescription, base: str) -> Iterator[str]:
+    def _inner(self, users: tuple[Element, ...], base: str) -> Iterator[str]:
         """The SSDs that components are made of, in the archive and in packages inside it."""
-        for component in _structure_components(root):
+        for component in _structures(users):
             reference = resolve(component.source or "", base, self.archive.resolve)
             if reference.reach is Reach.INSIDE:
                 entry = inside(reference) if is_packed(component) else reference.entry
@@ -150,32 +151,37 @@ def _violations(root: Element, version: str) -> tuple[SchemaFinding, ...]:
     return tuple(schema_findings(root, version)) if version in ("1.0", "2.0") else ()
 
 
-def _fmu_sources(root: ssd.SystemStructureDescription) -> list[str]:
-    components = every(root, ssd.Component)
+_FILES: tuple[tuple[type[_Naming], str, type[ssc.TopLevel]], ...] = (
+    (ssd.ParameterBinding, PARAMETER_SET_TYPE, ssv.ParameterSet),
+    (ssd.ParameterMapping, PARAMETER_MAPPING_TYPE, ssm.ParameterMapping),
+    (ssd.SignalDictionary, SIGNAL_DICTIONARY_TYPE, ssb.SignalDictionary),
+)
+"""Which elements name files, of which media type, and what these are."""
+_USERS: tuple[type[Element], ...] = (ssd.Component, *(user for user, _, _ in _FILES))
+
+
+def _fmu_sources(users: Iterable[Element]) -> list[str]:
+    components = (user for user in users if isinstance(user, ssd.Component))
     return [component.source for component in components if component.source and is_fmu(component)]
 
 
-def _file_sources(root: ssd.SystemStructureDescription) -> Iterator[tuple[Element, str, type[ssc.TopLevel]]]:
-    """The URIs of parameter sets, mappings and dictionaries, and the elements that state them."""
-    for binding in every(root, ssd.ParameterBinding):
-        if binding.source and binding.type == PARAMETER_SET_TYPE:
-            yield binding, binding.source, ssv.ParameterSet
-    for mapping in every(root, ssd.ParameterMapping):
-        if mapping.source and mapping.type == PARAMETER_MAPPING_TYPE:
-            yield mapping, mapping.source, ssm.ParameterMapping
-    for dictionary in every(root, ssd.SignalDictionary):
-        if dictionary.source and dictionary.type == SIGNAL_DICTIONARY_TYPE:
-            yield dictionary, dictionary.source, ssb.SignalDictionary
+def _file_sources(users: tuple[Element, ...]) -> Iterator[tuple[Element, str, type[ssc.TopLevel]]]:
+    """The URIs of parameter sets, then of mappings and dictionaries, and the elements that state them."""
+    for kind, media_type, root in _FILES:
+        for user in users:
+            if isinstance(user, kind) and user.source and user.type == media_type:
+                yield user, user.source, root
 
 
-def _structure_components(root: ssd.SystemStructureDescription) -> list[ssd.Component]:
-    components = every(root, ssd.Component)
+def _structures(users: Iterable[Element]) -> list[ssd.Component]:
+    """The components that are systems of their own."""
+    components = (user for user in users if isinstance(user, ssd.Component))
     return [component for component in components if component.source and is_structure(component)]
 
 
 def _packages(structure: Structure) -> Iterator[str]:
     """The packages inside the archive that components of a structure are made of."""
-    for component in _structure_components(structure.root) if structure.file.valid else ():
+    for component in _structures(structure.all(ssd.Component)) if structure.file.valid else ():
         reference = structure.reference(component, component.source or "")
         inside = reference.reach is Reach.INSIDE and structure.archive.has(reference.entry)
         if inside and is_packed(component):

@@ -6,8 +6,9 @@ from itertools import pairwise
 
 from ssptool.documents import ssd
 from ssptool.fmu.description import Causality, FmuDescription
-from ssptool.network.digraph import Digraph, cyclic_components
+from ssptool.network.digraph import Digraph, between_cycles, cyclic_components
 from ssptool.rules.catalogue import DERIVED, INFO, Finding, rule
+from ssptool.rules.feeding import feeding, part
 from ssptool.rules.links import links
 from ssptool.rules.subjects import Structure
 
@@ -42,14 +43,16 @@ Graph = Digraph[Signal, None]
 def _graph(structure: Structure) -> tuple[Graph, dict[tuple[Signal, Signal], ssd.Connection]]:
     graph: Graph = Digraph()
     wires = {}
-    for system in structure.root.systems():
+    # Only between parts that feed each other can there be loops, so that the rest is left out.
+    near = between_cycles(feeding(structure))
+    for system in structure.root.systems() if near else ():
         for link in links(system, structure):
-            if link.flow is not None:
-                source, destination = ((end.owner, end.end.connector) for end in link.flow)
+            if link.flow is not None and any(part(end, structure) in near for end in link.flow):
+                source, destination = ((end.owner, end.name) for end in link.flow)
                 graph.add_edge(destination, source, None)
                 wires[destination, source] = link.connection
         for component in system.elements:
-            description = structure.fmu_of(component)
+            description = structure.fmu_of(component) if component in near else None
             if description is not None:
                 _add_feedthrough(graph, component, description)
     return graph, wires

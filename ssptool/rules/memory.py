@@ -1,7 +1,7 @@
 """What several rules need of one structure, found once."""
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from ssptool.rules.subjects import Structure
 
@@ -20,3 +20,21 @@ def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]
 
     recall.__doc__ = find.__doc__
     return recall
+
+
+def found_once(find: Callable[[Structure], V]) -> Callable[[Structure], V]:
+    """The same for a function of a structure as a whole."""
+
+    def recall(structure: Structure) -> V:
+        known: dict[None, V] = structure.memory.setdefault(find, {})
+        if None not in known:
+            known[None] = find(structure)
+        return known[None]
+
+    recall.__doc__ = find.__doc__
+    return recall
+
+
+def pool(kind: type[V], structure: Structure) -> dict[Any, V]:
+    """The values of a class of which a structure needs one each, by what they are made of."""
+    return structure.memory.setdefault(kind, {})

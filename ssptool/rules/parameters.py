@@ -16,7 +16,7 @@ from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WA
 from ssptool.rules.inline import content, wrong_content, wrong_number
 from ssptool.rules.links import enumeration_items
 from ssptool.rules.subjects import PARAMETER_MAPPING_TYPE, PARAMETER_SET_TYPE, Structure
-from ssptool.rules.trees import around, container, every
+from ssptool.rules.trees import around, container
 
 SECTION = "SSP 2.0 §5.2.3"
 
@@ -212,7 +212,7 @@ def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
 
     Fix: correct the name; if the binding has a `prefix`, put that before it.
     """
-    for binding in every(structure.root, ssd.ParameterBinding):
+    for binding in structure.all(ssd.ParameterBinding):
         parameters = structure.parameter_set_of(binding)
         mapping = binding.parameter_mapping
         renaming = None if mapping is None else structure.mapping_of(mapping)

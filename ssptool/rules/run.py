@@ -53,10 +53,9 @@ class Run:
         for root in structure.roots():
             version = root.get("version", "")
             foreign = foreign_elements(root)
-            for element in root.iter("*"):
+            for element in root.iter(*_judged()):
                 kind = Element if element in foreign else type(element)
-                if rules := rules_over(kind):
-                    yield from self._apply(rules, version, element, structure)
+                yield from self._apply(rules_over(kind), version, element, structure)
 
     def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
         for rule in rules:
@@ -86,6 +85,14 @@ class Run:
         line = file.document.line_of(place) if file is not None and file.document is not None else position.line
         address = f"{position.address.rstrip('/')}/@{attribute}" if attribute else position.address
         return Position(position.file, line, address)
+
+
+def _judged(kind: type[Element] = Element) -> Iterator[str]:
+    """The tags of the kinds of elements that there are rules for."""
+    for below in kind.__subclasses__():
+        if below.qualified_name and rules_over(below):
+            yield below.qualified_name
+        yield from _judged(below)
 
 
 def _weight(severity: Severity) -> int:

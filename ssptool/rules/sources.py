@@ -9,6 +9,7 @@ from ssptool.documents.element import Element
 from ssptool.documents.nesting import INSIDE
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
 from ssptool.rules.fixes import renamed, rewritten
+from ssptool.rules.memory import found_once
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import every
@@ -100,15 +101,20 @@ def packaged_components(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, message, f"write {packaged}", "source", fix=fix)
 
 
-def _sources(structure: Structure) -> Iterator[tuple[Element, str]]:
+@found_once
+def _sources(structure: Structure) -> tuple[tuple[Element, str], ...]:
     """All elements of a structure that refer to a file, relative to it or inside a component, with their URIs."""
-    for component in every(structure.root, ssd.Component):
+    return tuple(_each_source(structure))
+
+
+def _each_source(structure: Structure) -> Iterator[tuple[Element, str]]:
+    for component in structure.all(ssd.Component):
         if component.source:
             yield component, component.source
     for element in structure.bindings_and_mappings():
         if element.source:
             yield element, element.source
-    for dictionary in every(structure.root, ssd.SignalDictionary):
+    for dictionary in structure.all(ssd.SignalDictionary):
         if dictionary.source:
             yield dictionary, dictionary.source
     for root in structure.roots():

@@ -72,17 +72,6 @@ class File:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Interface:
-    """A system seen from inside: its elements by name, and the connectors of these and (element "") its own."""
-
-    elements: Mapping[str, ssd.SystemElement]
-    connectors: Mapping[tuple[str, str], ssd.Connector]
-
-    def connectors_of(self, element: str) -> list[str]:
-        return [connector for owner, connector in self.connectors if owner == element]
-
-
 @dataclass(frozen=True, eq=False)
 class Structure:
     """One (schema-valid) SSD with everything that it refers to.
@@ -98,9 +87,9 @@ class Structure:
     fmus: Mapping[str, FmuDescription | UnreadableFmu]
     inner: Mapping[str, File]
     opened: "Callable[[str], Structure]"
-    _interfaces: dict[Element, Interface] = field(default_factory=dict, repr=False)
     _components: dict[Element, FmuDescription | None] = field(default_factory=dict, repr=False)
     _units: dict[Element, Mapping[str, Unit]] = field(default_factory=dict, repr=False)
+    _found: dict[type[Element], tuple[Any, ...]] = field(default_factory=dict, repr=False)
     _references: dict[str, Reference] = field(default_factory=dict, repr=False)
     _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
     memory: dict[Any, dict[Any, Any]] = field(default_factory=dict, repr=False)
@@ -115,6 +104,12 @@ class Structure:
     def version(self) -> str:
         return self.file.version
 
+    def all(self, kind: type[R]) -> tuple[R, ...]:
+        """The elements of a kind in the SSD, those of inline content included, in document order."""
+        if kind not in self._found:
+            self._found[kind] = tuple(every(self.root, kind))
+        return self._found[kind]
+
     def roots(self) -> Iterator[ssc.TopLevel]:
         """The trees of the structure: its own, then those of the valid files that it refers to."""
         yield self.root
@@ -128,7 +123,7 @@ class Structure:
             yield from every(root, *DOCUMENT_ROOTS)
 
     def bindings_and_mappings(self) -> Iterator[ssd.ParameterBinding | ssd.ParameterMapping]:
-        for binding in every(self.root, ssd.ParameterBinding):
+        for binding in self.all(ssd.ParameterBinding):
             yield binding
             if binding.parameter_mapping is not None:
                 yield binding.parameter_mapping
@@ -142,11 +137,6 @@ class Structure:
     def line_of(self, element: Element) -> int:
         """The line of an element of the SSD."""
         return 0 if self.file.document is None else self.file.document.line_of(element)
-
-    def interface(self, system: ssd.System) -> Interface:
-        if system not in self._interfaces:
-            self._interfaces[system] = _interface(system)
-        return self._interfaces[system]
 
     def reference(self, element: Element, uri: str) -> Reference:
         """What the URI of an element of the SSD, or of a file that it names, refers to."""
@@ -282,16 +272,3 @@ def is_packed(component: ssd.Component) -> bool:
 
 def media_type(text: str) -> str:
     return text.partition(";")[0].strip().lower()
-
-
-def _interface(system: ssd.System) -> Interface:
-    elements: dict[str, ssd.SystemElement] = {}
-    connectors: dict[tuple[str, str], ssd.Connector] = {}
-    for connector in system.connectors:
-        connectors.setdefault(("", connector.name), connector)
-    for element in system.elements:
-        if element.name not in elements:
-            elements[element.name] = element
-            for connector in element.connectors:
-                connectors.setdefault((element.name, connector.name), connector)
-    return Interface(elements, connectors)

@@ -10,6 +10,7 @@ from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import repeats
 from ssptool.rules.links import Carried, enumeration_items, links
+from ssptool.rules.memory import found_once
 from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import container, every
 
@@ -180,13 +181,21 @@ def _passed_on_in_vain(use: Transformed) -> list[str]:
             return []
 
 
-def _transformed(structure: Structure) -> Iterator[Transformed]:
+@found_once
+def _transformed(structure: Structure) -> tuple[Transformed, ...]:
     """The transformations of connections, then those of mapping entries."""
+    return (*_of_connections(structure), *_of_mappings(structure))
+
+
+def _of_connections(structure: Structure) -> Iterator[Transformed]:
     for system in structure.root.systems():
         for link in links(system, structure):
             if link.flow is not None and link.transformation is not None:
                 source, destination = ((str(end), end.carried) for end in link.flow)
                 yield Transformed(link.transformation, (source, destination))
+
+
+def _of_mappings(structure: Structure) -> Iterator[Transformed]:
     for use in uses(structure):
         if use.entry is not None and use.entry.transformation is not None:
             for target in use.targets:

@@ -12,6 +12,7 @@ E = TypeVar("E", bound=Element)
 
 _HOLDING = (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
 _HOLDERS = tuple(kind.qualified_name for kind in _HOLDING)
+_HOLDING_CLASSES = frozenset(_HOLDING)  # that have no subclasses: to look a class up is quickest
 
 
 def every(root: Element, *kinds: type[E]) -> Iterator[E]:
@@ -19,9 +20,9 @@ def every(root: Element, *kinds: type[E]) -> Iterator[E]:
     # In one walk, because what is foreign comes behind the holder in which it stands.
     foreign: set[etree._Element] = set()
     for element in root.iter(*{*(kind.qualified_name for kind in kinds), *_HOLDERS}):
-        if isinstance(element, kinds) and element not in foreign:
+        if isinstance(element, kinds) and not (foreign and element in foreign):
             yield element
-        if isinstance(element, _HOLDING):
+        if type(element) in _HOLDING_CLASSES:
             foreign.update(_foreign_in(element))
 
 

@@ -9,7 +9,7 @@ from ssptool.fmu.units import Unit
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
 from ssptool.rules.fixes import renamed, repeats
-from ssptool.rules.links import links
+from ssptool.rules.links import alike
 from ssptool.rules.subjects import WITH_UNITS, Structure
 from ssptool.rules.trees import container, every
 
@@ -76,13 +76,15 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
 
     Fix: connect what belongs together, correct a unit, or set `suppressUnitConversion` if you mean it.
     """
-    for link in links(system, structure):
-        start, end = link.start.carried.unit, link.end.carried.unit
-        if link.flow is None or link.connection.suppress_unit_conversion:
+    for same in alike(system, structure):
+        start, end = same[0].start.carried.unit, same[0].end.carried.unit
+        if same[0].flow is None or start is None or end is None or convertible(start, end):
             continue
-        if start is not None and end is not None and not convertible(start, end):
-            message = f"{link.start} is in '{start.name}' ({_base(start)}), {link.end} in '{end.name}' ({_base(end)})"
-            yield Finding(link.connection, message, "these units cannot be converted; connect other connectors")
+        for link in same:
+            if not link.connection.suppress_unit_conversion:
+                here, there = f"'{start.name}' ({_base(start)})", f"'{end.name}' ({_base(end)})"
+                message = f"{link.start} is in {here}, {link.end} in {there}"
+                yield Finding(link.connection, message, "these units cannot be converted; connect other connectors")
 
 
 @rule("UNIT-008", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.1; FMI 3.0")
@@ -93,13 +95,15 @@ def units_at_both_ends(system: ssd.System, structure: Structure) -> Iterator[Fin
 
     Fix: state the unit at both ends.
     """
-    for link in links(system, structure):
-        for end, other in ((link.start, link.end), (link.end, link.start)):
-            unit, bare = end.carried.unit, other.carried
-            if link.flow is None or unit is None or bare.unit is not None or not bare.floating:
-                continue
-            if other.connector.unit is None:
-                yield Finding(link.connection, f"{end} is in '{unit.name}', {other} has no unit")
+    for same in alike(system, structure):
+        start, end = same[0].start.carried, same[0].end.carried
+        if same[0].flow is None or (start.unit is None) is (end.unit is None):
+            continue
+        for link in same:
+            having, other = (link.start, link.end) if end.unit is None else (link.end, link.start)
+            unit = having.carried.unit
+            if unit is not None and other.carried.floating and other.side.says.unit is None:
+                yield Finding(link.connection, f"{having} is in '{unit.name}', {other} has no unit")
 
 
 @rule("UNIT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4")
