@@ -283,9 +283,9 @@ def test_parquet_groups_follow_one_another_at_their_offsets(tmp_path, monkeypatc
 
 
 @parquet
-@pytest.mark.parametrize("sizes", [[7000], [1, 5000, 3, 4097], [2048, 2048], [100] * 80])
+@pytest.mark.parametrize("sizes", [[9000], [1, 5000, 3, 4097], [4096, 4096], [100] * 90])
 def test_parquet_has_all_rows_in_order_however_they_come(tmp_path, sizes):
-    """Groups have 2048 rows here, and more where footers grow."""
+    """Groups have 4096 rows here, or more."""
     path = tmp_path / "trace.parquet"
     columns = [Column(f"A.x[{k}]", type="Int16" if k % 2 else "Float64") for k in range(200)]
     writer, first = open_writer(path, columns), 0
@@ -316,6 +316,41 @@ def test_all_footers_of_a_parquet_file_are_no_more_than_its_groups(tmp_path, mon
     added = max(after - before for before, after in pairwise(footers))
     assert len(footers) > 5
     assert sum(footers) <= 200_000 * 21 * 8 / 32 + 2 * footers[-1] + len(footers) * added
+
+
+@parquet
+def test_parquet_compresses_what_repeats_itself_and_no_numbers_that_differ(tmp_path):
+    import pyarrow.parquet as pq
+
+    path, count = tmp_path / "trace.parquet", 5000
+    moving = np.random.default_rng(3).normal(size=count)
+    held = np.repeat(moving[::50], 50)
+    columns = [Column("moving"), Column("held"), Column("nan"), Column("n", type="Int32")]
+    numbers = np.arange(count).astype(float)
+    numbers.view(np.int64)[:] = numbers.astype(int)
+    writer = open_writer(path, columns)
+    writer.write(np.column_stack([np.arange(count), moving, held, np.full(count, np.nan), numbers]))
+    writer.close("{}")
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    chunks = {chunk.path_in_schema: chunk for chunk in map(group.column, range(5))}
+    assert {name for name, chunk in chunks.items() if chunk.compression == "SNAPPY"} == {"held", "nan", "n"}
+    assert chunks["held"].total_compressed_size < 8 * count / 5
+    trace = read_trace(path)
+    assert np.array_equal(trace["moving"], moving) and np.array_equal(trace["held"], held)
+
+
+@parquet
+def test_a_parquet_file_of_thousands_of_signals_has_groups_of_bounded_memory(tmp_path, monkeypatch):
+    import pyarrow.parquet as pq
+
+    monkeypatch.setattr("ssptool.engine.recording.parquet.MOST_VALUES", 1 << 16)
+    monkeypatch.setattr("ssptool.engine.recording.parquet.FEW_ROWS", 10)
+    path = tmp_path / "trace.parquet"
+    writer = open_writer(path, [Column(f"x{place}") for place in range(999)])
+    writer.write(np.zeros((200, 1000)))
+    writer.close("{}")
+    metadata = pq.ParquetFile(path).metadata
+    assert [metadata.row_group(place).num_rows for place in range(4)] == [65, 65, 65, 5]
 
 
 @parquet
