@@ -50,16 +50,19 @@ def write_cell(kernel: Kernel, slot: int, kind: str, value: Value) -> None:
         kernel.values[slot] = float(value)
 
 
-def cell(kernel: Kernel, kind: str, value: Value) -> float:
-    """The eight bytes that stand for a value of this type, as a double. Raises what `write_cell` does."""
+def cell(kernel: Kernel, kind: str, value: Value, *, keep: bool = True) -> float:
+    """The eight bytes that stand for a value of this type, as a double. Raises what `write_cell` does.
+
+    `keep`: it is kept elsewhere than in a slot.
+    """
     if holds_integer(kind):
-        return float(np.int64(_number(kernel, kind, value)).view(np.float64))
+        return float(np.int64(_number(kernel, kind, value, keep)).view(np.float64))
     return float(value)
 
 
-def _number(kernel: Kernel, kind: str, value: Value) -> int:
+def _number(kernel: Kernel, kind: str, value: Value, keep: bool = False) -> int:
     if kind in NUMBERED:
-        return kernel.number(as_content(value, kind))
+        return kernel.number(as_content(value, kind), keep)
     number = int(value)
     # The same bits stand for the upper half of UInt64.
     return number - 2**64 if kind == "UInt64" and number >= 2**63 else number

@@ -9,7 +9,7 @@ import pickle
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +23,7 @@ from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.pool import Pool
+from ssptool.engine.recording.contents import NO_NEWS, News
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import Watch
 
@@ -49,12 +50,12 @@ class Initialized(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """So many rows of the next slot of the ring are final, and in them these contents are new. The parent answers when
-    it has read them.
+    """So many rows of the next slot of the ring are final, with this news of contents. The parent answers when it has
+    read them.
     """
 
     count: int
-    contents: tuple[bytes, ...] = ()
+    news: News = NO_NEWS
 
 
 class Finished(NamedTuple):
@@ -118,8 +119,8 @@ class SharedRows:
         rows: Floats = self._ring[self._turn % len(self._ring)][:count]
         return rows
 
-    def commit(self, count: int, contents: Sequence[bytes] = ()) -> None:
-        self._connection.send_bytes(dumps(Committed(count, tuple(contents))))
+    def commit(self, count: int, news: News = NO_NEWS) -> None:
+        self._connection.send_bytes(dumps(Committed(count, news)))
         self._turn += 1
         self._unread += 1
 

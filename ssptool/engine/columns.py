@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ssptool.engine.recording.contents import Contents
+
 Floats = NDArray[np.float64]
 
 REAL_TYPES = frozenset({"Float64", "Float32"})
@@ -44,7 +46,7 @@ def machine_type(kind: str) -> np.dtype[Any]:
     return np.dtype(object) if kind in NUMBERED else _MACHINE[kind]
 
 
-class Contents:
+class ContentNumbers:
     """Contents and their numbers, counted from 0, which is the empty one."""
 
     def __init__(self) -> None:
@@ -77,7 +79,7 @@ def as_content(value: Any, kind: str) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
-def met(numbers: NDArray[np.int64], kind: str, contents: Sequence[bytes]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def met(numbers: NDArray[np.int64], kind: str, contents: Contents) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The values of type String or Binary (k,) that these numbers (n,) of contents stand for, each of them once, and
     the place (n,) of each number among them.
     """
@@ -87,7 +89,7 @@ def met(numbers: NDArray[np.int64], kind: str, contents: Sequence[bytes]) -> tup
     return values, places
 
 
-def values_of(cells: Floats, kind: str, contents: Sequence[bytes] = (b"",)) -> NDArray[Any]:
+def values_of(cells: Floats, kind: str, contents: Contents = (b"",)) -> NDArray[Any]:
     """Cells (n,) as values (n,) of a type: the same memory, except for Float32, String and Binary."""
     if kind in NUMBERED:
         every, places = met(cells.view(np.int64), kind, contents)

@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from time import perf_counter
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly, Sources, assemble
 from ssptool.engine.columns import NUMBERED
@@ -16,6 +19,7 @@ from ssptool.engine.masters.master import Coupled
 from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
 from ssptool.engine.pool import Pool
+from ssptool.engine.recording.contents import NO_NEWS, News
 from ssptool.engine.watch import CallCount, Watch
 
 FIRST_CHUNK = 64
@@ -25,6 +29,9 @@ CHUNK_SECONDS = 0.02
 """What a chunk of macro steps should take: often enough for files and progress, too seldom to cost anything."""
 
 CHUNK_GROWTH = 8
+
+FORGET_BYTES = 1 << 20
+"""Of texts and bytes that have come up since some were forgotten the last time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +66,8 @@ class Rows(Protocol):
         """An array (k, 1 + recorded) for the next rows, 1 ≤ k ≤ `count`."""
         ...
 
-    def commit(self, count: int, contents: Sequence[bytes] = ()) -> None:
-        """The first `count` rows of the last `space` are final; `contents` are those that are new in them."""
+    def commit(self, count: int, news: News = NO_NEWS) -> None:
+        """The first `count` rows of the last `space` are final, and this is the news of contents with them."""
         ...
 
 
@@ -154,7 +161,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
     plan, failure = job.plan, None
     began = perf_counter()
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
-    contents = _NewContents(system.kernel, plan)
+    contents = _Contents(system.kernel, plan)
     _first_row(system, rows, contents)
     chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps
@@ -171,7 +178,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
         counts.evaluations += stretch.evaluations
         finished = stretch.finished if free else counts.steps >= steps
         reached = float(space[stretch.steps - 1, 0]) if stretch.steps else system.start
-        rows.commit(stretch.steps, contents.take())
+        rows.commit(stretch.steps, contents.news())
         if pace is None:
             chunk = _next_chunk(len(space), perf_counter() - chunk_began)
         else:
@@ -181,26 +188,42 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
     return failure
 
 
-class _NewContents:
-    """What a kernel has met of texts and bytes since the last look; nothing where none are recorded."""
+class _Contents:
+    """What a kernel knows of texts and bytes: it forgets, now and then, those that are in no slot any more."""
 
     def __init__(self, kernel: Kernel, plan: Plan) -> None:
         self._kernel = kernel
-        self._wanted = any(column.type in NUMBERED for column in plan.columns)
-        self._known = 1  # the empty one
+        self._recorded = any(column.type in NUMBERED for column in plan.columns)
+        self._slots = np.array(plan.numbered, dtype=np.intp)
+        self._needed: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._told = 1  # the empty one
+        for number in range(kernel.contents):
+            kernel.number(kernel.content(number), keep=True)
+        self._limit = kernel.content_bytes + FORGET_BYTES
 
-    def take(self) -> list[bytes]:
-        if not self._wanted:
-            return []
-        known, self._known = self._known, self._kernel.contents
-        return [self._kernel.content(number) for number in range(known, self._known)]
+    def news(self) -> News:
+        """Since the last time; nothing where none are recorded."""
+        new = self._new() if self._recorded else ()
+        forgotten = self._forget() if self._kernel.content_bytes > self._limit else ()
+        return News(new, forgotten if self._recorded else ())
+
+    def _new(self) -> tuple[bytes, ...]:
+        told, self._told = self._told, self._kernel.contents
+        return tuple(self._kernel.content(number) for number in range(told, self._told))
+
+    def _forget(self) -> tuple[int, ...]:
+        """All but those that are in slots, or were the last time."""
+        before, self._needed = self._needed, np.unique(self._kernel.integers[self._slots])
+        forgotten = self._kernel.forget(np.union1d(before, self._needed).tolist())
+        self._limit = self._kernel.content_bytes + FORGET_BYTES
+        return tuple(forgotten)
 
 
-def _first_row(system: Coupled, rows: Rows, contents: _NewContents) -> None:
+def _first_row(system: Coupled, rows: Rows, contents: _Contents) -> None:
     first = rows.space(1)
     first[0, 0] = system.start
     first[0, 1:] = system.kernel.values[system.recorded]
-    rows.commit(1, contents.take())
+    rows.commit(1, contents.news())
 
 
 def _next_chunk(steps: int, seconds: float) -> int:

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import replace
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
@@ -27,6 +26,7 @@ from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.limits import Limits
 from ssptool.engine.recorder import Recorder
+from ssptool.engine.recording.contents import NO_NEWS, News
 from ssptool.engine.sendable import task_for_fresh
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import NATIVE, Watch
@@ -230,8 +230,8 @@ class _Parent:
         match message:
             case Initialized(kernel, report):
                 self.recorder.initialized(kernel, report)
-            case Committed(count, contents):
-                self._take(count, contents)
+            case Committed(count, news):
+                self._take(count, news)
                 self._answer()
         return message
 
@@ -243,10 +243,10 @@ class _Parent:
                 pass
             self._salvage()
 
-    def _take(self, count: int, contents: Sequence[bytes] = ()) -> None:
+    def _take(self, count: int, news: News = NO_NEWS) -> None:
         slot = self.ring[self.turn % len(self.ring)]
         try:
-            self.recorder.add(slot[:count], contents)
+            self.recorder.add(slot[:count], news)
         finally:  # whoever is told of the progress may end the run
             slot[:, 0] = np.nan
             self.turn += 1

@@ -1,6 +1,7 @@
 """Where the rows of a run go: to a file, to memory, and past the progress bar."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back, let_through
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.plan import Plan
+from ssptool.engine.recording.contents import NO_NEWS, Contents, News, RunContents
 from ssptool.engine.recording.thinning import All, Thinning
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Trace
@@ -50,7 +52,7 @@ class Recorder:
     def __init__(
         self,
         plan: Plan,
-        open_writer: Callable[[Sequence[bytes]], Writer] | None = None,
+        open_writer: Callable[[Contents], Writer] | None = None,
         *,
         keep: bool,
         thinning: Thinning | None = None,
@@ -72,7 +74,8 @@ class Recorder:
         self._keep = keep
         self._expected = rows
         self._width = 1 + len(plan.recorded)
-        self.contents: list[bytes] = [b""]
+        self.contents = RunContents()
+        self._going: tuple[int, ...] = ()
         self._numbered = [1 + place for place, column in enumerate(plan.columns) if column.type in NUMBERED]
         self._kept: Floats = np.empty((0, self._width))
         self._own: Floats = np.empty((0, self._width))
@@ -89,8 +92,8 @@ class Recorder:
         self._space = self._lend(rows_at_once(count, self._width), self._width)
         return self._space
 
-    def commit(self, count: int, contents: Sequence[bytes] = ()) -> None:
-        self.add(self._space[:count], contents)
+    def commit(self, count: int, news: News = NO_NEWS) -> None:
+        self.add(self._space[:count], news)
 
     def _own_space(self, count: int, width: int) -> Floats:
         if len(self._own) < count:
@@ -99,8 +102,8 @@ class Recorder:
 
     # --------------------------------------------------------------------------------------------------------
 
-    def add(self, rows: Floats, contents: Sequence[bytes] = ()) -> None:
-        """Rows of cells (k, 1 + p), the time first; they are copied. `contents` are those that are new in them.
+    def add(self, rows: Floats, news: News = NO_NEWS) -> None:
+        """Rows of cells (k, 1 + p), the time first, and the news of contents with them; they are copied.
 
         An interrupt waits until a block is recorded as a whole. Where more blocks come of these rows, it ends the
         recording there, and later rows are not taken.
@@ -108,8 +111,9 @@ class Recorder:
         if self._cut:
             return
         with held_back():
-            self.contents += contents
+            self.contents.add(news.new)
             if not len(rows):
+                self._going += news.forgotten
                 return
             self.seen += len(rows)
             end = float(rows[-1, 0])
@@ -119,6 +123,17 @@ class Recorder:
                 self._cut = self._record_next(blocks, end)
                 self._tell()
                 let_through()
+            self._forget(news.forgotten)
+
+    def _forget(self, numbers: tuple[int, ...]) -> None:
+        """Of contents that later rows do not need: later, since the last of these rows may still be recorded."""
+        going, self._going = self._going, numbers
+        if not going or self._keep:
+            return
+        if self._writer is None:
+            self.contents.drop(going)
+        else:
+            self._writer.when_written(partial(self.contents.drop, going))
 
     def _record_next(self, blocks: Iterator[tuple[Floats, bool]], end: float) -> bool:
         """One block of rows that reach to the time `end`; gives whether there are more."""
@@ -137,7 +152,7 @@ class Recorder:
     def known(self, rows: Floats) -> Floats:
         """The first of these rows, until one refers to a content that nobody has told of."""
         numbers = rows[:, self._numbered].view(np.int64)
-        strange = (numbers >= len(self.contents)).any(axis=1)
+        strange = (numbers >= self.contents.told).any(axis=1)
         return rows[: np.argmax(strange)] if strange.any() else rows
 
     def finish(self) -> None:
@@ -156,7 +171,7 @@ class Recorder:
         if not self._keep:
             return None
         rows = self._kept[: self.recorded]
-        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, tuple(self.contents))
+        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, self.contents.every)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from ssptool.engine.manifest import Input, manifest
 from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
 from ssptool.engine.recorder import Progress, Recorder
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.files import check_output, open_writer
 from ssptool.engine.recording.room import check_room
 from ssptool.engine.recording.selection import select
@@ -318,7 +319,7 @@ def _here(job: Job, recorder: Recorder) -> Execution:
 
 def _recorder(plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None) -> Recorder:
     """`thread`: which writes the file; None: whoever adds rows."""
-    writer: Callable[[Sequence[bytes]], Writer] | None = None
+    writer: Callable[[Contents], Writer] | None = None
     if recording.output is not None:
         check_output(recording.output)
         writer = partial(open_writer, recording.output, plan.columns)

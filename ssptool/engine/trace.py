@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.columns import NUMBERED, REAL_TYPES, Contents, as_doubles, cells_of, values_of
+from ssptool.engine.columns import NUMBERED, REAL_TYPES, ContentNumbers, as_doubles, cells_of, values_of
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -63,7 +63,7 @@ class Trace:
     @classmethod
     def of(cls, t: ArrayLike, columns: Iterable[tuple[Column, ArrayLike]]) -> "Trace":
         """A trace of columns with their values (n + 1,) at the times `t` (n + 1,) [s]."""
-        times, contents, pairs = np.array(t, dtype=np.float64), Contents(), list(columns)
+        times, contents, pairs = np.array(t, dtype=np.float64), ContentNumbers(), list(columns)
         cells = np.empty((len(times), len(pairs)))
         for place, (column, values) in enumerate(pairs):
             cells[:, place] = cells_of(values, column.type, contents.number)

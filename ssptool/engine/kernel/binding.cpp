@@ -399,19 +399,23 @@ NB_MODULE(_kernel, module) {
       .def(
           "content",
           [](Self& self, Number number) {
-            if (number < 0 || static_cast<std::size_t>(number) >= self.core().texts().size())
-              throw std::out_of_range("content " + std::to_string(number) + " does not exist, there are " +
-                                      std::to_string(self.core().texts().size()));
-            const std::string& text = self.core().texts().at(number);
-            return nb::bytes(text.data(), text.size());
+            const std::string* text = self.core().texts().find(number);
+            if (text == nullptr)
+              throw std::out_of_range("content " + std::to_string(number) + " does not exist, or is forgotten");
+            return nb::bytes(text->data(), text->size());
           },
           "number"_a)
       .def(
           "number",
-          [](Self& self, const nb::bytes& content) {
-            return self.core().texts().number({content.c_str(), content.size()});
+          [](Self& self, const nb::bytes& content, bool keep) {
+            return self.core().texts().number({content.c_str(), content.size()}, keep);
           },
-          "content"_a)
+          "content"_a, "keep"_a = false)
+      .def_prop_ro("content_bytes", [](Self& self) { return self.core().texts().bytes(); })
+      .def(
+          "forget",
+          [](Self& self, const std::vector<std::int64_t>& needed) { return self.core().texts().forget(needed); },
+          "needed"_a)
       .def_prop_ro("input_value",
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_value(), 1); })
       .def_prop_ro("input_rates",

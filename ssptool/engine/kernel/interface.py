@@ -357,14 +357,26 @@ class Kernel(Protocol):
         """(n,) the same memory as `values`, for slots that hold integers."""
 
     def content(self, number: int) -> bytes:
-        """The bytes of this number; 0 has none. Raises IndexError for a number not given out yet."""
+        """The bytes of this number; 0 has none. Raises IndexError for a number not given out yet, or forgotten."""
 
-    def number(self, content: bytes) -> int:
-        """The number of these bytes, a new one if need be: equal ones have equal numbers, counted from 0."""
+    def number(self, content: bytes, keep: bool = False) -> int:
+        """The number of these bytes, a new one if need be: equal ones have equal numbers, counted from 0.
+
+        `keep`: somebody keeps the number elsewhere than in a slot, so that the bytes are never forgotten.
+        """
+
+    def forget(self, needed: Sequence[int]) -> list[int]:
+        """Forget all contents but those that were to be kept and the `needed` numbers, which are in order; gives the
+        numbers of the forgotten ones, in order. No number is used again.
+        """
 
     @property
     def contents(self) -> int:
-        """How many there are."""
+        """How many numbers were given out."""
+
+    @property
+    def content_bytes(self) -> int:
+        """Memory that the contents take, about."""
 
     @property
     def input_value(self) -> Floats:

@@ -164,8 +164,15 @@ class TwinKernel:
     def content(self, number: int) -> bytes:
         return self._contents[number]
 
-    def number(self, content: bytes) -> int:
-        return self._contents.number(content)
+    def number(self, content: bytes, keep: bool = False) -> int:
+        return self._contents.number(content, keep)
+
+    def forget(self, needed: Sequence[int]) -> list[int]:
+        return self._contents.forget(needed)
+
+    @property
+    def content_bytes(self) -> int:
+        return self._contents.bytes
 
     # -- tables ----------------------------------------------------------------------------------------------
 

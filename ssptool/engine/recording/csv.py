@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.engine.columns import BYTES, TEXT, holds_integer, machine_type
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.text import Lines
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import Column, Floats, Trace
@@ -32,7 +33,7 @@ class CsvWriter:
     run can be read as well.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
         self._path = path
         self._lines = Lines(["Float64", *(column.type for column in columns)], contents)
         header = io.StringIO()
@@ -44,6 +45,9 @@ class CsvWriter:
 
     def write(self, rows: Floats) -> None:
         put(self._file, self._lines.of(rows))
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        action()
 
     def notes(self) -> tuple[str, ...]:
         return ()

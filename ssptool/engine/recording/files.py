@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.guarded import GuardedWriter
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Column, Trace
@@ -76,13 +77,13 @@ def check_output(path: Path) -> None:
         raise IsADirectoryError(f"{path} is a folder; results go to a file")
 
 
-def open_writer(path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> Writer:
+def open_writer(path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> Writer:
     """Begin a file of results, over an old one if there is one.
 
     Parameters
     ----------
     contents
-        What the numbers in columns of type String and Binary mean: a list that may grow before each `write`.
+        What the numbers in columns of type String and Binary mean: which may grow before each `write`.
 
     Raises
     ------

@@ -48,6 +48,13 @@ class GuardedWriter:
         with self._guard(float(rows[0, 0]) if len(rows) else None):
             self._writer.write(rows)
 
+    def when_written(self, action: Callable[[], None]) -> None:
+        if self._failed:
+            action()
+            return
+        with self._guard():
+            self._writer.when_written(action)
+
     def notes(self) -> tuple[str, ...]:
         return self._writer.notes()
 

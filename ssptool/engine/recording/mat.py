@@ -13,7 +13,7 @@ import json
 import os
 import re
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from ssptool.engine.columns import (
     machine_type,
     values_of,
 )
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import Column, Floats, Trace
 
@@ -43,7 +44,7 @@ _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 class MatWriter:
     """Writes rows as they come, and the number of rows after them."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
         kept = [place for place, column in enumerate(columns) if column.type not in NUMBERED]
         self._left_out = tuple(column.signal for column in columns if column.type in NUMBERED)
         self._chosen = [0, *(1 + place for place in kept)] if self._left_out else slice(None)
@@ -64,6 +65,9 @@ class MatWriter:
         self._append(np.ascontiguousarray(doubles, dtype="<f8").tobytes())
         self._rows += len(rows)
         os.pwrite(self._file.fileno(), struct.pack("<i", self._rows), self._header + _COLUMN_COUNT)
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        action()
 
     def notes(self) -> tuple[str, ...]:
         return tuple(self._told())

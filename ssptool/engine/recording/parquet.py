@@ -3,7 +3,7 @@
 import contextlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import monotonic, thread_time
 from typing import Any
@@ -12,6 +12,7 @@ import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ig
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
 from ssptool.engine.columns import BYTES, NUMBERED, TEXT
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.footed_file import FootedFile
 from ssptool.engine.recording.parquet_groups import MAGIC, TYPES, Columns, Encoder
 from ssptool.engine.recording.writer import UnreadableTrace, refuse_repeats
@@ -46,6 +47,10 @@ MANIFEST = b"ssptool"
 _HEADER = 64  # bytes, about, before the values of a column
 
 
+MOST_ACTIONS = 32
+"""That wait for a group to be written: what they let go takes memory."""
+
+
 class ParquetWriter:
     """Writes groups of rows, each time with a new footer over the old one.
 
@@ -57,7 +62,7 @@ class ParquetWriter:
     Apache Parquet, "File format": row groups refer to absolute offsets, so what lies between them does not matter.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: Sequence[bytes] = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
         schema = pa.schema([_TIME, *(_field(column) for column in columns)])
         bare = pa.schema([field.remove_metadata() for field in schema])
         self._width = len(schema)
@@ -65,6 +70,7 @@ class ParquetWriter:
         self._groups, self._footers = Encoder(bare), Encoder(schema)
         self._footer: Any = self._footers.empty({})
         self._file = FootedFile(path, MAGIC, _serialized(self._footer))
+        self._actions: list[Callable[[], None]] = []
         self._writing = 0.0
         self._began = self._wrote = monotonic()
 
@@ -80,6 +86,11 @@ class ParquetWriter:
         now = monotonic()
         patience = max(GROUP_SECONDS, LATE_PART * (now - self._began), self._writing / WRITING_PART)
         if now - self._wrote >= patience:
+            self._write_group()
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        self._actions.append(action)
+        if len(self._actions) >= MOST_ACTIONS or not self._columns.count:
             self._write_group()
 
     def notes(self) -> tuple[str, ...]:
@@ -99,6 +110,14 @@ class ParquetWriter:
         return min(rows, max(MOST_VALUES // self._width, FEW_ROWS))
 
     def _write_group(self) -> None:
+        try:
+            self._write_columns()
+        finally:
+            for action in self._actions:
+                action()
+            self._actions = []
+
+    def _write_columns(self) -> None:
         count, self._columns.count = self._columns.count, 0
         if not count:
             return

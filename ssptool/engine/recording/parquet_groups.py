@@ -8,6 +8,7 @@ import pyarrow as pa  # type: ignore[import-untyped, import-not-found, unused-ig
 import pyarrow.parquet as pq  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
 from ssptool.engine.columns import BYTES, NUMBERED, TEXT, met, values_of
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.trace import Floats
 
 MAGIC = b"PAR1"
@@ -38,7 +39,7 @@ class Columns:
         What the numbers in columns of texts and bytes mean; the list may grow.
     """
 
-    def __init__(self, types: Sequence[str], schema: Any, contents: Sequence[bytes]) -> None:
+    def __init__(self, types: Sequence[str], schema: Any, contents: Contents) -> None:
         self._types = types
         self._schema = schema
         self._contents = contents
@@ -98,7 +99,7 @@ _SAMPLES = 64
 """Pairs of values that follow one another, from which it is told whether a column repeats itself."""
 
 
-def _array(cells: Floats, kind: str, contents: Sequence[bytes]) -> Any:
+def _array(cells: Floats, kind: str, contents: Contents) -> Any:
     """A column as an array of Arrow."""
     if kind in NUMBERED:
         values, places = met(cells.view(np.int64), kind, contents)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ssptool.engine.columns import BYTES, NUMBERED, REAL_TYPES, TEXT, from_content, values_of
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.trace import Floats
 
 try:
@@ -24,23 +25,32 @@ class Lines:
     Parameters
     ----------
     contents
-        What the numbers of texts and bytes mean; may grow.
+        What the numbers of texts and bytes mean.
     """
 
-    def __init__(self, types: Sequence[str], contents: Sequence[bytes] = (b"",), *, native: bool = NATIVE) -> None:
+    def __init__(self, types: Sequence[str], contents: Contents = (b"",), *, native: bool = NATIVE) -> None:
         self._types = tuple(types)
         self._kinds = "".join(map(_kind, types)).encode("ascii")
         self._contents = contents
+        self._places = {kind: [k for k, one in enumerate(types) if one == kind] for kind in (TEXT, BYTES)}
         self._written: dict[str, list[bytes]] = {kind: [] for kind in (TEXT, BYTES)}
         self._native = native
 
     def of(self, rows: Floats) -> bytes:
-        for kind in NUMBERED.intersection(self._types):
-            written = self._written[kind]
-            written += map(_WRITE[kind], self._contents[len(written) :])
+        if any(self._places.values()):
+            rows = self._renumbered(rows)
         if self._native and rows.size:
             return _csv(np.ascontiguousarray(rows), self._kinds, self._written[TEXT], self._written[BYTES])
         return self._plain(rows)
+
+    def _renumbered(self, rows: Floats) -> Floats:
+        """With the numbers of texts and bytes among those that are in these rows, which are made ready."""
+        rows = rows.copy()
+        for kind, places in self._places.items():
+            used, ranks = np.unique(rows[:, places].view(np.int64), return_inverse=True)
+            self._written[kind] = [_WRITE[kind](self._contents[number]) for number in used.tolist()]
+            rows[:, places] = ranks.reshape(len(rows), len(places)).view(np.float64)
+        return rows
 
     def _plain(self, rows: Floats) -> bytes:
         """The same without native code, which is slower."""

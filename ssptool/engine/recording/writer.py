@@ -1,7 +1,7 @@
 """What every format does."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from io import FileIO
 from typing import Protocol
 
@@ -16,9 +16,12 @@ class Writer(Protocol):
 
         After an OSError, such as for a full disk, the file can be read and has all that was in it before.
 
-        The numbers of texts and bytes are places in the list of contents with which the file was begun, which has them
-        by now.
+        The numbers of texts and bytes are those of the contents with which the file was begun, which has them by now.
         """
+        ...
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        """Call it when the contents of rows that were written until now are in the file, or given up."""
         ...
 
     def notes(self) -> tuple[str, ...]:

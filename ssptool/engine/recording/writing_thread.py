@@ -1,6 +1,6 @@
 """A file that is written in a thread of its own, while the system goes on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from queue import LifoQueue, Queue
 from threading import Thread
 from types import TracebackType
@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Floats
 
@@ -29,13 +30,13 @@ class WritingThread:
     copy rows to; the queue of those that wait hands it over, and the queue of those that are free hands it back. The
     writer itself is used by the thread while there is one, and by the caller before it is started and after it was
     joined. An error is left before its block is given back, and taken by the caller: late by some blocks at most while
-    rows come, and surely after the join. Only the caller takes it away, and a writer fails once. The list of contents
-    only grows, and all contents of a block are in it before the block is handed over.
+    rows come, and surely after the join. Only the caller takes it away, and a writer fails once. All contents of a
+    block are there before the block is handed over, and go when this thread has written it.
     """
 
     def __init__(self, waiting: int) -> None:
         self._most = waiting
-        self._waiting: Queue[Floats | None]
+        self._waiting: Queue[Floats | Callable[[], None] | None]
         # The last one that was used is most likely still in a cache.
         self._free: Queue[Floats] = LifoQueue()
         self._blocks = 0
@@ -52,10 +53,10 @@ class WritingThread:
     ) -> None:
         self._join()
 
-    def around(self, open_writer: Callable[[Sequence[bytes]], Writer]) -> Callable[[Sequence[bytes]], Writer]:
+    def around(self, open_writer: Callable[[Contents], Writer]) -> Callable[[Contents], Writer]:
         """What begins a file, such that this thread writes it."""
 
-        def begin(contents: Sequence[bytes]) -> Writer:
+        def begin(contents: Contents) -> Writer:
             self._writer = open_writer(contents)
             return self
 
@@ -88,6 +89,11 @@ class WritingThread:
             rows = block
         self._waiting.put(rows)
 
+    def when_written(self, action: Callable[[], None]) -> None:
+        if self._thread is None:
+            self._begin()
+        self._waiting.put(action)
+
     def notes(self) -> tuple[str, ...]:
         self._join()
         return self._writer.notes()
@@ -115,12 +121,16 @@ class WritingThread:
     def _work(self) -> None:
         while (block := self._waiting.get()) is not None:
             try:
+                if callable(block):
+                    self._writer.when_written(block)
+                    continue
                 self._writer.write(block)
             except BaseException as error:
                 self._error = error  # The caller tells, and waits for memory until then: so go on.
-            whole = block.base
-            assert whole is not None
-            self._free.put(whole)
+            if not callable(block):
+                whole = block.base
+                assert whole is not None
+                self._free.put(whole)
 
     def _check(self) -> None:
         if (error := self._error) is not None:

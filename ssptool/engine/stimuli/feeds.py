@@ -132,7 +132,7 @@ class Feeds:
         for one in self._sampled:
             course = one.feed.course
             value = course.before(self._end) if t >= self._end else course.after(max(t, self._begin))
-            one.cells[0] = cell(self.kernel, one.feed.type, value)
+            one.cells[0] = cell(self.kernel, one.feed.type, value, keep=False)  # in its slot before the next one
 
 
 def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:

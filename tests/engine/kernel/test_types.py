@@ -300,3 +300,17 @@ def test_doubles_are_torn_and_integers_held(make_kernel, carrier, torn, held):
     kernel = make_kernel(2, [0])
     with pytest.raises(ValueError, match=r"slot [01] holds (integers and cannot be torn|a double, which is torn)"):
         kernel.loop(LoopCalls(torn, (), [1.0], 0.0, 1e-9, 10, held))
+
+
+def test_contents_are_forgotten_except_for_those_that_are_needed_or_kept(make_kernel):
+    kernel = make_kernel(1, integers=[0])
+    empty = kernel.content_bytes
+    a, b, c, d = (kernel.number(content) for content in (b"a", b"b", b"c", b"d"))
+    assert kernel.number(b"b", keep=True) == b
+    assert kernel.forget([c]) == [a, d]
+    assert (kernel.content(b), kernel.content(c), kernel.content(0)) == (b"b", b"c", b"")
+    with pytest.raises(IndexError, match="forgotten"):
+        kernel.content(a)
+    assert kernel.number(b"a") == kernel.contents - 1 == d + 1
+    assert kernel.forget([]) == [c, d + 1]
+    assert kernel.content_bytes == empty + 64 + 1

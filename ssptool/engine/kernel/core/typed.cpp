@@ -1,5 +1,6 @@
 #include "typed.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -70,11 +71,37 @@ AccessNames access_names(Type type, int fmi_major) noexcept {
   return {nullptr, nullptr};
 }
 
-std::int64_t Texts::number(std::string_view text) {
-  if (const auto known = numbers_.find(text); known != numbers_.end()) return known->second;
-  const auto number = static_cast<std::int64_t>(all_.size());
-  numbers_.emplace(all_.emplace_back(text), number);
-  return number;
+// What a text takes besides its characters.
+constexpr std::size_t entry_bytes = 64;
+
+const std::string* Texts::find(std::int64_t number) const {
+  const auto found = all_.find(number);
+  return found == all_.end() ? nullptr : &found->second.text;
+}
+
+std::int64_t Texts::number(std::string_view text, bool keep) {
+  if (const auto known = numbers_.find(text); known != numbers_.end()) {
+    all_.at(known->second).keep |= keep;
+    return known->second;
+  }
+  const Entry& entry = all_.try_emplace(next_, std::string(text), keep).first->second;
+  numbers_.emplace(entry.text, next_);
+  bytes_ += entry_bytes + text.size();
+  return next_++;
+}
+
+std::vector<std::int64_t> Texts::forget(std::span<const std::int64_t> needed) {
+  std::vector<std::int64_t> forgotten;
+  for (const auto& [number, entry] : all_)
+    if (!entry.keep && !std::ranges::binary_search(needed, number)) forgotten.push_back(number);
+  std::ranges::sort(forgotten);
+  for (const std::int64_t number : forgotten) {
+    const std::string& text = all_.at(number).text;
+    bytes_ -= entry_bytes + text.size();
+    numbers_.erase(text);
+    all_.erase(number);
+  }
+  return forgotten;
 }
 
 std::optional<std::size_t> Typed::pack(const double* cells, const Texts& texts) {

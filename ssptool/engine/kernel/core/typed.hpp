@@ -4,7 +4,6 @@
 #include <bit>
 #include <concepts>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <optional>
 #include <span>
@@ -49,21 +48,35 @@ AccessNames access_names(Type, int fmi_major) noexcept;
 inline std::int64_t as_integer(double cell) noexcept { return std::bit_cast<std::int64_t>(cell); }
 inline double as_cell(std::int64_t number) noexcept { return std::bit_cast<double>(number); }
 
-// Every text that a kernel has met, and what binary variables had, by number; 0 is the empty one.
+// Texts that a kernel has met, and what binary variables had, by number; 0 is the empty one. No number means another
+// text later.
 class Texts {
  public:
-  Texts() { number({}); }
+  Texts() { number({}, true); }
   Texts(const Texts&) = delete;
   Texts& operator=(const Texts&) = delete;
   ~Texts() = default;
 
-  [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
-  [[nodiscard]] const std::string& at(std::int64_t number) const { return all_.at(static_cast<std::size_t>(number)); }
-  std::int64_t number(std::string_view text);
+  // So many numbers were given out.
+  [[nodiscard]] std::int64_t size() const noexcept { return next_; }
+  // Memory that they take, about.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
+  // Null if no text has this number, or it is forgotten.
+  [[nodiscard]] const std::string* find(std::int64_t number) const;
+  [[nodiscard]] const std::string& at(std::int64_t number) const { return all_.at(number).text; }
+  std::int64_t number(std::string_view text, bool keep = false);
+  // All that are not to be kept and not among the needed ones, which are in order; gives their numbers, in order.
+  std::vector<std::int64_t> forget(std::span<const std::int64_t> needed);
 
  private:
-  std::deque<std::string> all_;  // strings stay where they are
+  struct Entry {
+    std::string text;
+    bool keep;
+  };
+  std::unordered_map<std::int64_t, Entry> all_;  // strings stay where they are
   std::unordered_map<std::string_view, std::int64_t> numbers_;
+  std::int64_t next_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 // Variables of one type that are set or got together, and the memory that the FMU is given.

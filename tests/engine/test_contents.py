@@ -1,0 +1,92 @@
+"""Texts and bytes that are another at each step: they are in the file, and memory forgets them."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import fmpy
+import pytest
+from fmpy.fmi3 import FMU3Slave
+
+import ssptool
+from ssptool.engine import execution
+from ssptool.engine.recording.files import read_trace
+from ssptool.engine.simulate import run
+from tests.engine.test_types import Folder
+from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
+
+SOURCE = Path(__file__).with_name("changing.c")
+SIZE = 1024
+OWN = {"fmi3InstantiateCoSimulation", "fmi3DoStep", "fmi3GetBinary"}
+DONE = {"fmi3EnterInitializationMode", "fmi3ExitInitializationMode", "fmi3Terminate", "fmi3FreeInstance", "fmi3Reset"}
+DESCRIPTION = """<fmiModelDescription fmiVersion="3.0" modelName="changing" instantiationToken="changing">
+<CoSimulation modelIdentifier="changing"/><ModelVariables>
+<Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
+<Binary name="y" valueReference="1" causality="output" variability="discrete"/></ModelVariables>
+<ModelStructure><Output valueReference="1"/></ModelStructure></fmiModelDescription>"""
+SYSTEM = """<ssd:SystemStructureDescription version="2.0" name="Changing"
+    xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"><ssd:System name="Changing"><ssd:Elements>
+<ssd:Component name="A" type="application/x-fmu-sharedlibrary" source="changing.fmu"><ssd:Connectors>
+<ssd:Connector name="y" kind="output"/></ssd:Connectors></ssd:Component>
+</ssd:Elements></ssd:System></ssd:SystemStructureDescription>"""
+MEASURED = """
+import resource, sys
+import ssptool
+from pathlib import Path
+folder, steps = sys.argv[1:]
+recording = ssptool.Recording(Path(folder, "run.csv"), keep=False, every=1000)
+settings = ssptool.Settings(stop_time=float(steps), step_size=1.0)
+assert ssptool.simulate(folder, settings=settings, recording=recording, isolated=False).ok
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("changing")
+    stubs = write_stubs(folder / "stubs.c", OWN | DONE, FMU3Slave)
+    with stubs.open("a") as file:
+        file.writelines(f"int {name}(void) {{ return 0; }}\n" for name in sorted(DONE))
+    library = build_shared(folder / "changing.so", SOURCE, stubs)
+    with zipfile.ZipFile(folder / "changing.fmu", "w") as fmu:
+        fmu.writestr("modelDescription.xml", DESCRIPTION)
+        fmu.write(library, f"binaries/{PLATFORM[3]}/changing{fmpy.sharedLibraryExtension}")
+    (folder / "SystemStructure.ssd").write_text(SYSTEM)
+    return folder
+
+
+def simulated(folder, steps, **options):
+    plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=float(steps), step_size=1.0))
+    return run(plan, Folder(folder), **options)
+
+
+@pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "here"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(("every", "native"), [(1, None), (7, None), (1, False)])
+def test_what_memory_forgets_is_in_the_file(folder, tmp_path, monkeypatch, ending, every, isolated, native):
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(execution, "FORGET_BYTES", 20 * SIZE)
+    monkeypatch.setattr(execution, "FIRST_CHUNK", 10)
+    monkeypatch.setattr(execution, "CHUNK_GROWTH", 1)
+    recording = ssptool.Recording(tmp_path / f"run.{ending}", keep=False, every=every)
+    assert simulated(folder, 500, recording=recording, isolated=isolated, native=native).ok
+    trace = read_trace(recording.output)
+    assert [int.from_bytes(content[:8], sys.byteorder) for content in trace["A.y"]] == [int(t) for t in trace.t]
+    assert {len(content) for content in trace["A.y"]} == {SIZE}
+
+
+def test_a_trace_in_memory_has_all(folder, monkeypatch):
+    monkeypatch.setattr(execution, "FORGET_BYTES", 0)
+    trace = simulated(folder, 200).unwrap()
+    assert len(set(trace["A.y"])) == 201
+
+
+def test_memory_does_not_grow_with_the_number_of_contents(folder):
+    """60 000 contents of 1 KiB beside 2 000."""
+    used = [
+        int(subprocess.run([sys.executable, "-c", MEASURED, folder, steps], capture_output=True, check=True).stdout)
+        for steps in ("2000", "60000")
+    ]
+    assert used[1] - used[0] < 15e6
