@@ -73,6 +73,14 @@ PredictionOrder = Annotated[
     int | None,
     typer.Option("--prediction-order", min=0, max=2, help="Order of the first guess of iterated steps: 0, 1 or 2."),
 ]
+Relaxation = Annotated[
+    float | None,
+    typer.Option(
+        "--relaxation",
+        metavar="W",
+        help="Factor of constant relaxation of iterated steps, 0 < W <= 1; 0.5 if none is given.",
+    ),
+]
 Exchange = Annotated[
     ExchangeName,
     typer.Option("--exchange", help="late: outputs stay as of each FMU's own step, to compare with other tools."),
@@ -112,6 +120,7 @@ def settings_from(
     convergence: ConvergenceLimits = None,
     iterations: Iterations = None,
     prediction_order: PredictionOrder = None,
+    relaxation: Relaxation = None,
     adaptive: Adaptive = None,
     power_bonds: PowerBonds = None,
     substeps: Substeps = None,
@@ -140,6 +149,7 @@ def settings_from(
         convergence=_limits(convergence),
         iterations=iterations,
         prediction_order=prediction_order,
+        relaxation=relaxation,
         threads=threads,
     )
 

@@ -140,9 +140,11 @@ def choose_integrator(
         settings.convergence,
     )
     late = settings.exchange is ExchangeName.LATE
-    if settings.master is not MasterName.AUTO or settings.input is not InputName.AUTO or late or any(asked):
+    coupled = settings.master is not MasterName.AUTO or settings.input is not InputName.AUTO or late
+    if coupled or settings.relaxation is not None or any(asked):
         raise UnsupportedCombination(
-            "master, input, exchange, acceleration, adaptive, power bonds, substeps or convergence with model exchange",
+            "master, input, exchange, acceleration, relaxation, adaptive, power bonds, substeps or convergence with "
+            "model exchange",
             "one integrator solves all components together, so no steps are coupled",
             "leave them out, or use --implementation cs",
         )

@@ -148,7 +148,7 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
         return MasterName.JACOBI, "goes with late outputs"
     if settings.iterations is not None or settings.prediction_order is not None:
         return MasterName.ITERATED, "goes with a number of iterations and an order of prediction"
-    if settings.input is InputName.INTERPOLATE or settings.acceleration is not None:
+    if settings.input is InputName.INTERPOLATE or _accelerated(settings):
         return MasterName.ITERATED, "goes with interpolated inputs and acceleration"
     if not situation.cycles:
         return MasterName.JACOBI, "no components feed each other"
@@ -217,8 +217,16 @@ def _check_combination(name: MasterName, settings: Settings) -> None:
         raise ValueError(f"the order of inputs must be 1 or 2, found {settings.input_order}")
 
 
+def _accelerated(settings: Settings) -> bool:
+    return settings.acceleration is not None or settings.relaxation is not None
+
+
 def _check_iterations(name: MasterName, settings: Settings) -> None:
-    asked = {"iterations": settings.iterations, "prediction_order": settings.prediction_order}
+    asked = {
+        "iterations": settings.iterations,
+        "prediction_order": settings.prediction_order,
+        "relaxation": settings.relaxation,
+    }
     for what, value in asked.items():
         if value is not None and name is not MasterName.ITERATED:
             raise UnsupportedCombination(

@@ -107,6 +107,9 @@ class Settings:
         Each macro step of an iterated master is done exactly so often, whether its interface agrees or not.
     prediction_order
         Order of the polynomial that gives an iterated master its first guess, 0 to 2; 0: the present values.
+    relaxation
+        Factor above 0 and at most 1 of constant relaxation of iterated steps: the part of the way to the values that
+        came out which the next iterate goes. Without an acceleration, constant relaxation goes with it.
     threads
         On which components step at the same time where the master allows it and their steps take long enough. Results
         do not depend on it.
@@ -132,6 +135,7 @@ class Settings:
     convergence: Mapping[str, float] = field(default_factory=dict)
     iterations: int | None = None
     prediction_order: int | None = None
+    relaxation: float | None = None
     threads: int = 1
     power_bonds: tuple[tuple[str, str], ...] = ()
 

@@ -12,7 +12,7 @@ from ssptool.studies.sources import Setting
 LOGS = ("log_loops", "log_coupling")
 """Files that every run would write; a study keeps traces instead."""
 
-NUMBERS = ("start_time", "stop_time", "step_size", "tolerance", "adaptive")
+NUMBERS = ("start_time", "stop_time", "step_size", "tolerance", "adaptive", "relaxation")
 COUNTS = ("max_iterations", "input_order", "iterations", "prediction_order", "threads")
 WORDS = ("master", "acceleration", "input", "init", "implementation", "integrator", "exchange")
 COUNTS_BY_NAME, NUMBERS_BY_NAME, BONDS = "substeps", "convergence", "power_bonds"

@@ -5,7 +5,9 @@ import itertools
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
+from pytest import approx
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
 
@@ -78,6 +80,8 @@ def test_the_plan_names_what_was_asked_for(ssptool):
         (("--adaptive", "2"), "between 0 and 1"),
         (("--iterations", "0"), "--iterations"),
         (("--prediction-order", "3"), "--prediction-order"),
+        (("--relaxation", "0"), "relaxation must be greater than 0 and at most 1, found 0"),
+        (("--relaxation", "1.5"), "relaxation must be greater than 0 and at most 1, found 1.5"),
         (("--exchange", "late", "--master", "iterated"), "exchange consistent"),
         (("--log-coupling", "log.txt"), "must end in .csv or .jsonl"),
     ],
@@ -86,6 +90,27 @@ def test_options_that_make_no_sense_are_refused(ssptool, arguments, message):
     status, _, error = ssptool("run", SYSTEM, "--stop-time", 0.01, "--in-process", *arguments)
     assert status == (1 if "late" in arguments else 2)  # settings that exclude each other; a wrong value
     assert message in " ".join(error.replace("│", " ").split())
+
+
+def test_the_factor_of_relaxation_is_planned(ssptool):
+    status, out, _ = ssptool("plan", SYSTEM, "--relaxation", 0.3)
+    text = " ".join(out.split())
+    assert status == 0
+    assert "acceleration constant (goes with a factor of relaxation)" in text
+    assert "relaxation 0.3 (asked for)" in text
+    assert "relaxation 0.5 (default)" in " ".join(ssptool("plan", SYSTEM, "--acceleration", "constant")[1].split())
+
+
+def test_a_step_goes_the_asked_part_of_the_way(ssptool, tmp_path):
+    """With a gain γ of the loop and the factor ω, the residual shrinks by 1 − ω (1 − γ) in each iteration, and γ goes
+    to 0 with the step size where inputs are held: less than 1e-5 here, as far as both velocities and forces go.
+    """
+    arguments = ("--step-size", 1e-6, "--stop-time", 2e-6, "--input", "hold", "--iterations", 4)
+    arguments = (*arguments, "--prediction-order", 0, "--relaxation", 0.3)
+    ssptool("run", SYSTEM, "--in-process", "--log-coupling", "log.jsonl", *arguments)
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    residuals = np.array([line["residuals"]["System1.F"] for line in lines]).reshape(-1, 4)
+    assert residuals[:, 1:] / residuals[:, :-1] == approx(0.7, rel=1e-4)
 
 
 def test_a_fixed_number_of_iterations_is_planned_and_logged_as_such(ssptool, tmp_path):
@@ -111,9 +136,11 @@ def test_a_fixed_number_of_iterations_is_planned_and_logged_as_such(ssptool, tmp
         (("--iterations", 2, "--tolerance", "1e-6"), "leave out iterations or tolerance"),
         (("--iterations", 2, "--convergence", "absolute=1e-6"), "leave out iterations or convergence"),
         (("--iterations", 2, "--adaptive", "1e-4"), "leave out iterations or adaptive steps"),
+        (("--relaxation", 0.3, "--master", "jacobi"), "only the iterated master repeats steps"),
+        (("--relaxation", 0.3, "--acceleration", "aitken"), "only constant relaxation has a factor to choose"),
     ],
 )
-def test_a_fixed_number_of_iterations_goes_with_no_other_end_of_a_step(ssptool, arguments, message):
+def test_settings_of_the_iteration_that_exclude_each_other_are_refused(ssptool, arguments, message):
     status, _, error = ssptool("run", SYSTEM, "--stop-time", 0.01, "--in-process", *arguments)
     assert status == 1
     assert message in " ".join(error.replace("│", " ").split())

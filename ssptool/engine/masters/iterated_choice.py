@@ -16,6 +16,7 @@ from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_natively import PREDICTION_ORDER
 from ssptool.engine.masters.measures import MEASURES, AllOf, FixedCount, Measure, MeasureName, Relative
 from ssptool.engine.settings import AccelerationName, Settings
+from ssptool.engine.unsupported import UnsupportedCombination
 
 if TYPE_CHECKING:
     from ssptool.engine.master_choice import Situation
@@ -23,9 +24,14 @@ if TYPE_CHECKING:
 COUPLING_TOLERANCE = 1e-8
 COUPLING_ITERATIONS = 30
 
+RELAXATION = 0.5
+"""Of constant relaxation, if none is asked for: the interface may then change by up to three times what it was, the
+other way.
+"""
+
 ACCELERATIONS: Mapping[AccelerationName, Acceleration] = {
     AccelerationName.NONE: EachStep(FixedPoint()),
-    AccelerationName.CONSTANT: EachStep(FixedPoint(relaxation=0.5)),
+    AccelerationName.CONSTANT: EachStep(FixedPoint(relaxation=RELAXATION)),
     AccelerationName.AITKEN: EachStep(Aitken()),
     AccelerationName.ANDERSON: EachStep(Anderson()),
     AccelerationName.IQN_ILS: IqnIls(),
@@ -38,12 +44,14 @@ def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") 
 
     Raises
     ------
+    UnsupportedCombination
+        A factor of relaxation with a method that has none.
     ValueError
         A number is out of range.
     """
     if not isinstance(inputs, (Hold, Interpolate)):
         raise AssertionError(f"iterated with {inputs.name}")
-    acceleration, acceleration_reason = _acceleration(settings)
+    name, acceleration, acceleration_reason = _acceleration(settings)
     measure, reason = _measure(settings)
     limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
     if limit < 1:
@@ -52,9 +60,11 @@ def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") 
         measure, reason, limit = FixedCount(settings.iterations), ASKED, settings.iterations
     order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
     asked = {True: ASKED, False: "default"}
-    jacobian = [_jacobian(situation)] if acceleration is AccelerationName.NEWTON else []
-    return Iterated(inputs, ACCELERATIONS[acceleration], measure, limit, order), [
-        Choice("acceleration", acceleration, acceleration_reason),
+    relaxation = [_relaxation(settings)] if name is AccelerationName.CONSTANT else []
+    jacobian = [_jacobian(situation)] if name is AccelerationName.NEWTON else []
+    return Iterated(inputs, acceleration, measure, limit, order), [
+        Choice("acceleration", name, acceleration_reason),
+        *relaxation,
         Choice("convergence", measure.name, reason),
         Choice("max_iterations", str(limit), asked[settings.max_iterations is not None]),
         Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
@@ -62,9 +72,33 @@ def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") 
     ]
 
 
-def _acceleration(settings: Settings) -> tuple[AccelerationName, str]:
+def _acceleration(settings: Settings) -> tuple[AccelerationName, Acceleration, str]:
+    name, reason = _acceleration_name(settings)
+    factor = settings.relaxation
+    if factor is None:
+        return name, ACCELERATIONS[name], reason
+    if name is not AccelerationName.CONSTANT:
+        raise UnsupportedCombination(
+            f"relaxation {factor:g} with acceleration {name}",
+            "only constant relaxation has a factor to choose",
+            "use acceleration constant, or leave one of them out",
+        )
+    if not 0 < factor <= 1:
+        raise ValueError(f"relaxation must be greater than 0 and at most 1, found {factor:g}")
+    return name, EachStep(FixedPoint(relaxation=factor)), reason
+
+
+def _relaxation(settings: Settings) -> Choice:
+    if settings.relaxation is None:
+        return Choice("relaxation", f"{RELAXATION:g}", "default")
+    return Choice("relaxation", f"{settings.relaxation:g}", ASKED)
+
+
+def _acceleration_name(settings: Settings) -> tuple[AccelerationName, str]:
     if settings.acceleration is not None:
         return settings.acceleration, ASKED
+    if settings.relaxation is not None:
+        return AccelerationName.CONSTANT, "goes with a factor of relaxation"
     if settings.iterations is not None:
         return AccelerationName.NONE, "goes with a fixed number of iterations"
     # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
