@@ -220,6 +220,7 @@ def _set(
         names=tuple(plan.instances[i].name for i in components),
         signals=tuple(str(plan.signals[slot]) for slot in unknowns),
         parts=tuple(_part(assembly, i) for i in instances) if divided else (),
+        integrated=len(components) < len(instances),
     )
 
 

@@ -119,7 +119,9 @@ def _choose_master(
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
     }
     bonded = tuple(dict.fromkeys(signal.component for bond in bonds for signal in (bond.first, bond.second)))
-    situation = Situation(fed, schedules.cycles(), everyone, tuple(map(schedules.table.bond, bonds)), bonded)
+    successors = frozenset(wire.destination.component for wire in schedules.table.flow.wires if wire.source.component)
+    power = tuple(map(schedules.table.bond, bonds))
+    situation = Situation(fed, schedules.cycles(), everyone, power, bonded, successors)
     base, choices = choose_master(situation, settings)
     acted = acted_on(base, schedules.table.stimuli, everyone, interval)
     base = event_mode.with_event_mode(base, events) if events else acted

@@ -19,7 +19,7 @@ from ssptool.engine.unsupported import UnsupportedByFmu, UnsupportedCombination
 @dataclass(frozen=True, slots=True)
 class Situation:
     """What the choice of a master depends on, in document order: the components with connected inputs, those that feed
-    each other, and all. `bonds` are the power bonds between the components `bonded`.
+    each other, and all. `bonds` are the power bonds between the components `bonded`; `successors` are fed by others.
     """
 
     capabilities: Mapping[str, Capabilities]
@@ -27,6 +27,7 @@ class Situation:
     everyone: Mapping[str, Capabilities]
     bonds: tuple[Bond, ...] = ()
     bonded: tuple[str, ...] = ()
+    successors: frozenset[str] = frozenset()
 
     @property
     def cyclic(self) -> tuple[str, ...]:
@@ -137,8 +138,7 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
 def _must_vary(situation: Situation) -> None:
     for name, can in situation.everyone.items():
         if not can.varies_step:
-            alternative = "iterated" if _all_save(situation) else _alternative(situation)
-            raise UnsupportedByFmu(name, VARIES_STEP, "adaptive steps", f"fixed steps, {alternative}")
+            raise UnsupportedByFmu(name, VARIES_STEP, "adaptive steps", f"fixed steps, {_alternative(situation)}")
 
 
 def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, str]:
@@ -151,7 +151,7 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
     if settings.input is InputName.INTERPOLATE or _accelerated(settings):
         return MasterName.ITERATED, "goes with interpolated inputs and acceleration"
     if not situation.cycles:
-        return MasterName.JACOBI, "no components feed each other"
+        return _without_cycles(situation, settings)
     if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
         return MasterName.JACOBI, "goes with steps by energy residuals"
     if settings.input is InputName.EXTRAPOLATE:
@@ -166,19 +166,28 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
     return MasterName.ITERATED, f"{feeding}, and their FMUs save states and follow inputs"
 
 
+def _without_cycles(situation: Situation, settings: Settings) -> tuple[MasterName, str]:
+    reason = "no components feed each other"
+    if settings.input is InputName.AUTO and not situation.successors.isdisjoint(situation.following()):
+        return MasterName.GAUSS_SEIDEL, f"{reason}: in their order inputs are known before they are used"
+    return MasterName.JACOBI, reason
+
+
 def _must_save(situation: Situation) -> None:
     for name in situation.cyclic:
         if not situation.capabilities[name].saves_state:
             raise UnsupportedByFmu(name, SAVES, "master iterated", _alternative(situation))
 
 
-def _all_save(situation: Situation) -> bool:
-    return all(situation.capabilities[name].saves_state for name in situation.cyclic)
-
-
 def _alternative(situation: Situation) -> str:
-    inputs = "extrapolated" if situation.following() else "held"
-    return f"master jacobi with {inputs} inputs"
+    """What these FMUs do best with fixed steps, in the words of the settings that ask for it."""
+    name, _ = _master_name(situation, Settings())
+    if not situation.following():
+        return f"master {name} with held inputs"
+    moving = {InputName.EXTRAPOLATE: "extrapolated", InputName.INTERPOLATE: "interpolated"}[_BEST[name]]
+    if situation.obstacles():
+        return f"master {name} with input auto, {moving} where FMUs follow inputs"
+    return f"master {name} with {moving} inputs"
 
 
 def _check_combination(name: MasterName, settings: Settings) -> None:
@@ -270,7 +279,8 @@ def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple
     if settings.input is not InputName.AUTO:
         for component, can in situation.capabilities.items():
             if not can.follows:
-                raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", "input hold")
+                instead = "input auto, which holds only what such FMUs take" if situation.following() else "input hold"
+                raise UnsupportedByFmu(component, FOLLOWS, f"input {settings.input}", instead)
         return _MOVING[settings.input](order), ASKED
     if settings.exchange is ExchangeName.LATE:
         return Hold(), "goes with late outputs"

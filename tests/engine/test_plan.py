@@ -18,7 +18,7 @@ from ssptool.network.dependencies import Stage
 from ssptool.network.network import Experiment
 from ssptool.network.network import Unsupported as UnsupportedFeature
 from ssptool.network.signals import Signal, Wire
-from tests.engine.dual_mass import FMI3, NO_FLANGE, NOWHERE, network, oscillator
+from tests.engine.dual_mass import FMI2, FMI3, NO_FLANGE, NOWHERE, WIRES, network, oscillator
 
 
 def with_interface(net, component, **flags):
@@ -76,6 +76,35 @@ def test_a_system_without_cycle_is_not_iterated():
     plan = make_plan(network({"System1": "System1.fmu"}, []), Settings())
     assert isinstance(plan.master, Jacobi)
     assert choice(plan, "master")[1] == "no components feed each other"
+
+
+def test_without_cycle_followers_are_stepped_in_their_order():
+    """What comes before them is known over the whole step then, and needs no extrapolation."""
+    net = network(FMI2, [("System1.x1", "System2.x1")])
+    assert make_plan(net, Settings()).master == GaussSeidel(Interpolate())
+    assert make_plan(net, Settings(input="hold")).master == Jacobi(Hold())
+    assert make_plan(net, Settings(input="extrapolate")).master == Jacobi(Extrapolate())
+    alone = make_plan(network({"System2": "System2.fmu"}, []), Settings())
+    assert isinstance(alone.master, Jacobi)  # which lets components that are side by side step at the same time
+
+
+def test_the_alternative_to_what_an_fmu_lacks_is_one_that_works():
+    """System2 can neither be iterated nor follow inputs: only those of System1 can be extrapolated."""
+    net = with_interface(oscillator(), "System2", saves_state=False, input_derivatives=False)
+    with pytest.raises(UnsupportedByFmu, match="allows: master jacobi with input auto, extrapolated where FMUs follow"):
+        make_plan(net, Settings(master="iterated"))
+    with pytest.raises(UnsupportedByFmu, match="allows: input auto, which holds only what such FMUs take"):
+        make_plan(net, Settings(master="jacobi", input="extrapolate"))
+    assert make_plan(net, Settings(master="jacobi", input="auto")).master == Jacobi(Extrapolate())
+
+
+def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated():
+    """Adaptive steps would need its state, iterated ones of fixed size do not."""
+    net = network(FMI2 | {"Third": "System1.fmu"}, [*WIRES, ("System2.F", "Third.F")])
+    net = with_interface(net, "Third", saves_state=False)
+    with pytest.raises(UnsupportedByFmu, match="or fixed steps, master iterated with interpolated inputs"):
+        make_plan(net, Settings(adaptive=1e-3))
+    assert make_plan(net, Settings(master="iterated")).master == Iterated(Interpolate())
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,8 @@ class GaussSeidel:
         yield Instruction(Op.EXCHANGE, one.group)
         yield from set_inputs(one, self._coupling(one.interpolates).instruction(one.following))
         yield Instruction(Op.ADVANCE, one.group)
+        if one.integrated:
+            yield Instruction(Op.EVALUATE, one.sweep)
 
     def _coupling(self, interpolates: bool) -> Hold | Extrapolate | Interpolate:
         if isinstance(self.inputs, Interpolate) and not interpolates:

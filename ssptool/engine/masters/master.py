@@ -50,6 +50,8 @@ class Instances(NamedTuple):
         Names of `unknowns`, in the same order.
     parts
         One by one, if some of them do several steps in a macro step; empty otherwise.
+    integrated
+        The ODE of the components of model exchange is among them, whose outputs are consistent after a sweep only.
     """
 
     group: int
@@ -63,6 +65,7 @@ class Instances(NamedTuple):
     names: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
     parts: tuple["Part", ...] = ()
+    integrated: bool = False
 
 
 class Part(NamedTuple):

@@ -1,5 +1,6 @@
 """A macro step that needs no decision."""
 
+from collections.abc import Sequence
 from dataclasses import field
 
 from ssptool.dataclass import dataclass
@@ -47,8 +48,11 @@ class Program:
                 return Stretch(done, interrupted=not outcome.ok)
             if outcome.code is not Code.LOOP:
                 return Stretch(done, system.explain(outcome, system.time(first + done)))
-            if failure := system.evaluate(system.everything.sweep, system.time(first + done + 1)):
-                return Stretch(done, failure)
+            # The sweep that it stopped at is done again, with the full solvers.
+            left = self.steps[outcome.instruction - len(system.saving) - len(system.driving) :]
+            t, end = system.time(first + done), system.time(first + done + 1)
+            if isinstance(rest := self._rest(left, t, system.step, end), Failure):
+                return Stretch(done, rest)
             system.finish(first + done + 1, rows[done])
             done += 1
             if self._event_wanted:
@@ -75,7 +79,15 @@ class Program:
         pass
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
-        for instruction in self.steps:
+        return self._rest(self.steps, t, h, end)
+
+    def _rest(self, steps: Sequence[Instruction], t: float, h: float, end: float) -> int | Failure:
+        """These last ones of the step, and outputs made consistent."""
+        for instruction in steps:
+            if instruction.op is Op.EVALUATE:
+                if failure := self.system.evaluate(instruction.argument, end):
+                    return failure
+                continue
             outcome = self._execute(instruction, t, h)
             if not outcome.ok:
                 return self.system.explain(outcome, t)

@@ -87,7 +87,11 @@ def without(net, name, **flags):
     ("flags", "capability", "alternative"),
     [
         ({"saves_state": False}, "saves and restores its state", "fixed steps, master jacobi with extrapolated inputs"),
-        ({"variable_step": False}, "accepts steps of any size", "fixed steps, iterated"),
+        (
+            {"variable_step": False},
+            "accepts steps of any size",
+            "fixed steps, master iterated with interpolated inputs",
+        ),
     ],
 )
 def test_an_fmu_that_cannot_repeat_steps_is_named_with_the_best_alternative(flags, capability, alternative):
