@@ -22,6 +22,7 @@ from ssptool.engine.plan import Plan
 from ssptool.engine.recorder import Progress, Recorder
 from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.files import check_output, open_writer
+from ssptool.engine.recording.overwriting import check_written
 from ssptool.engine.recording.room import check_room
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import All, Every, Grid, Thinning
@@ -257,6 +258,8 @@ def run(
         An FMU cannot be loaded or instantiated.
     UnknownFormat, MissingExtra, OSError
         The output file cannot be written.
+    WouldOverwrite
+        It, or a log, is a file that the run reads.
     ResultsNotWritten
         Not any more: it has the rows until then.
     NothingMatches
@@ -271,6 +274,8 @@ def run(
     if limits is not None and not isolated:
         raise ValueError("limits of time and memory need a child process; found isolated=False")
     recording = recording or Recording(output)
+    logs = plan.settings.log_loops, plan.settings.log_coupling
+    check_written(recording.output, logs, (one.path for one in inputs))
     plan = select(plan, recording.signals)
     job = Job(plan, archive, native, measured, realtime)
     # What comes from another process is written here while that one steps, so that one more thread would help nobody.

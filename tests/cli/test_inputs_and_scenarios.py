@@ -51,6 +51,15 @@ def test_the_plan_says_where_inputs_come_from_and_what_happens(ssptool, pushed, 
     assert "cut where inputs jump, master jacobi" in out
 
 
+def test_results_do_not_go_over_the_inputs_even_if_nobody_has_named_them(ssptool, pushed, tmp_path):
+    """The system is called as the file of its inputs is, and so are the results."""
+    text = "time,push\n0,3\n"
+    write(tmp_path / "pushed.csv", text)
+    status, _, err = ssptool("run", pushed, "--inputs", "pushed.csv")
+    assert status == 2 and "pushed.csv is read by this run, which would overwrite it" in err
+    assert (tmp_path / "pushed.csv").read_text() == text
+
+
 def test_what_is_wrong_with_a_file_is_an_error_with_its_line_and_nothing_is_run(ssptool, pushed, tmp_path):
     write(tmp_path / "push.csv", "time,push\n0,x\n")
     status, out, err = ssptool("run", pushed, "--inputs", "push.csv")

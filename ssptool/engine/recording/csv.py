@@ -11,17 +11,13 @@ from typing import Any
 
 from ssptool.engine.columns import BYTES, TEXT, holds_integer, machine_type
 from ssptool.engine.recording.contents import Contents
+from ssptool.engine.recording.sidecar import sidecar
 from ssptool.engine.recording.text import Lines
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import Column, Floats, Trace
 
 _UNFINISHED = "running"
 """The status in the file beside it, of a run that has not come to its end."""
-
-
-def sidecar(path: Path) -> Path:
-    """Where units, types, descriptions and the manifest of a CSV file are: `run.csv.json`."""
-    return path.with_name(path.name + ".json")
 
 
 class CsvWriter:

@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssptool.engine.recording.csv import allow_fields_of, bracketed, sidecar
+from ssptool.engine.recording.csv import allow_fields_of, bracketed
+from ssptool.engine.recording.sidecar import sidecar
 from ssptool.engine.stimuli.findings import DataFinding
 
 
