@@ -340,7 +340,8 @@ class Simulation:
     def set(self, name: str, value: Any) -> None:
         """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape.
 
-        All outputs follow at once. As inputs may jump then, none is extrapolated over this point.
+        All outputs follow at once. As inputs may jump then, none is extrapolated over this point. A value that is
+        refused changes nothing.
 
         Raises
         ------
@@ -349,18 +350,39 @@ class Simulation:
             It is driven, or fixed, or computed.
         FmiError
             The FMU refuses the value.
-        ValueError
-            An array has another shape.
+        TypeError, ValueError, OverflowError
+            It is none of the variable's type, or nan; an array has another shape.
         """
         self._check_running()
         signal = self._signal(name)
         given = self._given(name, signal, value)
         self._check_settable(name, given)
         kernel = self._assembly.kernel
-        for each, own in given.items():
-            if each in self._slots:
-                slot = self._slots[each]
-                write_cell(kernel, slot, self.plan.types[slot], own)
+        before = kernel.integers.copy()  # the same memory as `values`
+        try:
+            self._write(name, given)
+            self._tell(signal, given)
+        except Exception:
+            kernel.integers[:] = before
+            raise
+        self._settle(signal)
+
+    def _write(self, name: str, given: Mapping[Signal, Any]) -> None:
+        """Into the kernel, of what it knows."""
+        for signal, value in given.items():
+            if isinstance(value, float) and np.isnan(value):
+                raise ValueError(f"{name} cannot be nan: no FMU could go on from there")
+            if signal not in self._slots:
+                continue
+            slot = self._slots[signal]
+            try:
+                write_cell(self._assembly.kernel, slot, self.plan.types[slot], value)
+            except (TypeError, ValueError, OverflowError) as error:
+                expected = f"expected a value of type {self.plan.types[slot]}"
+                raise type(error)(f"{name} cannot be {value!r}: {expected}") from error
+
+    def _tell(self, signal: Signal, given: Mapping[Signal, Any]) -> None:
+        """Them to the FMU."""
         values = {each.variable: own for each, own in given.items()}
         integrated = signal.component in {one.name for one in self.plan.integrated}
         if signal.component in self.plan.event_modes.members or (integrated and self.plan.event_modes.with_ode):
@@ -371,12 +393,11 @@ class Simulation:
             self._instance(signal).set(values)
         elif self._system.integration is not None:
             self._intervene(lambda: None)
-        self._settle(signal)
 
     def _given(self, name: str, signal: Signal, value: Any) -> dict[Signal, Any]:
         """The value of a scalar or of every element of an array."""
         if signal not in self._arrays:
-            return {signal: value}
+            return {signal: value.item() if isinstance(value, np.generic) else value}
         shape, found = self._arrays[signal], np.asarray(value)
         if found.shape != shape:
             raise ValueError(f"{name} has the shape {shape}, the value {found.shape}")

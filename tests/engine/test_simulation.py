@@ -1,5 +1,6 @@
 """A simulation under control: step by step, with values read and set, saved and resumed."""
 
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -152,6 +153,28 @@ def test_a_free_input_can_be_set_and_outputs_follow_at_once():
         simulation.step(10)
         # From rest: x1 = F t²/2 (1 − c1 t/3 − k1 t²/12 …), here to the order of t⁴.
         assert simulation.get("System1.x1") == approx(3 * 0.1**2 / 2 * (1 - 0.2 * 0.1 / 3 - 10 * 0.1**2 / 12), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "words"),
+    [
+        (True, TypeError, "F = True"),
+        ("x", ValueError, r"System1\.F cannot be 'x': expected a value of type"),
+        (None, TypeError, r"System1\.F cannot be None"),
+        (np.array([1.0, 2.0]), TypeError, r"System1\.F cannot be array"),
+        (math.nan, ValueError, r"System1\.F cannot be nan"),
+    ],
+    ids=repr,
+)
+@pytest.mark.parametrize("native", [True, False])
+def test_a_value_that_is_refused_changes_nothing(value, kind, words, native):
+    with Simulation(alone(), Folder(), native=native) as simulation:
+        simulation.set("System1.F", np.float32(3.0))  # numbers of numpy are numbers
+        with pytest.raises(kind, match=words):
+            simulation.set("System1.F", value)
+        assert simulation.get("System1.F") == 3.0
+        simulation.step(10)
+        assert set(simulation.trace["System1.F"]) == {3.0}
 
 
 def test_a_tunable_parameter_can_be_set_and_the_loop_is_solved_anew():
