@@ -3,7 +3,10 @@
 import os
 import signal
 import sys
+import threading
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Annotated
 
@@ -52,9 +55,9 @@ def command() -> None:
     """Run the command. Whatever goes wrong reaches the user as a sentence, and the caller as an exit status."""
     # Threads of the BLAS library take longer to start than most runs do, and matrices here are small.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    signal.signal(signal.SIGTERM, _terminate)
     try:
-        app()
+        with _ended_by_sigterm():
+            app()
     except Interrupted as stopped:
         complain(_with_notes("interrupted", stopped.__cause__))
         sys.exit(130)
@@ -75,6 +78,20 @@ class Terminated(BaseException):
     """Somebody asked this process to end (SIGTERM), such as a scheduler of jobs: as if interrupted from the keyboard,
     it keeps what there is and clears away what it has made.
     """
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """A request to end raises `Terminated`. Whoever calls the command gets back what it had done with such requests."""
+    if threading.current_thread() is not threading.main_thread():  # where Python has no signals
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        yield
+    finally:
+        if before is not None:  # else it was not Python that saw to it
+            signal.signal(signal.SIGTERM, before)
 
 
 def _terminate(_number: int, _frame: FrameType | None) -> None:

@@ -408,7 +408,8 @@ def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
         [wire.source for wire in wires],
         [wire.destination for wire in wires],
         [wire.conversion.factor for wire in wires],
-        [wire.conversion.offset for wire in wires],
+        # To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
+        [wire.conversion.offset or -0.0 for wire in wires],
         {number: dict(wire.conversion.table) for number, wire in enumerate(wires) if wire.conversion.table},
     )
     kernel.record_slots(plan.recorded)

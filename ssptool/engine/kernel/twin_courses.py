@@ -79,7 +79,7 @@ class TwinCourses:
 
 
 def _at(cells: Floats, times: Sequence[float], row: int, t: float, linear: bool) -> float:
-    """At both ends of a line the very number that is there."""
+    """At both ends of a line, and where it is level, the very number that is there: so a zero keeps its sign."""
     if row == 0:
         return float(cells[0])
     first = float(cells[row - 1])
@@ -87,6 +87,8 @@ def _at(cells: Floats, times: Sequence[float], row: int, t: float, linear: bool)
         return first
     second, before = float(cells[row]), times[row - 1]
     share = (t - before) / (times[row] - before)
+    if share == 0.0 or first == second:
+        return first
     return second if share == 1.0 else first + share * (second - first)
 
 

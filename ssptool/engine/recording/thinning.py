@@ -122,6 +122,7 @@ def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.i
     found: Floats = nearest  # a copy
     columns = slice(None) if moving is None else moving
     inside = np.ix_(np.flatnonzero(part), np.arange(rows.shape[1])[columns])
-    found[inside] += part[part != 0.0, None] * (following[inside] - nearest[inside])
+    # Not the sum with the opposite difference, of which a zero would lose its sign.
+    found[inside] -= part[part != 0.0, None] * (nearest[inside] - following[inside])
     found[:, 0] = times
     return found

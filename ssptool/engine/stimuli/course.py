@@ -125,9 +125,11 @@ class Table:
         return self.values[row - 1]
 
     def _between(self, row: int, t: float) -> float:
-        """On the line from this row to the next; at both ends the very number that is there."""
+        """On the line from this row to the next; at both ends, and if it is level, the very number that is there."""
         first, second = float(self.values[row]), float(self.values[row + 1])
         share = (t - self.times[row]) / (self.times[row + 1] - self.times[row])
+        if share == 0.0 or first == second:
+            return first
         return second if share == 1.0 else first + share * (second - first)
 
 

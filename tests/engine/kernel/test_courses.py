@@ -419,3 +419,13 @@ def test_none_at_all_is_nothing_to_do(make_kernel, mocks):
     empty.write(0.0)
     empty.drive(1.0, 1.0)
     assert empty.values.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("make_kernel", [make_native, make_twin])
+@pytest.mark.parametrize("linear", [True, False])
+@pytest.mark.parametrize("second", [-0.0, 5.0, -5.0])
+def test_a_zero_keeps_its_sign(make_kernel, second, linear):
+    """At a row, and between two of them as long as both are zero."""
+    kernel = driven(make_kernel, [(0.0, -0.0), (1.0, second)], linear)
+    for t in (-1.0, 0.0, *([0.5] if second == 0.0 or not linear else [])):
+        assert math.copysign(1.0, written(kernel, t)) == -1.0

@@ -229,3 +229,8 @@ def test_a_file_takes_what_memory_cannot_hold_until_somebody_ends_it(tmp_path):
     assert 0 < trace.t[-1] < 0.01
     assert trace.t == approx(1e-12 * np.arange(len(trace)), abs=1e-15)
     assert f"t = {trace.t[-1]:g} s; {len(trace)} rows" in stopped.value.__notes__[0]
+
+
+def test_a_grid_keeps_the_sign_of_a_zero():
+    rows = np.array([[0.0, -0.0, 0.0], [1.0, -0.0, 0.0]])
+    assert np.signbit(on_grid(Grid(0.0, 0.25), rows)[:, 1:]).tolist() == [[True, False]] * 5

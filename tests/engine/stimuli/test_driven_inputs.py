@@ -404,3 +404,10 @@ def test_a_function_that_fails_on_the_way_ends_the_run_with_its_results_so_far(
     assert message in str(result.failure)
     # An integrator, and a master that chooses its steps, look further ahead than a step.
     assert result.trace.t[-1] == approx(0.5) if not settings else result.trace.t[-1] < 0.55
+
+
+@pytest.mark.parametrize("interpolation", ["linear", "hold"])
+def test_a_zero_keeps_its_sign_on_its_way(pushed2, interpolation):
+    trace = simulated(pushed2, {"push": ssptool.Table((0.0, 1.0), (-0.0, -0.0), interpolation)})
+    assert np.signbit(trace["push"]).all()
+    assert np.signbit(trace["Mass.F"]).all()

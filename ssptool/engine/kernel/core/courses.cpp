@@ -88,7 +88,7 @@ void Courses::seek(Axis& axis, double t, bool from_left) noexcept {
   axis.row = static_cast<std::size_t>(std::upper_bound(times.begin(), times.end(), t) - times.begin());
 }
 
-// At both ends of a line the very number that is there.
+// At both ends of a line, and where it is level, the very number that is there: so a zero keeps its sign.
 double Courses::at(const Column& column, const Axis& axis, double t) noexcept {
   const std::size_t row = axis.row;
   if (row == 0) return column.cells[0];
@@ -96,6 +96,7 @@ double Courses::at(const Column& column, const Axis& axis, double t) noexcept {
   if (!column.linear || row == axis.times.size()) return first;
   const double before = axis.times[row - 1], second = column.cells[row];
   const double share = (t - before) / (axis.times[row] - before);
+  if (share == 0.0 || first == second) return first;
   return share == 1.0 ? second : first + share * (second - first);
 }
 
