@@ -20,13 +20,19 @@ enum {
   FUNCTION_COUNT
 };
 
-/* One running FMU; `ssptool.engine.watch.records` has the same layout. */
+/* `ssptool.engine.watch.records` has the same layouts. */
 typedef struct {
-  void* component;
-  volatile int64_t in_flight;          /* 1 + index of the function; 0: none */
-  uintptr_t functions[FUNCTION_COUNT]; /* their addresses */
   int64_t calls[FUNCTION_COUNT];
   int64_t nanoseconds[FUNCTION_COUNT];
+} Counts;
+
+/* One running FMU, in a cache line of its own: thousands of them stay in the cache, and two threads share none. */
+typedef struct {
+  void* component;
+  volatile int64_t in_flight; /* 1 + index of the function; 0: none */
+  const uintptr_t* functions; /* their addresses, which all instances of an FMU share */
+  Counts* counts;
+  uint64_t padding[4];
 } Record;
 
 static int64_t now(void) {
@@ -49,8 +55,8 @@ static int64_t now(void) {
   static int measured_##name(Record* record PARAMETERS_##shape) {           \
     const int64_t began = now();                                            \
     const int status = watched_##name(record ARGUMENTS_##shape);            \
-    record->nanoseconds[INDEX_##name] += now() - began;                     \
-    record->calls[INDEX_##name] += 1;                                       \
+    record->counts->nanoseconds[INDEX_##name] += now() - began;             \
+    record->counts->calls[INDEX_##name] += 1;                               \
     return status;                                                          \
   }
 #include "functions.h"

@@ -27,19 +27,25 @@ NATIVE = bool(STAND_INS)
 _COUNT = len(STAND_INS)
 _NAMES = {index: name for name, (index, _, _) in STAND_INS.items()}
 
-_ALIGNMENT = 64  # bytes; the entries of the functions that are called most then share a cache line
+_ALIGNMENT = 64  # bytes: of a cache line
+# The layout of `Record` in _watch.c …
+_RECORD = np.dtype(
+    [
+        ("component", np.uint64),
+        ("in_flight", np.int64),
+        ("functions", np.uint64),
+        ("counts", np.uint64),
+        ("padding", np.uint64, (4,)),
+    ]
+)
 _FIELDS: list[tuple[Any, ...]] = [
-    # The layout of `Record` in _watch.c …
-    ("component", np.uint64),
-    ("in_flight", np.int64),
-    ("functions", np.uint64, (_COUNT,)),
+    # … that of `Counts` …
     ("calls", np.int64, (_COUNT,)),
     ("nanoseconds", np.int64, (_COUNT,)),
     # … and behind it the function that Python is calling.
     ("called", "S48"),
 ]
-_SIZE = np.dtype(_FIELDS).itemsize
-_RECORD = np.dtype([*_FIELDS, ("padding", np.uint8, (-_SIZE % _ALIGNMENT,))])
+_NOTES = np.dtype([*_FIELDS, ("padding", np.uint8, (-np.dtype(_FIELDS).itemsize % _ALIGNMENT,))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +74,16 @@ class Watch:
     def __init__(self, memory: Any, names: Sequence[str], *, measured: bool = False) -> None:
         self.names = tuple(names)
         self.measured = measured
-        self._records: NDArray[Any] = np.frombuffer(memory, dtype=_RECORD, count=len(self.names))
+        count = len(self.names)
+        self._records: NDArray[Any] = np.frombuffer(memory, dtype=_RECORD, count=count)
+        self._notes: NDArray[Any] = np.frombuffer(memory, dtype=_NOTES, count=count, offset=self._records.nbytes)
+        self._addresses: dict[frozenset[tuple[str, int]], NDArray[np.uint64]] = {}
         self._python: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
 
     @staticmethod
     def size(count: int) -> int:
         """Bytes for `count` instances."""
-        return count * _RECORD.itemsize
+        return count * (_RECORD.itemsize + _NOTES.itemsize)
 
     @classmethod
     def private(cls, names: Sequence[str], *, measured: bool = False) -> "Watch":
@@ -90,11 +99,20 @@ class Watch:
             return table
         record = self._records[instance : instance + 1]
         record["component"] = table.component
-        for name, address in table.functions.items():
-            record["functions"][0, STAND_INS[name][0]] = address
+        record["functions"] = self._at_indices(table.functions).ctypes.data
+        record["counts"] = self._notes[instance : instance + 1].ctypes.data
         which = 2 if self.measured else 1
         functions = {name: STAND_INS[name][which] for name in table.functions}
         return replace(table, functions=functions, component=record.ctypes.data)
+
+    def _at_indices(self, functions: Mapping[str, int]) -> NDArray[np.uint64]:
+        """Their addresses where the stand-ins look for them; one array for all instances of an FMU."""
+        known = frozenset(functions.items())
+        if known not in self._addresses:
+            addresses = self._addresses[known] = np.zeros(_COUNT, dtype=np.uint64)
+            for name, address in functions.items():
+                addresses[STAND_INS[name][0]] = address
+        return self._addresses[known]
 
     def around(self, instance: int) -> Callable[[str, Callable[..., Any]], Callable[..., Any]]:
         """Wraps functions of the instance that are called from Python."""
@@ -111,7 +129,7 @@ class Watch:
     @contextmanager
     def during(self, instance: int, function: str) -> Iterator[None]:
         """While the body runs, this function of the instance is in flight."""
-        called = self._records["called"]
+        called = self._notes["called"]
         outer, called[instance] = called[instance], function.encode()
         began = perf_counter_ns()
         try:
@@ -127,11 +145,10 @@ class Watch:
     def in_flight(self) -> tuple[tuple[str, str], ...]:
         """(component, function) of every call that has begun and not returned."""
         found: list[tuple[str, str]] = []
-        busy = (self._records["in_flight"] != 0) | (self._records["called"] != b"")
-        for instance in np.flatnonzero(busy):
-            record = self._records[instance]
-            inner = _NAMES.get(int(record["in_flight"]) - 1)
-            found.append((self.names[instance], inner or record["called"].decode()))
+        native, called = self._records["in_flight"], self._notes["called"]
+        for instance in np.flatnonzero((native != 0) | (called != b"")):
+            inner = _NAMES.get(int(native[instance]) - 1)
+            found.append((self.names[instance], inner or called[instance].decode()))
         return tuple(found)
 
     def calls(self) -> tuple[CallCount, ...]:
@@ -146,6 +163,6 @@ class Watch:
         )
 
     def _native(self) -> Iterator[tuple[tuple[int, str], tuple[int, int]]]:
-        calls, nanoseconds = self._records["calls"], self._records["nanoseconds"]
+        calls, nanoseconds = self._notes["calls"], self._notes["nanoseconds"]
         for i, k in zip(*np.nonzero(calls), strict=True):
             yield (int(i), _NAMES[k]), (int(calls[i, k]), int(nanoseconds[i, k]))
