@@ -69,3 +69,9 @@ def test_a_call_is_in_flight_while_it_runs():
 def test_an_instance_with_a_function_of_unknown_shape_is_left_alone():
     table = InstanceTable(2, {"fmi2DoStep": 1, "fmi2NewInSomeYear": 2}, 3, (), (), (), ())
     assert Watch.private(["A"]).stand_in(0, table) is table
+
+
+def test_two_instances_of_one_fmu_share_its_functions_and_no_cache_line():
+    watch, table = Watch.private(["A", "B", "C"], measured=True), InstanceTable(2, {"fmi2DoStep": 1}, 3, (), (), (), ())
+    one, other = watch.stand_in(0, table), watch.stand_in(2, table)
+    assert one.functions == other.functions and other.component - one.component == 2 * 64

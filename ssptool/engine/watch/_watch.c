@@ -5,7 +5,8 @@
  * FMU's own instance, and takes the note back. Records lie in memory that another process can read, also after this
  * one has died inside the FMU. The measuring stand-ins count calls and time as well.
  *
- * The Python module says where the stand-ins are: `functions[name] = (index, address, measuring address)`.
+ * The Python module says where the stand-ins are: `functions[name] = (index, address, measuring address)`; and how many
+ * bytes a record has: `record_size`.
  */
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
@@ -91,5 +92,6 @@ PyMODINIT_FUNC PyInit__watch(void) {
   PyObject* functions = addresses();
   if (functions == NULL || PyModule_AddObjectRef(module, "functions", functions) != 0) Py_CLEAR(module);
   Py_XDECREF(functions);
+  if (module != NULL && PyModule_AddIntConstant(module, "record_size", sizeof(Record)) != 0) Py_CLEAR(module);
   return module;
 }

@@ -15,20 +15,10 @@ from ssptool.engine.kernel.interface import InstanceTable
 
 try:
     from ssptool.engine.watch._watch import functions as _found
+    from ssptool.engine.watch._watch import record_size as _record_size
 except ImportError:
-    _found = {}
+    _found, _record_size = {}, 0
 
-STAND_INS: Mapping[str, tuple[int, int, int]] = _found
-"""Function → (index, address of its stand-in, address of the stand-in that counts and measures)."""
-
-NATIVE = bool(STAND_INS)
-"""Whether the stand-ins were built; without them calls of the kernel are not noted."""
-
-_COUNT = len(STAND_INS)
-_NAMES = {index: name for name, (index, _, _) in STAND_INS.items()}
-
-_ALIGNMENT = 64  # bytes: of a cache line
-# The layout of `Record` in _watch.c …
 _RECORD = np.dtype(
     [
         ("component", np.uint64),
@@ -38,8 +28,22 @@ _RECORD = np.dtype(
         ("padding", np.uint64, (4,)),
     ]
 )
+"""The layout of `Record` in _watch.c."""
+
+STAND_INS: Mapping[str, tuple[int, int, int]] = _found if _record_size == _RECORD.itemsize else {}
+"""Function → (index, address of its stand-in, address of the stand-in that counts and measures). None of a module that
+was built for another layout.
+"""
+
+NATIVE = bool(STAND_INS)
+"""Whether the stand-ins were built; without them calls of the kernel are not noted."""
+
+_COUNT = len(STAND_INS)
+_NAMES = {index: name for name, (index, _, _) in STAND_INS.items()}
+
+_ALIGNMENT = 64  # bytes: of a cache line
 _FIELDS: list[tuple[Any, ...]] = [
-    # … that of `Counts` …
+    # The layout of `Counts` …
     ("calls", np.int64, (_COUNT,)),
     ("nanoseconds", np.int64, (_COUNT,)),
     # … and behind it the function that Python is calling.
