@@ -10,11 +10,12 @@ from ssptool.engine import event_mode
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.beginnings import Beginnings
 from ssptool.engine.cells import copy_cells, write_cell
-from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.ending import Failure
 from ssptool.engine.kept_starts import departures
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
 from ssptool.engine.loops.solution import Solution
+from ssptool.engine.passed_on import unsettled
 from ssptool.engine.settings import InitName
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmiError
@@ -209,13 +210,8 @@ class _Initialization:
         raise _Stopped(self._unsettled("discrete signals", changed))
 
     def _unsettled(self, what: str, signals: Iterable[Signal]) -> Failure:
-        return Failure(
-            Ending.EVENTS,
-            f"{what} do not settle in initialization mode, after {MAX_ITERATIONS} passes: "
-            f"{', '.join(map(str, signals))}",
-            "look for equations that contradict each other around a loop of connections",
-            self.plan.interval.start,
-        )
+        what = f"{what} do not settle in initialization mode"
+        return unsettled(what, signals, MAX_ITERATIONS, self.plan.interval.start)
 
     def _set_clocks(self) -> None:
         try:

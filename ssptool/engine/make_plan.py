@@ -21,6 +21,7 @@ from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.planned_events import plan_ode_events
 from ssptool.engine.parameter_wires import settle_parameters
+from ssptool.engine.passed_on import check_settings
 from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planned_calls import Schedules
 from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
@@ -61,6 +62,7 @@ def make_plan(
     stimuli.check_start(interval.start)
     network, parameter_wires, parameter_notes = settle_parameters(network)
     network = extended(network, stimuli, interval.start)
+    check_settings(network, parameter_wires, (one.signal for one in stimuli.settings))
     implementations = choose_implementations(network, settings)
     events = plan_event_modes(network, implementations.of)
     of_ode = plan_ode_events(network, implementations.of)

@@ -19,8 +19,10 @@ from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
+from ssptool.engine.passed_on import pass_on, why_not
 from ssptool.engine.plan import Plan
 from ssptool.engine.saved import SavedLoop, SavedSimulation
+from ssptool.engine.stopped import Stopped
 from ssptool.engine.trace import Trace
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
@@ -362,10 +364,27 @@ class Simulation:
         try:
             self._write(name, given)
             self._tell(signal, given)
+            told = self._pass_on(signal)
         except Exception:
             kernel.integers[:] = before
             raise
-        self._settle(signal)
+        self._settle(told)
+
+    def _pass_on(self, signal: Signal) -> Collection[str]:
+        """Parameters that follow from this one; gives the names of all components that were told something."""
+        if not self.plan.parameter_wires or not signal.component:
+            return (signal.component,)
+
+        def give(signal: Signal, value: Value) -> None:
+            self._write(str(signal), {signal: value})
+            self._tell(signal, {signal: value})
+
+        instances = {one.name: one for one in self._assembly.instances}
+        try:
+            return pass_on(self.plan, instances, (signal.component,), give, self.time)
+        except Stopped as stopped:
+            self._check(stopped.failure)
+            raise
 
     def _write(self, name: str, given: Mapping[Signal, Any]) -> None:
         """Into the kernel, of what it knows."""
@@ -443,12 +462,14 @@ class Simulation:
             raise NotSettable(
                 name, f"it is a {variable.variability} {variable.causality}; inputs and tunable parameters can be set"
             )
+        if tunable and (reason := why_not(self.plan.network, self.plan.parameter_wires, signal)):
+            raise NotSettable(name, reason)
 
-    def _settle(self, signal: Signal) -> None:
-        """Outputs follow from what was set, and the past is forgotten."""
+    def _settle(self, components: Collection[str]) -> None:
+        """Outputs follow from what was set in these components, and the past is forgotten."""
         kernel, system = self._assembly.kernel, self._system
         for index, planned in enumerate(self.plan.instances):
-            if planned.name == signal.component and planned.output_slots:
+            if planned.name in components and planned.output_slots:
                 outcome = self._assembly.perform([Call(index, (), planned.output_slots)])
                 self._check(None if outcome.ok else self._assembly.explain(outcome, self.time))
         time = self.time

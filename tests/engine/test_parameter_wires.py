@@ -1,10 +1,14 @@
 """Connections of parameters: of the system to those of components, and of what FMUs calculate to those of others."""
 
+import re
+import zipfile
+
 import pytest
 from typer.testing import CliRunner
 
 import ssptool
 from ssptool.cli.app import app
+from ssptool.engine.simulation import NotSettable
 from ssptool.engine.unsupported import Unsupported
 from tests.engine.event_mode.systems import simulate, write_system
 
@@ -97,3 +101,84 @@ def test_what_is_calculated_is_not_told_of_as_a_signal(system):
 def test_a_parameter_is_no_source_for_a_connection(system):
     with pytest.raises((Unsupported, ssptool.InvalidSystem)):
         simulate(system(PAIR, [("A.a", "B.a")]), 1.0, 0.5)
+
+
+# -- during a run ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tunable(system):
+    """A chain A.q → B.a, B.q → C.a, C.q → D.u of quotients q = a/b whose parts can be changed during a run, but for
+    those of `fixed` components.
+    """
+
+    def chain(fixed=(), connections=(("A.q", "B.a"), ("B.q", "C.a"), ("C.q", "D.u"))):
+        folder = system(dict.fromkeys("ABCD", "fmi3/Ratio"), connections)
+        document = folder / "SystemStructure.ssd"
+        text = document.read_text()
+        for component in "ABCD":
+            variability = "fixed" if component in fixed else "tunable"
+            _rewrite(folder / "resources/fmi3-Ratio.fmu", folder / "resources" / f"{component}.fmu", variability)
+            text = re.sub(rf'(name="{component}" source="resources/)[^"]*', rf"\g<1>{component}.fmu", text)
+        document.write_text(text)
+        return folder
+
+    return chain
+
+
+def _rewrite(source, target, variability):
+    """A copy of the FMU whose parameters, and what follows from them, have this variability."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            content = old.read(entry)
+            if entry.filename == "modelDescription.xml":
+                content = re.sub(rb'variability="(fixed|tunable)"', f'variability="{variability}"'.encode(), content)
+            new.writestr(entry, content)
+
+
+def test_what_follows_from_a_parameter_that_is_set_is_passed_on(tunable):
+    """A.a = 12 and all else 1: 12 everywhere; with A.b = 4 then 3 everywhere; with B.b = 3 then 1 from B on."""
+    with ssptool.Simulation(tunable(), settings=ssptool.Settings(stop_time=1.0, step_size=0.25)) as run:
+        for name, value, found in (("A.a", 12.0, (12, 12, 12)), ("A.b", 4.0, (3, 3, 3)), ("B.b", 3.0, (3, 1, 1))):
+            run.set(name, value)
+            assert tuple(run.get(f"{one}.y") for one in "ABC") == found
+            run.step()
+            assert tuple(run.get(f"{one}.q") for one in "ABC") == found
+            assert (run.get("D.u"), run.get("D.y")) == (found[-1], 1 + found[-1])
+
+
+def override(name, value, time=0.5):
+    return ssptool.Scenario((ssptool.Event(time, name, "override", value),))
+
+
+@pytest.mark.parametrize("master", ["jacobi", "gauss-seidel"])
+def test_what_follows_from_an_action_of_a_scenario_is_passed_on(tunable, master):
+    settings = ssptool.Settings(stop_time=1.0, step_size=0.25, master=master)
+    trace = ssptool.simulate(tunable(), scenario=override("A.a", 12.0), settings=settings).unwrap()
+    assert trace.t.tolist() == [0.0, 0.25, 0.5, 0.5, 0.75, 1.0]
+    for name in ("A.y", "B.y", "C.y", "D.u"):
+        assert trace[name].tolist() == [1.0] * 3 + [12.0] * 3
+    assert trace["D.y"].tolist() == [2.0] * 3 + [13.0] * 3
+
+
+def test_a_parameter_on_which_a_fixed_one_depends_cannot_change(tunable):
+    folder = tunable(fixed="C")
+    with ssptool.Simulation(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.5)) as run:
+        with pytest.raises(NotSettable, match=r"B\.q may follow .* fixed parameter C\.a, which cannot change"):
+            run.set("A.a", 2.0)
+        with pytest.raises(NotSettable, match=r"connected to A\.q, which gives it its value"):
+            run.set("B.a", 2.0)
+        run.set("D.a", 5.0)
+        assert run.get("D.y") == 6.0
+    with pytest.raises(Unsupported, match=r"change of A\.a during a run: B\.q may follow .* fixed parameter C\.a"):
+        ssptool.plan(folder, scenario=override("A.a", 2.0))
+
+
+def test_parameters_that_follow_from_each_other_without_end_end_the_run(tunable):
+    """With A.b = 2 each pass halves A.a, which came to rest at 1 before."""
+    folder = tunable(connections=[("A.q", "B.a"), ("B.q", "A.a")])
+    result = ssptool.simulate(
+        folder, scenario=override("A.b", 2.0), settings=ssptool.Settings(stop_time=1.0, step_size=0.25)
+    )
+    assert result.status == "events without end" and result.failure.time == 0.5
+    assert "calculated from each other do not settle" in result.failure.message

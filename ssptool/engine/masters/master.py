@@ -11,6 +11,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Floats, Instruction, Kernel, Op, Outcome, Slots
+from ssptool.engine.stopped import Stopped
 from ssptool.fmu.instance import FmiError
 
 Memory = Mapping[str, NDArray[Any]]
@@ -436,6 +437,8 @@ class Coupled:
                 return failure
         except FmiError as error:
             return self.refused(error, time)
+        except Stopped as stopped:
+            return stopped.failure
         return next((self.explain(outcome, time) for outcome in outcomes if not outcome.ok), None) or self.settle(time)
 
     def settle(self, time: float) -> Failure | None:

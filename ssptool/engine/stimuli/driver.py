@@ -5,13 +5,17 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 
+from ssptool.engine.cells import write_cell
 from ssptool.engine.kernel.interface import OK, Call, Instruction, Kernel, Op, Outcome
+from ssptool.engine.passed_on import pass_on
 from ssptool.engine.plan import Plan
 from ssptool.engine.stimuli.acted_wires import ActedWires
 from ssptool.engine.stimuli.boundaries import boundaries, same_time
 from ssptool.engine.stimuli.feeds import Feeds, feeds_of
 from ssptool.engine.stimuli.modification import active
+from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmuInstance
+from ssptool.network.signals import Signal
 
 
 class Driver:
@@ -39,6 +43,7 @@ class Driver:
         self._instances = {instance.name: instance for instance in instances}
         self._feeds = Feeds(plan, kernel)
         kernels = ((kernel, range(len(plan.signals))), *more)
+        self._kernels = [one for one, _ in kernels]
         self._wires = [ActedWires(plan, one, sources) for one, sources in kernels]
         self._boundaries = boundaries(plan.stimuli.jumps, plan.interval.start, plan.interval.stop)
         self._knots = sorted(set(chain.from_iterable(one.course.knots for one in feeds_of(plan))))
@@ -59,14 +64,25 @@ class Driver:
         ------
         FmiError
             An FMU refuses the value of a parameter.
+        Stopped
+            Parameters that depend on each other do not settle.
         """
         boundary = self._boundaries[self.stretch]
         self.go_to(self.stretch + 1)
         self.write(self._begin)
         changed = dict.fromkeys(self._set_parameters(boundary.first, boundary.last))
+        if changed and self._plan.parameter_wires:
+            changed = pass_on(self._plan, self._instances, changed, self._give, boundary.last)
         calls = [Call(i, (), one.output_slots) for i, one in enumerate(self._plan.instances) if one.name in changed]
         calls = [call for call in calls if call.outputs]
         return self.kernel.evaluate(self.kernel.sweep(calls)) if calls else OK
+
+    def _give(self, signal: Signal, value: Value) -> None:
+        self._instances[signal.component].set({signal.variable: value})
+        if signal in self._plan.signals:
+            slot = self._plan.signals.index(signal)
+            for kernel in self._kernels:
+                write_cell(kernel, slot, self._plan.types[slot], value)
 
     def go_to(self, stretch: int) -> None:
         """The stretch after so many jumps, in which values and parameters are already what they were there."""
