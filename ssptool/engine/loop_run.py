@@ -1,5 +1,6 @@
 """An algebraic loop of running FMUs: solve it, and say how that went."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -288,7 +289,8 @@ class RunningLoop:
         pattern = np.zeros((size, size), dtype=bool)
         for row, column in self.planned.pattern:
             pattern[row, column] = True
-        differences = loops.FiniteDifferences(pattern)
+        # √ε balances truncation and rounding of a one-sided difference.
+        differences = loops.FiniteDifferences(pattern, math.sqrt(self.planned.rounding))
         return [loops.Products(self.product), differences] if self.planned.directional else [differences]
 
     def refresh(self, x: Floats) -> None:
@@ -298,11 +300,11 @@ class RunningLoop:
     def for_sweeps(self, x: Floats) -> "RunningLoop":
         """The loop with the chord of its solution x, and a tolerance that rounding allows.
 
-        A gain of γ turns the rounding of x into a residual of γ ε x, which no iteration can remove.
+        A gain of γ turns the rounding ε of x into a residual of γ ε x, which no iteration can remove.
         """
         jacobian, nominal = self._at(x), self._domain.nominal
         rows = np.sum(np.abs(jacobian) * nominal / nominal[:, None], axis=1)
-        rounding = 4 * float(np.finfo(float).eps) * float(np.max(rows, initial=0.0))
+        rounding = 4 * self.planned.rounding * float(np.max(rows, initial=0.0))
         loop = self
         if rounding > self.planned.calls.rtol:
             calls = replace(self.planned.calls, rtol=rounding)

@@ -122,8 +122,9 @@ def _choose_master(
     }
     bonded = tuple(dict.fromkeys(signal.component for bond in bonds for signal in (bond.first, bond.second)))
     successors = frozenset(wire.destination.component for wire in schedules.table.flow.wires if wire.source.component)
-    power = tuple(map(schedules.table.bond, bonds))
-    situation = Situation(fed, schedules.cycles(), everyone, power, bonded, successors)
+    power, cycles = tuple(map(schedules.table.bond, bonds)), schedules.cycles()
+    single = any("Float32" in one.input_types for one in schedules.instances if any(one.name in c for c in cycles))
+    situation = Situation(fed, cycles, everyone, power, bonded, successors, single)
     base, choices = choose_master(situation, settings)
     acted = acted_on(base, schedules.table.stimuli, everyone, interval)
     base = event_mode.with_event_mode(base, events) if events else acted

@@ -20,6 +20,7 @@ from ssptool.engine.unsupported import UnsupportedByFmu, UnsupportedCombination
 class Situation:
     """What the choice of a master depends on, in document order: the components with connected inputs, those that feed
     each other, and all. `bonds` are the power bonds between the components `bonded`; `successors` are fed by others.
+    `single`: inputs of components that feed each other are of type Float32.
     """
 
     capabilities: Mapping[str, Capabilities]
@@ -28,6 +29,7 @@ class Situation:
     bonds: tuple[Bond, ...] = ()
     bonded: tuple[str, ...] = ()
     successors: frozenset[str] = frozenset()
+    single: bool = False
 
     @property
     def cyclic(self) -> tuple[str, ...]:

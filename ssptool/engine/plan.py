@@ -132,12 +132,17 @@ class PlannedOde(NamedTuple):
     events: EventModes = NO_EVENT_MODES
 
 
+def rounding(single: bool) -> float:
+    """Relative, of numbers of single precision, or else double."""
+    return 2.0**-23 if single else 2.0**-52
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedLoop:
     """An algebraic loop to solve.
 
     `torn` are the unknowns; `held` are discrete signals at which the loop is cut as well. `directional`: all its FMUs
-    give directional derivatives that fit its body.
+    give directional derivatives that fit its body. `single`: some of its signals are of type Float32.
     """
 
     stage: Stage
@@ -149,6 +154,12 @@ class PlannedLoop:
     minimum: tuple[float, ...]
     maximum: tuple[float, ...]
     directional: bool
+    single: bool = False
+
+    @property
+    def rounding(self) -> float:
+        """Relative, of the least precise of its signals."""
+        return rounding(self.single)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from ssptool.engine.cells import holds_integer
 from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.kernel.interface import Call, LoopCalls, SolveLoop
 from ssptool.engine.loops.solution import Convergence
-from ssptool.engine.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde
+from ssptool.engine.plan import PlannedGroup, PlannedInstance, PlannedLoop, PlannedOde, rounding
 from ssptool.engine.schedule import Graph, Loop, Step, Visit, needed_again, sweep
 from ssptool.engine.slot_table import SlotTable
 from ssptool.network.blocks import Block, evaluation_order
@@ -185,11 +185,12 @@ class Schedules:
         torn, held = self._slots(real), self._slots(signal for signal in loop.torn if signal not in real)
         unknowns = tuple(self.table.signals[slot] for slot in torn)
         bounds = [self._bounds(signal) for signal in unknowns]
+        single = any(self.table.kind(signal) == "Float32" for signal in loop.signals)
         calls = LoopCalls(
             torn=torn,
             body=tuple(self._call(visit) for visit in loop.body),
             nominal=tuple(self.table.nominal[slot] for slot in torn),
-            rtol=LOOP_CONVERGENCE.rtol,
+            rtol=max(LOOP_CONVERGENCE.rtol, 4 * rounding(single)),
             atol=LOOP_CONVERGENCE.atol,
             max_iterations=CHORD_ITERATIONS,
             held=held,
@@ -205,9 +206,8 @@ class Schedules:
             pattern=self._pattern(loop, real),
             minimum=tuple(low for low, _ in bounds),
             maximum=tuple(high for _, high in bounds),
-            directional=able
-            and _visits_are_whole(loop, graph)
-            and all(self.table.kind(signal) != "Float32" for signal in loop.signals),
+            directional=able and _visits_are_whole(loop, graph) and not single,
+            single=single,
         )
 
 

@@ -20,6 +20,9 @@ MAX_ITERATIONS = 100
 SETTLED = 1e-12
 """Relative change of a signal that counts as none: algebraic loops are solved to this."""
 
+SINGLE_SETTLED = 1e-4
+"""The same with algebraic loops of Float32: gains around them multiply its rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class EventIteration:
@@ -104,7 +107,8 @@ class EventIteration:
         if np.any(now.view(np.int64)[~real] != old.view(np.int64)[~real]):
             return True
         change = np.abs(now[real] - old[real])
-        return bool(np.any(~(change <= SETTLED * np.maximum(np.abs(old[real]), nominal[real]))))
+        settled = SINGLE_SETTLED if self.running.single else SETTLED
+        return bool(np.any(~(change <= settled * np.maximum(np.abs(old[real]), nominal[real]))))
 
 
 def endless(t: float, again: Sequence[str], ticking: Sequence[str], moving: Sequence[Signal] = ()) -> Failure:

@@ -53,6 +53,8 @@ class RunningEvents:
         When their clocks tick.
     inputs, real
         The slots of all inputs of components, and which slots (slots,) hold real numbers.
+    single
+        Whether there are algebraic loops with signals of type Float32.
     """
 
     def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[Member], modes: EventModes) -> None:
@@ -78,6 +80,7 @@ class RunningEvents:
         self.inputs = np.array([slot for one in plan.instances for slot in one.input_slots], dtype=np.intp)
         self.real = np.ones(len(plan.signals), dtype=bool)
         self.real[list(plan.integers)] = False
+        self.single = any(loop.single for loop in plan.loops)
 
     def within(self, kernel: Kernel) -> "RunningEvents":
         """The same in another kernel with the same slots: who uses this one must not go on doing so."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ssptool.engine.master_choice import Situation
 
 COUPLING_TOLERANCE = 1e-8
+SINGLE_TOLERANCE = 1e-5
 COUPLING_ITERATIONS = 30
 
 RELAXATION = 0.5
@@ -52,7 +53,7 @@ def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") 
     if not isinstance(inputs, (Hold, Interpolate)):
         raise AssertionError(f"iterated with {inputs.name}")
     name, acceleration, acceleration_reason = _acceleration(settings)
-    measure, reason = _measure(settings)
+    measure, reason = _measure(settings, situation)
     limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
     if limit < 1:
         raise ValueError(f"the iteration limit must be at least 1, found {limit}")
@@ -116,8 +117,10 @@ def _jacobian(situation: "Situation") -> Choice:
     return Choice("jacobian", "directional derivatives, and finite differences where there are none", reason)
 
 
-def _measure(settings: Settings) -> tuple[Measure, str]:
+def _measure(settings: Settings, situation: "Situation") -> tuple[Measure, str]:
     measures = list(_measures(settings))
+    if not measures and situation.single:
+        return Relative(SINGLE_TOLERANCE), "signals of type Float32"
     if not measures:
         return Relative(COUPLING_TOLERANCE), "default"
     return measures[0] if len(measures) == 1 else AllOf(tuple(measures)), ASKED
