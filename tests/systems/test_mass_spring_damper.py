@@ -41,3 +41,14 @@ def test_an_initial_acceleration_besides_position_and_velocity_is_one_start_valu
     assert (finding.code, finding.position.file) == ("SSD-PAR-018", "resources/names.ssm")
     assert "mass.a is calculated by its FMU" in finding.message
     assert "F, f, g, m, theta" in finding.advice
+
+
+@pytest.mark.parametrize("acceleration", ["none", "aitken", "anderson", "iqn-ils", "newton"])
+def test_at_rest_an_iteration_has_converged_whatever_part_of_its_first_residual_is_asked_for(acceleration):
+    """After 20 s all that the interface still changes by is rounding; the spring carries m g sin(theta) = 9.81 N."""
+    settings = ssptool.Settings(
+        *(0.0, 20.0, 0.01), master="iterated", acceleration=acceleration, convergence={"residual-relative": 1e-3}
+    )
+    result = ssptool.simulate(SYSTEM, settings=settings)
+    assert result.ok, result.failure
+    assert result.trace["first.mass.f"][-1] == approx(M * G * np.sin(THETA), rel=1e-6)

@@ -32,7 +32,7 @@ from ssptool.engine.masters.master import (
     part_of,
     under,
 )
-from ssptool.engine.masters.measures import FixedCount, Measure, Relative
+from ssptool.engine.masters.measures import FixedCount, Measure, Relative, same
 
 MISSES, MISSES_WITHIN = 5, 50
 """So many steps in which plain iteration was not good enough, within so many steps, are too many."""
@@ -207,7 +207,7 @@ class Group:
             excess = judge(found - x)
             if self.system.coupling_log is not None:
                 self._log(iteration, x, found, excess)
-            if excess <= 1.0:
+            if excess <= 1.0 or self._same(x, found):
                 return iteration
             plain = self._plain(iteration)
             least = min(least, excess)
@@ -217,6 +217,10 @@ class Group:
             if failure := self._checked(self.kernel.restore):
                 return failure
         return self._apart(iteration, x, found, excess > least)
+
+    def _same(self, x: Floats, found: Floats) -> bool:
+        """Whether there is nothing left to iterate, although a limit below the last digit asks for it."""
+        return not isinstance(self.master.measure, FixedCount) and same(x, found)
 
     def _plain(self, iteration: int) -> bool:
         """Whether what was found in this iteration is the next iterate, without acceleration.
@@ -250,7 +254,7 @@ class Group:
                 return self._carried_away(failure, iterations, x) if iterations > 1 else failure
             found = values[slots]
             excess = float((np.abs(found - x) / limit).max())
-            if excess <= 1.0:
+            if excess <= 1.0 or self._same(x, found):
                 return iterations
             least = min(least, excess)
             if iterations >= self.master.max_iterations or excess > GROWTH_LIMIT * least:

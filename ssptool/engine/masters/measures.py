@@ -13,6 +13,14 @@ from ssptool.engine.kernel.interface import Floats
 Judge: TypeAlias = Callable[[Floats], float]
 """found − x (m,), m ≥ 1 → how many times too large it is: 1 or less has converged; nan has not."""
 
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""To which part of themselves values are taken to be the same: a few operations on them leave as much."""
+
+
+def same(x: Floats, found: Floats) -> bool:
+    """Whether they agree as far as numbers can."""
+    return bool(np.all(np.abs(found - x) <= ROUNDING * np.abs(x)))
+
 
 class MeasureName(StrEnum):
     """What a difference is compared with."""
@@ -65,7 +73,8 @@ class Relative:
 
 @dataclass(frozen=True, slots=True)
 class ResidualRelative:
-    """‖found − x‖ has become `limit` of what it was at the first guess; 2-norm in nominal values.
+    """‖found − x‖ has become `limit` of what it was at the first guess, or what rounding leaves; 2-norm in nominal
+    values.
 
     References
     ----------
@@ -79,12 +88,14 @@ class ResidualRelative:
         return f"residual-relative {self.limit:g}"
 
     def begin(self, x: Floats, nominal: Floats) -> Judge:
+        # A first guess that is right to the last digit cannot be bettered: at rest, say.
+        rounding = ROUNDING * float(np.linalg.norm(np.maximum(np.abs(x) / nominal, 1.0)))
         first: list[float] = []
 
         def judge(change: Floats) -> float:
             size = float(np.linalg.norm(change / nominal))
             first.append(size)
-            return size / (self.limit * first[0]) if first[0] > 0 else size
+            return size / max(self.limit * first[0], rounding)
 
         return judge
 

@@ -13,7 +13,7 @@ from ssptool.engine.ending import Ending
 from ssptool.engine.masters.acceleration import Interface
 from ssptool.engine.masters.interface_newton import InterfaceNewton
 from ssptool.engine.masters.iqn_ils import IqnIls, correction
-from ssptool.engine.masters.measures import Absolute, AllOf, FixedCount, Relative, ResidualRelative
+from ssptool.engine.masters.measures import Absolute, AllOf, FixedCount, Relative, ResidualRelative, same
 from tests.engine.dual_mass import oscillator, simulate
 
 
@@ -205,3 +205,21 @@ def test_a_converged_step_does_not_depend_on_the_order_of_its_first_guess(order)
         for more in ({}, {"master": "iterated", "prediction_order": order})
     ]
     assert np.max(np.abs(traces[0] - traces[1])) <= 1e-9
+
+
+def test_what_rounding_leaves_is_agreement_to_a_part_of_nothing():
+    """A first guess that is right to the last digit cannot be bettered a thousandfold."""
+    x, nominal = np.array([1.0, 4.0]), np.array([1.0, 2.0])
+    judge = ResidualRelative(1e-3).begin(x, nominal)
+    assert judge(np.array([1e-16, 0.0])) < 1
+    assert judge(np.array([1e-9, 0.0])) > 1
+    assert np.isnan(judge(np.array([np.nan, 0.0])))
+
+
+def test_values_are_the_same_where_they_differ_in_their_last_digits_only():
+    x = np.array([1e12, -3e-20, 0.0])
+    assert same(x, x * (1 + 5e-16))
+    assert not same(x, x * (1 + 1e-14))
+    assert not same(x, x + 1e-300)  # 0 has no last digit
+    assert not same(np.array([np.nan]), np.array([np.nan]))
+    assert not same(np.array([np.inf]), np.array([np.inf]))
