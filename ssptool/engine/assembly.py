@@ -283,12 +283,15 @@ def _watched(assembly: Assembly) -> Assembly:
 def _driver(assembly: Assembly) -> "stimuli.Driver":
     plan, ode = assembly.plan, assembly.plan.coupled_ode
     more = () if ode is None or assembly.ode_kernel is None else ((assembly.ode_kernel, _outputs(plan, ode)),)
-    return stimuli.Driver(plan, assembly.instances, assembly.kernel, more)
+    at_events = [one.acted for one in (assembly.events, assembly.integrated) if one is not None]
+    return stimuli.Driver(plan, assembly.instances, assembly.kernel, more, at_events)
 
 
 def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:
     """Slots from which the kernel of an ODE has wires."""
-    return frozenset(slot for index in ode.instances for slot in plan.instances[index].output_slots)
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    held = frozenset(slots[signal] for signal in ode.events.outputs)
+    return held | {slot for index in ode.instances for slot in plan.instances[index].output_slots}
 
 
 @dataclass(frozen=True, slots=True)

@@ -203,7 +203,10 @@ class _Initialization:
     def _pass_on_at_start(self) -> None:
         """What is exchanged at events and belongs to no clock, until it settles."""
         for _ in range(MAX_ITERATIONS):
-            changed = [signal for events in self.at_events for signal in events.pass_on_at_start()]
+            try:
+                changed = [signal for events in self.at_events for signal in events.pass_on_at_start()]
+            except event_mode.OutOfRange as error:
+                raise _Stopped(error.failure(self.plan.interval.start)) from None
             if not changed:
                 return
             self._make_consistent()

@@ -28,7 +28,7 @@ from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
 from ssptool.engine.refusals import refuse
 from ssptool.engine.settings import InitName, Settings
 from ssptool.engine.slot_table import SlotTable
-from ssptool.engine.stimuli.acting import acted_on, refuse_at_events
+from ssptool.engine.stimuli.acting import acted_on
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
@@ -68,7 +68,6 @@ def make_plan(
     of_ode = plan_ode_events(network, implementations.of)
     if events and implementations.exchange:
         events, of_ode = event_mode.shared_with_ode(network, implementations.of, events, of_ode)
-    refuse_at_events(stimuli, events.beside(of_ode))
     table = SlotTable(network, implementations.of, stimuli, events.beside(of_ode))
     instances = tuple(table.instance(name) for name in network.components)
     schedules = Schedules(table, instances, implementations.exchange)

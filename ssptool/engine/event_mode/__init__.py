@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ssptool.engine.event_mode.events import begin_events as begin_events
     from ssptool.engine.event_mode.master import with_event_mode as with_event_mode
     from ssptool.engine.event_mode.running import Member as Member
+    from ssptool.engine.event_mode.running import OutOfRange as OutOfRange
     from ssptool.engine.event_mode.running import RunningEvents as RunningEvents
     from ssptool.engine.event_mode.steps import StepReport as StepReport
     from ssptool.engine.event_mode.with_ode import shared_with_ode as shared_with_ode
@@ -25,6 +26,7 @@ else:
             "master": ("with_event_mode",),
             "running": (
                 "Member",
+                "OutOfRange",
                 "RunningEvents",
             ),
             "steps": ("StepReport",),

@@ -49,6 +49,8 @@ class EqualSteps:
     def _runs(self) -> bool:
         """Whether the kernel can be left alone with many steps."""
         stepper = self.programmed
+        if self.events.samples:
+            return False
         if isinstance(stepper, ProgrammedIteration):
             return self.events.goes_back and not stepper.iteration.is_cautious
         return isinstance(stepper, Program)

@@ -12,6 +12,7 @@ from ssptool.engine.checkpoint import Checkpoint
 from ssptool.engine.ending import Failure
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, EventIteration, endless
 from ssptool.engine.event_mode.running import RunningEvents
+from ssptool.engine.event_mode.sampling import system_takes_samples
 from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.kernel.interface import Call, Outcome
 from ssptool.engine.masters.master import CLOSE, Component, Coupled, Memory, Updated
@@ -30,6 +31,7 @@ class Events:
     assembly: Assembly
     running: RunningEvents
     ode: Component | None = None
+    samples: bool = False
     failure: Failure | None = None
     seen: bool = True
     _chatter: Chatter = field(init=False)
@@ -44,6 +46,10 @@ class Events:
         reports = {member.index: member.step for member in self.running.stepped}
         reports[len(plan.instances)] = self.assembly.ode.report if self.assembly.ode is not None else None
         self._reports = {index: report for index, report in reports.items() if report is not None}
+
+    @property
+    def pending(self) -> bool:
+        return self.running.pending()
 
     @property
     def next_time(self) -> float:
@@ -234,7 +240,12 @@ def _nothing() -> None:
 
 def begin_events(assembly: Assembly, running: RunningEvents, system: Coupled, *, afresh: bool) -> Events:
     """What is to be done at events; the one at the start is done if the system starts `afresh`."""
-    events = Events(assembly, running, system.ode if assembly.plan.event_modes.with_ode else None)
+    events = Events(
+        assembly,
+        running,
+        system.ode if assembly.plan.event_modes.with_ode else None,
+        system_takes_samples(assembly.plan),
+    )
     if afresh:
         events.begin(system)
     return events

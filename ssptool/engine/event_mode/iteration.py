@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
-from ssptool.engine.event_mode.running import RunningEvents
+from ssptool.engine.event_mode.running import OutOfRange, RunningEvents
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Updated
 from ssptool.engine.stopped import Stopped
@@ -55,13 +55,15 @@ class EventIteration:
         Raises
         ------
         Stopped
-            It has no end, or a component does not say when its clock ticks.
+            It has no end, a component does not say when its clock ticks, or a scenario adds too much to an integer.
         FmiError
         """
         try:
             return self._settle(t, until)
         except WithoutInterval as error:
             raise Stopped(without_interval(error, t)) from None
+        except OutOfRange as error:
+            raise Stopped(error.failure(t)) from None
 
     def _settle(self, t: float, until: float) -> bool:
         agenda, running = self.running.agenda, self.running

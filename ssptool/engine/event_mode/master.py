@@ -104,7 +104,8 @@ class _Stretches:
 
     @property
     def _event_due(self) -> bool:
-        return self.events.wanted or self._jump_due or self.t >= self.events.next_time - self._close
+        known = self.events.wanted or self._jump_due or self.t >= self.events.next_time - self._close
+        return known or (self.events.samples and self.events.pending)
 
     @property
     def _limit(self) -> float:

@@ -8,16 +8,30 @@ import numpy as np
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.cells import NOTHING, read_cell, write_cell
+from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.agenda import Agenda
 from ssptool.engine.event_mode.planned import Clocked, EventMember, EventModes
 from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.kernel.interface import Kernel
 from ssptool.engine.plan import Plan
+from ssptool.engine.stimuli.acted_at_events import ActedAtEvents
 from ssptool.fmu.description import Value
 from ssptool.fmu.event_mode import EventMode
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import wholes
 from ssptool.network.signals import Signal, Wire
+from ssptool.network.types import INTEGER_RANGES
+
+
+class OutOfRange(Exception):
+    """Of an integer with what a scenario adds to it."""
+
+    def __init__(self, signal: Signal, value: Value, kind: str) -> None:
+        super().__init__(f"component {signal.component}: {signal} cannot be {value!r}, because it is of type {kind}")
+        self.component = signal.component
+
+    def failure(self, t: float) -> Failure:
+        return Failure(Ending.FMI, str(self), "let the scenario add less", t, self.component)
 
 
 @dataclass(slots=True)
@@ -51,6 +65,8 @@ class RunningEvents:
     ----------
     agenda
         When their clocks tick.
+    acted
+        What a scenario does to connections into their inputs.
     inputs, real
         The slots of all inputs of components, and which slots (slots,) hold real numbers.
     single
@@ -65,6 +81,7 @@ class RunningEvents:
         self.modes = {index: member.mode for index, member in self.members.items()}
         timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
         self.agenda = Agenda(plan.interval.start, timed)
+        self.acted = ActedAtEvents(plan.stimuli, modes.inputs)
         self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
         self._whole = wholes(plan.network)
         self._ticked: set[Signal] = set()
@@ -85,7 +102,7 @@ class RunningEvents:
     def within(self, kernel: Kernel) -> "RunningEvents":
         """The same in another kernel with the same slots: who uses this one must not go on doing so."""
         other = RunningEvents(self.plan, kernel, self.members.values(), self._modes)
-        other.agenda = self.agenda
+        other.agenda, other.acted = self.agenda, self.acted
         return other
 
     @property
@@ -106,7 +123,12 @@ class RunningEvents:
                 write_cell(self.kernel, self._slots[one.signal], kind, _nothing(kind) if value is None else value)
 
     def pass_on_at_start(self) -> list[Signal]:
-        """In initialization mode, set inputs that belong to no clock; which have changed. May raise FmiError."""
+        """In initialization mode, set inputs that belong to no clock; which have changed.
+
+        Raises
+        ------
+        FmiError, OutOfRange
+        """
         changed = []
         for member in self.members.values():
             moved = [one.signal for one in member.planned.inputs if not one.clocks and self._take(one)]
@@ -209,9 +231,13 @@ class RunningEvents:
                 yield member, one
 
     def _take(self, one: Clocked) -> bool:
-        """Give an input what its wire delivers; whether that is something else."""
+        """Give an input what its wire delivers; whether that is something else. May raise OutOfRange."""
         value = self._delivered(one)
         if value is not None:
+            kind = self.plan.types[self._slots[one.signal]]
+            lowest, highest = INTEGER_RANGES.get(kind, (-math.inf, math.inf))
+            if not isinstance(value, str | bytes) and not lowest <= value <= highest:
+                raise OutOfRange(one.signal, value, kind)
             self._write(one.signal, value)
         return value is not None
 
@@ -233,7 +259,7 @@ class RunningEvents:
         if wire is None:
             return None
         source, slot = self._slots[wire.source], self._slots[one.signal]
-        value = wire.conversion.carry(read_cell(self.kernel, source, self.plan.types[source]))
+        value = self.acted.carry(wire, read_cell(self.kernel, source, self.plan.types[source]))
         kind = self.plan.types[slot]
         if kind in ("Float64", "Float32"):
             value = float(value)

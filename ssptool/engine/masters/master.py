@@ -204,6 +204,13 @@ class Events(Protocol):
     """Why there is no first instant."""
     seen: bool
     """Whether the last event is one for the trace."""
+    samples: bool
+    """What is taken at events only may change between them."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether something that is taken at events only has changed."""
+        ...
 
     @property
     def next_time(self) -> float:

@@ -10,12 +10,12 @@ import numpy as np
 from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.event_mode.sampling import ode_takes_samples
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed
 from ssptool.engine.ode.events import SAME_TIME, TIME_EVENT, Outcome, iterate
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
-from ssptool.engine.ode.planned_events import takes_samples
 from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
@@ -94,7 +94,7 @@ class Integration:
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
         self._reports_steps = any(model.reports_steps for model in system.models)
         # Indicators that change there and back between two points are not seen; those that differ at points are to be.
-        self._stops_at_points = takes_samples(plan) or bool(system.indicators)
+        self._stops_at_points = ode_takes_samples(plan) or bool(system.indicators)
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
 

@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 
 from ssptool.engine.event_mode.planned import EventModes, clock_wires, event_member
-from ssptool.engine.plan import Plan
-from ssptool.engine.stimuli.stimuli import feed
-from ssptool.fmu.description import InterfaceType, Variability
+from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import Network
 
 
@@ -26,19 +24,3 @@ def plan_ode_events(network: Network, implementations: Mapping[str, InterfaceTyp
     inputs = {one.signal for member in members.values() for one in member.inputs}
     triggered = {source: found for source, found in clock_wires(network).items() if source.component in members}
     return EventModes(members, tuple(wire for wire in network.wires if wire.destination in inputs), triggered)
-
-
-def takes_samples(plan: Plan) -> bool:
-    """Whether something that changes all the time is exchanged at events only, so at communication points at least."""
-    if plan.ode is None:
-        return False
-    components = {one.name: one.description.variables for one in plan.integrated}
-    moving = {feed(driven.signal) for driven in plan.stimuli.driven if driven.course.continuous}
-    return any(
-        wire.source in moving
-        or (
-            wire.source.component in components
-            and components[wire.source.component][wire.source.variable].variability is Variability.CONTINUOUS
-        )
-        for wire in plan.ode.events.wires
-    )

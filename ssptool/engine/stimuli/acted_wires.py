@@ -42,7 +42,10 @@ class ActedWires:
 
 def _acted(plan: Plan, sources: Collection[int]) -> Iterator[_Acted]:
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    elsewhere = plan.event_modes.inputs | (plan.ode.events.inputs if plan.ode is not None else frozenset())
     for gate in plan.stimuli.gates:
+        if gate.destination in elsewhere:
+            continue
         source, destination = slots[gate.source], slots[gate.destination]
         if source in sources:
             types = plan.types[source], plan.types[destination]

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from ssptool.engine import masters
 from ssptool.engine.capabilities import VARIES_STEP, Capabilities
 from ssptool.engine.choices import Interval
-from ssptool.engine.event_mode.planned import EventModes
 from ssptool.engine.masters.master import CLOSE, Master
 from ssptool.engine.stimuli.boundaries import boundaries
 from ssptool.engine.stimuli.stimuli import Stimuli
-from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
+from ssptool.engine.unsupported import UnsupportedByFmu
 
 
 def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabilities], interval: Interval) -> Master:
@@ -36,16 +35,6 @@ def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabiliti
                 "a step size that divides the times of all jumps",
             )
     return masters.Eventful(master)
-
-
-def refuse_at_events(stimuli: Stimuli, events: EventModes) -> None:
-    """Raise `Unsupported` for what a scenario does to signals that are exchanged at events only."""
-    for gate in stimuli.gates:
-        if gate.destination in events.inputs or gate.source in events.outputs:
-            subject = f"scenario: the connection {gate.source} → {gate.destination}"
-            raise Unsupported(
-                subject, "what is exchanged at events only cannot be changed", "act on the signals that it follows from"
-            )
 
 
 def _between(stimuli: Stimuli, interval: Interval) -> float | None:

@@ -9,6 +9,7 @@ from ssptool.engine.cells import write_cell
 from ssptool.engine.kernel.interface import OK, Call, Instruction, Kernel, Op, Outcome
 from ssptool.engine.passed_on import pass_on
 from ssptool.engine.plan import Plan
+from ssptool.engine.stimuli.acted_at_events import ActedAtEvents
 from ssptool.engine.stimuli.acted_wires import ActedWires
 from ssptool.engine.stimuli.boundaries import boundaries, same_time
 from ssptool.engine.stimuli.feeds import Feeds, feeds_of
@@ -36,15 +37,21 @@ class Driver:
         instances: tuple[FmuInstance, ...],
         kernel: Kernel,
         more: Sequence[tuple[Kernel, Collection[int]]] = (),
+        at_events: Sequence[ActedAtEvents] = (),
     ) -> None:
-        """`more`: kernels beside the one of all components, with the slots from which they have the wires."""
+        """`more`: kernels beside the one of all components, with the slots from which they have the wires; `at_events`
+        are connections that no kernel has.
+        """
         self.kernel = kernel
         self._plan = plan
         self._instances = {instance.name: instance for instance in instances}
         self._feeds = Feeds(plan, kernel)
         kernels = ((kernel, range(len(plan.signals))), *more)
         self._kernels = [one for one, _ in kernels]
-        self._wires = [ActedWires(plan, one, sources) for one, sources in kernels]
+        self._wires: tuple[ActedWires | ActedAtEvents, ...] = (
+            *(ActedWires(plan, one, sources) for one, sources in kernels),
+            *at_events,
+        )
         self._boundaries = boundaries(plan.stimuli.jumps, plan.interval.start, plan.interval.stop)
         self._knots = sorted(set(chain.from_iterable(one.course.knots for one in feeds_of(plan))))
         self._actions = sorted(plan.stimuli.actions)
