@@ -1,18 +1,41 @@
-"""For which machines an FMU has binaries."""
+"""For which machines an FMU has binaries, and what this one is called."""
 
+import platform
+import sys
 import zipfile
 from pathlib import Path
 
-from ssptool.fmu.description import FmuDescription, Interface
+from ssptool.fmu.description import Interface
 
 BINARIES = "binaries/"
+_SYSTEMS = {
+    "linux": ("linux", "linux", ".so"),
+    "win32": ("win", "windows", ".dll"),
+    "darwin": ("darwin", "darwin", ".dylib"),
+}
+"""As Python calls it → as FMI 2.0.4 §2.3 and FMI 3.0 §2.5.1 do, and what names of libraries end with."""
+_ARCHITECTURES = {
+    "amd64": "x86_64",
+    "x86_64": "x86_64",
+    "arm64": "aarch64",
+    "aarch64": "aarch64",
+    "i386": "x86",
+    "i686": "x86",
+}
 
 
-def this_platform(description: FmuDescription) -> str:
+def this_platform(major: int) -> str:
     """The name of this machine in FMUs of that version of FMI, such as `linux64` or `x86_64-linux`."""
-    import fmpy  # for the reason that `read_description` has
+    old, new, _ = _SYSTEMS.get(sys.platform, (sys.platform,) * 3)
+    if major < 3:
+        return f"{old}{64 if sys.maxsize > 2**32 else 32}"
+    machine = platform.machine().lower()
+    return f"{_ARCHITECTURES.get(machine, machine)}-{new}"
 
-    return str(fmpy.platform_tuple if description.fmi_major >= 3 else fmpy.platform)
+
+def library(major: int, identifier: str) -> str:
+    """Where the library for this machine is in an FMU."""
+    return f"{BINARIES}{this_platform(major)}/{identifier}{_SYSTEMS.get(sys.platform, ('', '', '.so'))[2]}"
 
 
 def platforms(path: Path, interface: Interface) -> frozenset[str]:

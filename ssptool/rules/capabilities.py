@@ -21,7 +21,7 @@ MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""
 
 
-@rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4; checked by FMPy")
+@rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4")
 def valid_descriptions(structure: Structure) -> Iterator[Finding]:
     """The model description of an FMU is valid: by its schema, and by the rules on variables and model structure.
 
@@ -52,7 +52,7 @@ def binary_for_this_machine(component: ssd.Component, structure: Structure) -> I
     Fix: export the FMU for this platform as well; or ignore this rule where the system is only checked.
     """
     for path, description, offered in _offered(component, structure):
-        here = this_platform(description)
+        here = this_platform(description.fmi_major)
         there = frozenset().union(*(platforms(path, interface) for interface in offered))
         if here not in there:
             others = ", ".join(sorted(there)) or "no binaries at all"
