@@ -1,15 +1,12 @@
-"""The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange."""
+"""The binary of an FMU: unpacked, loaded, and instantiated for co-simulation or model exchange."""
 
-import contextlib
 import ctypes
 import zipfile
 from collections import deque
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any, Self
-
-import fmpy
-from fmpy import fmi1, fmi2, fmi3
+from pathlib import Path, PureWindowsPath
+from typing import Self
+from zlib import error as ZlibError
 
 from ssptool.fmu.description import (
     FmuDescription,
@@ -18,7 +15,7 @@ from ssptool.fmu.description import (
     UnreadableFmu,
     unsupported_of_fmi1,
 )
-from ssptool.fmu.instance import Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, Slave1, references_of
+from ssptool.fmu.instance import Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, references_of
 from ssptool.fmu.messages import (
     STATUS,
     Log,
@@ -28,6 +25,7 @@ from ssptool.fmu.messages import (
     fmi2_callbacks,
     fmi3_logger,
 )
+from ssptool.fmu.platforms import library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
 from ssptool.scratch import ScratchFolder
@@ -79,7 +77,8 @@ class Binary:
         self.folder = folder
         self._unpacked = unpacked
         self._instances: list[FmuInstance] = []
-        self._library = Library()
+        self._library: Library | None = None
+        self._fatal = False
 
     def instantiate(
         self,
@@ -134,12 +133,16 @@ class Binary:
     def forget(self, instance: FmuInstance) -> None:
         """An instance that was freed is no longer one of this binary."""
         self._instances.remove(instance)
+        self._fatal = self._fatal or instance.fatal
 
     def close(self) -> None:
         """Free all instances and remove the unpacked files; doing it again does no harm."""
         for instance in reversed(self._instances):
             instance.free()
-        self._library.close()
+            self._fatal = self._fatal or instance.fatal
+        # After fatal no function may be called, and those that the system calls at the end of a library are some.
+        if self._library is not None and not self._fatal:
+            self._library.close()
         if self._unpacked is not None:
             self._unpacked.cleanup()
 
@@ -151,40 +154,37 @@ class Binary:
 
     def _instantiate_fmi1(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
-        slave = self._load(Slave1, name)
-        slave.callbacks = fmi1_callbacks()
-        no, yes = fmi1.fmi1False, fmi1.fmi1True
+        library = self._loaded()
+        callbacks = fmi1_callbacks()
         with fmi1_messages(log):
-            slave.component = slave.fmi1InstantiateSlave(
+            component = library.functions["fmiInstantiateSlave"](
                 name.encode(),
                 self.description.token.encode(),
                 self.folder.as_uri().encode(),
                 b"application/x-fmu-sharedlibrary",
                 0.0,  # timeout: as long as it takes
-                no,  # visible
-                no,  # interactive
-                slave.callbacks,
-                yes if logging else no,
+                False,  # visible
+                False,  # interactive
+                callbacks,
+                logging,
             )
-        if slave.component:
-            fmi1_instance(slave.component, log)
-        return self._instance(Fmi1Instance, name, slave, log)
+        if component:
+            fmi1_instance(component, log)
+        return self._instance(Fmi1Instance, name, component, log, callbacks)
 
     def _instantiate_fmi2(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
-        exchange = self.interface is InterfaceType.MODEL_EXCHANGE
-        slave = self._load(fmi2.FMU2Model if exchange else fmi2.FMU2Slave, name)
-        slave.callbacks = fmi2_callbacks(log)
-        slave.component = slave.fmi2Instantiate(
+        callbacks = fmi2_callbacks(log)
+        component = self._loaded().functions["fmi2Instantiate"](
             name.encode(),
-            fmi2.fmi2ModelExchange if exchange else fmi2.fmi2CoSimulation,
+            _FMI2_TYPES[self.interface],
             self.description.token.encode(),
             (self.folder / "resources").as_uri().encode(),
-            ctypes.byref(slave.callbacks),
+            ctypes.byref(callbacks),
             False,
             logging,
         )
-        return self._instance(Fmi2Instance, name, slave, log)
+        return self._instance(Fmi2Instance, name, component, log, callbacks)
 
     def _instantiate_fmi3(
         self,
@@ -195,68 +195,54 @@ class Binary:
         logging: bool,
         modes: tuple[bool, bool],
     ) -> FmuInstance:
+        log: Log = deque(maxlen=1000)
+        logger = fmi3_logger(log)
+        common = (
+            name.encode(),
+            self.description.token.encode(),
+            f"{self.folder / 'resources'}/".encode(),
+            False,
+            logging,
+        )
+        functions = self._loaded().functions
         if self.interface is InterfaceType.MODEL_EXCHANGE:
-            return self._instantiate_fmi3_exchange(name, logging)
-        log: Log = deque(maxlen=1000)
-        slave = self._load(fmi3.FMU3Slave, name)
-        slave.logMessage = fmi3_logger(log)
-        slave.intermediateUpdate = fmi3.fmi3IntermediateUpdateCallback(intermediate_update)
-        slave.component = slave.fmi3InstantiateCoSimulation(
-            name.encode(),
-            self.description.token.encode(),
-            f"{self.folder / 'resources'}/".encode(),
-            False,
-            logging,
-            *modes,  # eventModeUsed, earlyReturnAllowed
-            (fmi3.fmi3ValueReference * len(references))(*references),
-            len(references),
-            environment,
-            slave.logMessage,
-            slave.intermediateUpdate,
-        )
-        return self._instance(Fmi3Instance, name, slave, log)
+            component = functions["fmi3InstantiateModelExchange"](*common, None, logger)
+        else:
+            component = functions["fmi3InstantiateCoSimulation"](
+                *common,
+                *modes,  # eventModeUsed, earlyReturnAllowed
+                (ctypes.c_uint * len(references))(*references),
+                len(references),
+                environment,
+                logger,
+                intermediate_update,
+            )
+        return self._instance(Fmi3Instance, name, component, log, logger)
 
-    def _instantiate_fmi3_exchange(self, name: str, logging: bool) -> FmuInstance:
-        log: Log = deque(maxlen=1000)
-        slave = self._load(fmi3.FMU3Model, name)
-        slave.logMessage = fmi3_logger(log)
-        slave.component = slave.fmi3InstantiateModelExchange(
-            name.encode(),
-            self.description.token.encode(),
-            f"{self.folder / 'resources'}/".encode(),
-            False,
-            logging,
-            None,
-            slave.logMessage,
-        )
-        return self._instance(Fmi3Instance, name, slave, log)
-
-    def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: Log) -> FmuInstance:
-        if not slave.component:
-            slave.freeLibrary()
+    def _instance(
+        self, kind: type[FmuInstance], name: str, component: int | None, log: Log, *keep: object
+    ) -> FmuInstance:
+        if not component:
             function = instantiation(self.description.fmi_major, self.interface)
             raise FmiError(name, function, STATUS.index("error"), tuple(log))
-        return kind(name, self.description, slave, self._library.addresses, log)
+        return kind(name, self.description, self._loaded(), component, log, keep)
 
-    def _load(self, slave: Any, name: str) -> Any:
-        # FMPy changes the working directory while it loads, and stays there if that fails. It raises plain
-        # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
-        identifier = _offered(self.path, self.description, self.interface).model_identifier
-        library = self.folder / _library(self.description.fmi_major, identifier)
-        if unsafe := why_unsafe(library):
-            raise UnloadableBinary(self.path, unsafe)
-        with contextlib.chdir("."):
+    def _loaded(self) -> Library:
+        if self._library is None:
+            major = self.description.fmi_major
+            identifier = _offered(self.path, self.description, self.interface).model_identifier
+            path = self.folder / library(major, identifier)
+            if unsafe := why_unsafe(path):
+                raise UnloadableBinary(self.path, unsafe)
             try:
-                return self._library.instance(
-                    slave,
-                    prefix=f"{identifier}_" if self.description.fmi_major == 1 else "",
-                    instanceName=name,
-                    guid=self.description.token,
-                    modelIdentifier=identifier,
-                    unzipDirectory=str(self.folder),
-                )
-            except Exception as error:
-                raise UnloadableBinary(self.path, why_unloadable(library, error)) from error
+                self._library = Library(path, major, self.interface, f"{identifier}_" if major == 1 else "")
+            except (OSError, AttributeError) as error:
+                raise UnloadableBinary(self.path, why_unloadable(path, error)) from error
+        return self._library
+
+
+_FMI2_TYPES = {InterfaceType.MODEL_EXCHANGE: 0, InterfaceType.CO_SIMULATION: 1}
+"""fmi2Type."""
 
 
 def instantiation(major: int, interface: InterfaceType) -> str:
@@ -277,7 +263,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         The file cannot be unpacked.
     """
     offered = _offered(path, description, interface)
-    wanted = _library(description.fmi_major, offered.model_identifier)
+    wanted = library(description.fmi_major, offered.model_identifier)
     names = _entries(path)
     if wanted not in names:
         raise MissingBinary(path, wanted, _platforms(names))
@@ -285,17 +271,20 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         return Binary(path, description, path.resolve(), None, interface)
     unpacked = ScratchFolder()
     try:
-        fmpy.extract(path, unpacked.name)
-    except Exception as error:  # FMPy raises plain Exception for names that lead out of the folder
+        _unpack(path, Path(unpacked.name))
+    except (OSError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, ZlibError) as error:
         unpacked.cleanup()
         raise UnreadableFmu(path, str(error)) from error
     return Binary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
 
 
-def _library(major: int, identifier: str) -> str:
-    """Where the library for this platform is in an FMU."""
-    platform = fmpy.platform if major < 3 else fmpy.platform_tuple
-    return f"binaries/{platform}/{identifier}{fmpy.sharedLibraryExtension}"
+def _unpack(path: Path, folder: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            stated = PureWindowsPath(name)  # whose rules are those of others and some more
+            if stated.anchor or ".." in stated.parts:
+                raise ValueError(f"Illegal path in the archive, which leads out of its folder: {name}")
+        archive.extractall(folder)
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:

@@ -33,9 +33,12 @@ def this_platform(major: int) -> str:
     return f"{_ARCHITECTURES.get(machine, machine)}-{new}"
 
 
+LIBRARY_SUFFIX = _SYSTEMS.get(sys.platform, ("", "", ".so"))[2]
+
+
 def library(major: int, identifier: str) -> str:
     """Where the library for this machine is in an FMU."""
-    return f"{BINARIES}{this_platform(major)}/{identifier}{_SYSTEMS.get(sys.platform, ('', '', '.so'))[2]}"
+    return f"{BINARIES}{this_platform(major)}/{identifier}{LIBRARY_SUFFIX}"
 
 
 def platforms(path: Path, interface: Interface) -> frozenset[str]:
