@@ -363,10 +363,12 @@ class Fmi2Instance(FmuInstance):
         self._entered = True
 
     def wants_to_end(self) -> bool:
+        ends = c_int()
         try:
-            return bool(self.call("getBooleanStatus", _TERMINATED))
+            self.call("GetBooleanStatus", _TERMINATED, byref(ends))
         except FmiError:
             return False  # it cannot be asked
+        return bool(ends.value)
 
 
 class Fmi3Instance(FmuInstance):
