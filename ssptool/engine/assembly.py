@@ -24,8 +24,6 @@ from ssptool.engine.pool import Fresh, Pool
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary
 from ssptool.fmu.description import InterfaceType
-from ssptool.fmu.event_mode import EventMode
-from ssptool.fmu.exchange import functions_of_exchange
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
 
@@ -331,7 +329,7 @@ def _add(
         table = replace(table, report=step.numbers)
     kernel.add(table)
     own = events or of_ode
-    member = None if own is None else event_mode.Member(index, own, instance, EventMode(instance), step)
+    member = None if own is None else event_mode.Member(index, own, instance, event_mode.EventMode(instance), step)
     return _Added(instance, table, member)
 
 
@@ -384,7 +382,7 @@ def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int
     if planned.interface is InterfaceType.CO_SIMULATION:
         optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()
         return {name: present[name] for name in (*wanted, *optional)}
-    exchange = functions_of_exchange(planned.description.fmi_major)
+    exchange = model_exchange.functions_of_exchange(planned.description.fmi_major)
     return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange)}
 
 

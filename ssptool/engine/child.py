@@ -11,7 +11,6 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssptool.dataclass import dataclass
+from ssptool.engine.connection import Connection
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
@@ -190,7 +190,8 @@ def main() -> None:
     """Entry of a fresh interpreter: descriptors of the connection and the memory are its arguments. Tells when it is
     ready to work.
     """
-    connection = Connection(int(sys.argv[1]))
+    reading, writing, shared, parent = map(int, sys.argv[1:])
+    connection = Connection((reading, writing))
     assignment: Assignment = pickle.loads(connection.recv_bytes())
     connection.send_bytes(b"")
-    work(assignment, SharedMemory(int(sys.argv[2]), assignment.size), connection, int(sys.argv[3]))
+    work(assignment, SharedMemory(shared, assignment.size), connection, parent)

@@ -2,15 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
+from typing import TYPE_CHECKING
 
 from ssptool.dataclass import dataclass
+from ssptool.engine import event_mode
 from ssptool.engine.capabilities import SAVES, VARIES_STEP
 from ssptool.engine.kernel.interface import ACCESS
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
-from ssptool.fmu.clocks import Clock, clock_of, in_system
 from ssptool.fmu.description import Causality, Interface, InterfaceType, Variability, Variable
 from ssptool.network.network import Component, Network, Port
 from ssptool.network.signals import Signal, Wire
+
+if TYPE_CHECKING:
+    from ssptool.fmu.clocks import Clock
 
 CLOCK = "Clock"
 
@@ -42,13 +46,13 @@ class EventMember:
     name: str
     inputs: tuple[Clocked, ...]
     outputs: tuple[Clocked, ...]
-    timed: tuple[Clock, ...] = ()
-    triggered: tuple[Clock, ...] = ()
-    ticking: tuple[Clock, ...] = ()
+    timed: "tuple[Clock, ...]" = ()
+    triggered: "tuple[Clock, ...]" = ()
+    ticking: "tuple[Clock, ...]" = ()
     returns_early: bool = False
 
     @property
-    def clocks(self) -> tuple[Clock, ...]:
+    def clocks(self) -> "tuple[Clock, ...]":
         return (*self.timed, *self.triggered, *self.ticking)
 
 
@@ -207,21 +211,15 @@ def _exchanged(component: Component) -> Iterator[tuple[Port, Variable]]:
             yield port, variables[port.signal.variable]
 
 
-def _timed(component: Component) -> tuple[Clock, ...]:
+def _timed(component: Component) -> "tuple[Clock, ...]":
     """Also those that are no connectors: they tick all the same."""
     return tuple(clock for clock in _clocks(component, Causality.INPUT) if not clock.triggered)
 
 
-def _clocks(component: Component, causality: Causality) -> Iterator[Clock]:
-    stated = {port.signal.variable: port.clock for port in component.ports}
+def _clocks(component: Component, causality: Causality) -> "Iterator[Clock]":
     for variable in component.description.variables.values():
         if variable.type == CLOCK and variable.causality is causality:
-            try:
-                yield in_system(clock_of(variable), variable, stated.get(variable.name, ()))
-            except ValueError as error:
-                raise Unsupported(
-                    f"component {component.name}", str(error), "correct the connector, or ask for a corrected FMU"
-                ) from None
+            yield event_mode.clock_in(component, variable)
 
 
 def event_member(component: Component, *, returns_early: bool = False) -> EventMember:
@@ -306,7 +304,7 @@ def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], si
 def _check_trigger(network: Network, wire: Wire) -> None:
     destination = wire.destination
     variable = network.components[destination.component].description.variables[destination.variable]
-    if variable.causality is not Causality.INPUT or not clock_of(variable).triggered:
+    if variable.causality is not Causality.INPUT or not event_mode.is_triggered(variable):
         raise Unsupported(
             f"connection {wire.source} → {destination}",
             f"{destination} ticks at times of its own, so nothing can trigger it",

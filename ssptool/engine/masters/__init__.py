@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ssptool.engine.masters.energy import EnergyControlled as EnergyControlled
     from ssptool.engine.masters.eventful import Eventful as Eventful
     from ssptool.engine.masters.gauss_seidel import GaussSeidel as GaussSeidel
+    from ssptool.engine.masters.interface_newton import InterfaceNewton as InterfaceNewton
     from ssptool.engine.masters.iterated import Iterated as Iterated
     from ssptool.engine.masters.iterated_choice import choose_iterated as choose_iterated
     from ssptool.engine.masters.jacobi import Jacobi as Jacobi
@@ -20,6 +21,7 @@ else:
             "energy": ("EnergyControlled",),
             "eventful": ("Eventful",),
             "gauss_seidel": ("GaussSeidel",),
+            "interface_newton": ("InterfaceNewton",),
             "iterated": ("Iterated",),
             "iterated_choice": ("choose_iterated",),
             "jacobi": ("Jacobi",),

@@ -1,16 +1,14 @@
 """How the iterated master is set up, and why so."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from ssptool.engine import loops, masters
 from ssptool.engine.choices import ASKED, Choice
 from ssptool.engine.few import few
-from ssptool.engine.loops.aitken import Aitken
-from ssptool.engine.loops.anderson import Anderson
 from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.masters.acceleration import Acceleration, EachStep
 from ssptool.engine.masters.inputs import Hold, Inputs, Interpolate
-from ssptool.engine.masters.interface_newton import InterfaceNewton
 from ssptool.engine.masters.iqn_ils import IqnIls
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_natively import PREDICTION_ORDER
@@ -30,13 +28,13 @@ RELAXATION = 0.5
 other way.
 """
 
-ACCELERATIONS: Mapping[AccelerationName, Acceleration] = {
-    AccelerationName.NONE: EachStep(FixedPoint()),
-    AccelerationName.CONSTANT: EachStep(FixedPoint(relaxation=RELAXATION)),
-    AccelerationName.AITKEN: EachStep(Aitken()),
-    AccelerationName.ANDERSON: EachStep(Anderson()),
-    AccelerationName.IQN_ILS: IqnIls(),
-    AccelerationName.NEWTON: InterfaceNewton(),
+ACCELERATIONS: Mapping[AccelerationName, Callable[[], Acceleration]] = {
+    AccelerationName.NONE: lambda: EachStep(FixedPoint()),
+    AccelerationName.CONSTANT: lambda: EachStep(FixedPoint(relaxation=RELAXATION)),
+    AccelerationName.AITKEN: lambda: EachStep(loops.Aitken()),
+    AccelerationName.ANDERSON: lambda: EachStep(loops.Anderson()),
+    AccelerationName.IQN_ILS: IqnIls,
+    AccelerationName.NEWTON: lambda: masters.InterfaceNewton(),
 }
 
 
@@ -77,7 +75,7 @@ def _acceleration(settings: Settings) -> tuple[AccelerationName, Acceleration, s
     name, reason = _acceleration_name(settings)
     factor = settings.relaxation
     if factor is None:
-        return name, ACCELERATIONS[name], reason
+        return name, ACCELERATIONS[name](), reason
     if name is not AccelerationName.CONSTANT:
         raise UnsupportedCombination(
             f"relaxation {factor:g} with acceleration {name}",

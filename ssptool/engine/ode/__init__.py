@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ssptool.engine.ode.integrated import Integrated as Integrated
     from ssptool.engine.ode.method import Method as Method
     from ssptool.engine.ode.system import Sweeps as Sweeps
+    from ssptool.fmu.exchange import functions_of_exchange as functions_of_exchange
 else:
     __getattr__ = on_demand(
         __name__,
@@ -28,6 +29,9 @@ else:
             "beside": ("Beside",),
             "integrated": ("Integrated",),
             "method": ("Method",),
-            "system": ("Sweeps",),
+            "system": (
+                "Sweeps",
+                "functions_of_exchange",
+            ),
         },
     )

@@ -18,6 +18,7 @@ from ssptool.engine.plan import PlannedInstance, PlannedOde
 from ssptool.engine.stimuli.findings import BadInputs
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.exchange import DERIVATIVES, DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
+from ssptool.fmu.exchange import functions_of_exchange as functions_of_exchange
 from ssptool.fmu.instance import FmiError
 
 if TYPE_CHECKING:

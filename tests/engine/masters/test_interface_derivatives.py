@@ -86,7 +86,7 @@ class Witness:
 @pytest.fixture
 def witness(monkeypatch):
     found = Witness()
-    monkeypatch.setitem(iterated_choice.ACCELERATIONS, AccelerationName.NEWTON, found)
+    monkeypatch.setitem(iterated_choice.ACCELERATIONS, AccelerationName.NEWTON, lambda: found)
     return found
 
 
