@@ -107,11 +107,25 @@ class FolderEntries:
         """Nothing was opened."""
 
     def _below(self, folder: str) -> Iterator[str]:
-        top = os.fspath(self._base / folder)
-        for parent, folders, files in os.walk(top):
-            folders.sort()
-            path = f"{folder}{parent[len(top) :]}".replace(os.sep, "/").strip("/")
-            yield from (f"{path}/{file}" for file in files) if path else files
+        """Names of the files in a folder and in those inside it; links to folders are not followed."""
+        try:
+            with os.scandir(self._base / folder) as found:
+                entries = list(found)
+        except OSError:  # it is not there, or must not be read
+            return
+        for entry in entries:
+            name = f"{folder}/{entry.name}" if folder else entry.name
+            if not _is_folder(entry):
+                yield name
+            elif not entry.is_symlink():
+                yield from self._below(name)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
 
 
 class ZipEntries:

@@ -1,9 +1,10 @@
 """The binary of an FMU: unpacked, loaded, and instantiated for co-simulation or model exchange."""
 
 import ctypes
+import shutil
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from pathlib import Path, PureWindowsPath
 from typing import Self
 from zlib import error as ZlibError
@@ -25,6 +26,7 @@ from ssptool.fmu.messages import (
     fmi2_callbacks,
     fmi3_logger,
 )
+from ssptool.fmu.packed import packed
 from ssptool.fmu.platforms import library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
@@ -280,11 +282,19 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
 
 def _unpack(path: Path, folder: Path) -> None:
     with zipfile.ZipFile(path) as archive:
-        for name in archive.namelist():
-            stated = PureWindowsPath(name)  # whose rules are those of others and some more
+        for info in archive.infolist():
+            stated = PureWindowsPath(info.filename)  # whose rules are those of others and some more
             if stated.anchor or ".." in stated.parts:
-                raise ValueError(f"Illegal path in the archive, which leads out of its folder: {name}")
-        archive.extractall(folder)
+                raise ValueError(f"Illegal path in the archive, which leads out of its folder: {info.filename}")
+            target = folder / info.filename
+            (target if info.is_dir() else target.parent).mkdir(parents=True, exist_ok=True)
+            if not info.is_dir():
+                with archive.open(info) as content, target.open("wb") as file:
+                    shutil.copyfileobj(content, file, _PORTION)
+
+
+_PORTION = 1 << 20
+"""Bytes of a file that are unpacked at a time."""
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:
@@ -303,12 +313,11 @@ def _offered(path: Path, description: FmuDescription, interface: InterfaceType) 
     return offered
 
 
-def _entries(path: Path) -> set[str]:
+def _entries(path: Path) -> Set[str]:
     if path.is_dir():
         return {entry.relative_to(path).as_posix() for entry in path.glob("binaries/*/*")}
     try:
-        with zipfile.ZipFile(path) as archive:
-            return set(archive.namelist())
+        return packed(path).names
     except (OSError, zipfile.BadZipFile) as error:
         raise UnreadableFmu(path, str(error)) from error
 

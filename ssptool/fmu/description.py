@@ -166,7 +166,7 @@ class FmuDescription:
 
     @property
     def fmi_major(self) -> int:
-        return int(self.fmi_version.split(".")[0])
+        return int(self.fmi_version[0])
 
     def interface(self, kind: InterfaceType) -> Interface | None:
         """None where the FMU does not offer it."""

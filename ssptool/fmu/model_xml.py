@@ -9,11 +9,11 @@ from zlib import error as ZlibError
 
 from lxml import etree
 
-MODEL_DESCRIPTION = "modelDescription.xml"
+from ssptool.fmu.packed import KEPT, KEPT_SIZE, packed
+from ssptool.fmu.packed import MODEL_DESCRIPTION as MODEL_DESCRIPTION
+
 MAXIMUM_SIZE = 256 * 1024 * 1024
 """Bytes of XML that are read at most; a larger model description is refused (a zip may hide gigabytes)."""
-KEPT, KEPT_SIZE = 32, 1024 * 1024
-"""Of so many model descriptions results are remembered, and of none with more bytes."""
 
 T = TypeVar("T")
 
@@ -77,6 +77,8 @@ def model_description(path: Path) -> bytes:
     if not path.is_file():
         raise UnusableXml("no such file")
     try:
+        if (kept := packed(path).description) is not None:
+            return kept
         with ZipFile(path) as archive:
             size = archive.getinfo(MODEL_DESCRIPTION).file_size
             if size > MAXIMUM_SIZE:

@@ -3,9 +3,11 @@
 import platform
 import sys
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from ssptool.fmu.description import Interface
+from ssptool.fmu.packed import packed
 
 BINARIES = "binaries/"
 _SYSTEMS = {
@@ -51,8 +53,7 @@ def platforms(path: Path, interface: Interface) -> frozenset[str]:
     return frozenset(part[1] for part in parts if len(part) == 3 and Path(part[2]).stem == interface.model_identifier)
 
 
-def _names(path: Path) -> list[str]:
+def _names(path: Path) -> Iterable[str]:
     if path.is_dir():
         return [file.relative_to(path).as_posix() for file in path.glob("binaries/*/*")]
-    with zipfile.ZipFile(path) as archive:
-        return archive.namelist()
+    return packed(path).names

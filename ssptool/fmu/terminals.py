@@ -12,6 +12,8 @@ from zipfile import BadZipFile, ZipFile
 
 from lxml import etree
 
+from ssptool.fmu.packed import packed
+
 TERMINALS = "terminalsAndIcons/terminalsAndIcons.xml"
 MAXIMUM_SIZE = 64 * 1024 * 1024
 """Bytes of XML that are read at most; a zip may hide gigabytes."""
@@ -76,9 +78,9 @@ def _content(path: Path) -> bytes | None:
         file = path / TERMINALS
         return file.read_bytes() if file.is_file() else None
     try:
+        if TERMINALS not in packed(path).names:
+            return None
         with ZipFile(path) as archive:
-            if TERMINALS not in archive.namelist():
-                return None
             if (size := archive.getinfo(TERMINALS).file_size) > MAXIMUM_SIZE:
                 raise UnreadableTerminals(path, f"it has {size} bytes; at most {MAXIMUM_SIZE} are read")
             return archive.read(TERMINALS)

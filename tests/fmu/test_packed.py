@@ -1,0 +1,57 @@
+"""What is in an FMU is remembered as long as the file is the same."""
+
+import os
+import zipfile
+
+import pytest
+
+from ssptool.fmu.packed import KEPT_SIZE, packed
+
+
+def write(path, content: bytes, *more: str) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("modelDescription.xml", content)
+        for name in more:
+            archive.writestr(name, b"")
+
+
+def test_names_and_description_are_found_without_opening_it_again(tmp_path, monkeypatch):
+    path = tmp_path / "m.fmu"
+    write(path, b"<a/>", "binaries/x/y.so")
+    first = packed(path)
+    monkeypatch.setattr("ssptool.fmu.packed.ZipFile", None)
+    assert packed(path) is first
+    assert first == (frozenset({"modelDescription.xml", "binaries/x/y.so"}), b"<a/>")
+
+
+def test_another_file_of_that_name_is_another(tmp_path):
+    path, other = tmp_path / "m.fmu", tmp_path / "n.fmu"
+    write(path, b"<a/>")
+    write(other, b"<b/>")
+    assert packed(path).description == b"<a/>"
+    other.replace(path)
+    assert packed(path).description == b"<b/>"
+
+
+def test_a_file_that_was_written_to_is_read_anew(tmp_path):
+    path = tmp_path / "m.fmu"
+    write(path, b"<a/>")
+    packed(path)
+    before = path.stat()
+    write(path, b"<b/>")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
+    assert packed(path).description == b"<b/>"
+
+
+def test_a_large_description_is_not_kept(tmp_path):
+    path = tmp_path / "m.fmu"
+    write(path, b" " * (KEPT_SIZE + 1))
+    assert packed(path).description is None
+
+
+def test_what_is_no_zip_is_refused_each_time(tmp_path):
+    path = tmp_path / "m.fmu"
+    path.write_bytes(b"MZ")
+    for _ in range(2):
+        with pytest.raises(zipfile.BadZipFile):
+            packed(path)
