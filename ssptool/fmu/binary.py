@@ -5,7 +5,7 @@ import shutil
 import zipfile
 from collections import deque
 from collections.abc import Iterable, Sequence, Set
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 from typing import Self
 from zlib import error as ZlibError
 
@@ -281,16 +281,25 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
 
 
 def _unpack(path: Path, folder: Path) -> None:
+    made = {folder}
     with zipfile.ZipFile(path) as archive:
         for info in archive.infolist():
-            stated = PureWindowsPath(info.filename)  # whose rules are those of others and some more
-            if stated.anchor or ".." in stated.parts:
+            if leads_out(info.filename):
                 raise ValueError(f"Illegal path in the archive, which leads out of its folder: {info.filename}")
             target = folder / info.filename
-            (target if info.is_dir() else target.parent).mkdir(parents=True, exist_ok=True)
+            parent = target if info.is_dir() else target.parent
+            if parent not in made:
+                parent.mkdir(parents=True, exist_ok=True)
+                made.add(parent)
             if not info.is_dir():
                 with archive.open(info) as content, target.open("wb") as file:
                     shutil.copyfileobj(content, file, _PORTION)
+
+
+def leads_out(name: str) -> bool:
+    """Whether the name of an entry is that of a place outside, on this system or on another one."""
+    parts = name.replace("\\", "/").split("/")
+    return parts[0] == "" or parts[0][1:2] == ":" or ".." in parts
 
 
 _PORTION = 1 << 20

@@ -66,12 +66,15 @@ def _in_package(name: str, archive: Archive) -> bool:
 
 
 def _find(reader: "_Reader", variant: str) -> str:
+    names = root_structures(reader.archive)
+    if variant in names:
+        return variant  # that is plain, and no other has to be read
     titles = {}
-    for name in root_structures(reader.archive):
+    for name in names:
         document = reader.file(name, ssd.SystemStructureDescription).document
         titles[name] = document.root.get("name", "") if document else ""
     by_title = [name for name, title in titles.items() if title == variant]
-    by_name = [name for name in titles if variant in (name, name.rpartition(".")[0])]
+    by_name = [name for name in titles if variant == name.rpartition(".")[0]]
     if not by_title + by_name:
         raise UnknownVariant(variant, tuple(title or name for name, title in titles.items()))
     return (by_title + by_name)[0]

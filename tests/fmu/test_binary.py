@@ -353,9 +353,12 @@ def test_a_library_that_needs_another_one_names_it(tmp_path, version):
     assert caught.value.reason.startswith("it needs the library libnotinstalled.so, which is not found")
 
 
-def test_an_archive_that_leads_out_of_its_folder_is_refused(fmu):
+@pytest.mark.parametrize(
+    "name", ["/escape.txt", "../escape.txt", "a/../../escape.txt", "C:/escape.txt", "..\\escape.txt"]
+)
+def test_an_archive_that_leads_out_of_its_folder_is_refused(fmu, name):
     with zipfile.ZipFile(fmu, "a") as archive:
-        archive.writestr("/escape.txt", "x")
+        archive.writestr(name, "x")
     with pytest.raises(UnreadableFmu, match="Illegal path"):
         load(fmu, read_description(fmu))
 
