@@ -1,13 +1,11 @@
 """The FMU of tiny.c: one input, one output, two numbers of memory."""
 
-import re
 import zipfile
 from pathlib import Path
 
 import fmpy
-from fmpy.fmi2 import FMU2Slave
 
-from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
+from tests.fmu.typed_fmu import PLATFORM, build_fmi2
 
 SOURCE = Path(__file__).with_name("tiny.c")
 NAME, TOKEN = "tiny", "{tiny}"
@@ -29,10 +27,8 @@ _DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
 
 
 def build(folder: Path) -> Path:
-    """tiny.fmu; functions of FMI that it does not have return an error."""
-    own = set(re.findall(r"\b(fmi2\w+)\(", SOURCE.read_text()))
-    stubs = write_stubs(folder / "stubs.c", own, FMU2Slave)
-    library = build_shared(folder / f"{NAME}.so", SOURCE, stubs, "-O2")
+    """tiny.fmu."""
+    library = build_fmi2(folder / f"{NAME}.so", SOURCE)
     fmu = folder / f"{NAME}.fmu"
     with zipfile.ZipFile(fmu, "w") as archive:
         archive.writestr("modelDescription.xml", _DESCRIPTION)

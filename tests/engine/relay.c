@@ -1,51 +1,23 @@
 /* An FMI 2.0 component that switches: y = on ? a u + b : c u + d and is = u > 1, both of its inputs at the same
  * instant. References: Real 0 u, 1 y, 2 … 5 a b c d; Boolean 0 on, 1 is. */
-#include <stdlib.h>
+#include <stddef.h>
 
 typedef struct {
     double real[6];
     int on;
-} Relay;
+} Component;
 
-void *fmi2Instantiate(const char *name, int type, const char *guid, const char *resources, const void *callbacks,
-                      int visible, int logging)
-{
-    (void)name, (void)type, (void)guid, (void)resources, (void)callbacks, (void)visible, (void)logging;
-    return calloc(1, sizeof(Relay));
-}
-void fmi2FreeInstance(void *c)
-{
-    free(c);
-}
-int fmi2SetupExperiment(void *c, int tolerance_defined, double tolerance, double start, int stop_defined, double stop)
-{
-    (void)c, (void)tolerance_defined, (void)tolerance, (void)start, (void)stop_defined, (void)stop;
-    return 0;
-}
-int fmi2EnterInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
-}
-int fmi2ExitInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
-}
-int fmi2Terminate(void *c)
-{
-    (void)c;
-    return 0;
-}
+#include "../fmu/fmi2_life.h"
+
 int fmi2SetReal(void *c, const unsigned *r, size_t n, const double *v)
 {
     for (size_t i = 0; i < n; i++)
-        ((Relay *)c)->real[r[i]] = v[i];
+        ((Component *)c)->real[r[i]] = v[i];
     return 0;
 }
 int fmi2GetReal(void *c, const unsigned *r, size_t n, double *v)
 {
-    const Relay *relay = c;
+    const Component *relay = c;
     const double *p = relay->real;
     for (size_t i = 0; i < n; i++)
         v[i] = r[i] != 1 ? p[r[i]] : relay->on ? p[2] * p[0] + p[3] : p[4] * p[0] + p[5];
@@ -55,12 +27,12 @@ int fmi2SetBoolean(void *c, const unsigned *r, size_t n, const int *v)
 {
     for (size_t i = 0; i < n; i++)
         if (r[i] == 0)
-            ((Relay *)c)->on = v[i];
+            ((Component *)c)->on = v[i];
     return 0;
 }
 int fmi2GetBoolean(void *c, const unsigned *r, size_t n, int *v)
 {
-    const Relay *relay = c;
+    const Component *relay = c;
     for (size_t i = 0; i < n; i++)
         v[i] = r[i] == 0 ? relay->on : relay->real[0] > 1;
     return 0;

@@ -4,18 +4,16 @@ The relay gives y = on ? a u + b : c u + d and is = (u > 1). With y wired to u a
 solutions: u = b / (1 − a), if that is greater than 1, and u = d / (1 − c), if it is not.
 """
 
-import re
 import zipfile
 from pathlib import Path
 
 import fmpy
 import numpy as np
 import pytest
-from fmpy.fmi2 import FMU2Slave
 
 import ssptool
 from ssptool.engine.simulate import run
-from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
+from tests.fmu.typed_fmu import PLATFORM, build_fmi2
 
 SOURCE = Path(__file__).with_name("relay.c")
 VARIABLES = (
@@ -32,9 +30,7 @@ VARIABLES = (
 @pytest.fixture(scope="module")
 def relay(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("relay")
-    own = set(re.findall(r"\b(fmi2\w+)\(", SOURCE.read_text()))
-    stubs = write_stubs(folder / "stubs.c", own, FMU2Slave)
-    library = build_shared(folder / "relay.so", SOURCE, stubs).read_bytes()
+    library = build_fmi2(folder / "relay.so", SOURCE).read_bytes()
     with zipfile.ZipFile(folder / "relay.fmu", "w") as archive:
         archive.writestr("modelDescription.xml", _description())
         archive.writestr(f"binaries/{PLATFORM[2]}/relay{fmpy.sharedLibraryExtension}", library)

@@ -12,6 +12,7 @@ from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
 SOURCE = Path(__file__).with_name("typed.c")
+LIFE = Path(__file__).with_name("fmi2_life.h")
 PLATFORM = {1: fmpy.platform, 2: fmpy.platform, 3: fmpy.platform_tuple}
 FMI2_TYPES = ("Real", "Integer", "Boolean", "String")
 FMI3_TYPES = (
@@ -27,6 +28,12 @@ def build_library(folder: Path) -> Path:
     for version, types in ((2, FMI2_TYPES), (3, FMI3_TYPES)):
         own |= {f"fmi{version}{verb}{kind}" for kind in types for verb in ("Get", "Set") if kind in text}
     return build_shared(folder / "typed.so", SOURCE, write_stubs(folder / "stubs.c", own, FMU2Slave, FMU3Slave))
+
+
+def build_fmi2(library: Path, source: Path) -> Path:
+    """A model that includes fmi2_life.h; functions of FMI that it does not have return an error."""
+    own = set(re.findall(r"\b(fmi2\w+)\(", source.read_text() + LIFE.read_text()))
+    return build_shared(library, source, write_stubs(library.with_suffix(".stubs.c"), own, FMU2Slave), "-O2")
 
 
 def write_stubs(path: Path, own: set[str], *models: type) -> Path:
