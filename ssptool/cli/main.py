@@ -12,10 +12,13 @@ def main() -> None:
     gc.set_threshold(200_000)
     end = _QuickEnd()
     atexit.register(end)  # the first that is registered is the last that is called
-    # Here, so that it is loaded as has just been said.
-    from ssptool.cli.app import command
-
     try:
+        try:
+            # Here, so that it is loaded as has just been said.
+            from ssptool.cli.app import command
+        except KeyboardInterrupt:  # there is nothing yet that would say so
+            sys.stderr.write("error: interrupted\n")
+            sys.exit(130)
         command()
     except SystemExit as leaving:
         end.status = leaving.code

@@ -35,3 +35,22 @@ def test_what_is_to_be_done_at_the_end_of_the_process_is_done():
 def test_output_that_cannot_be_written_is_an_error():
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         assert run(MAIN, "--version", capture_output=False, stdout=full, stderr=subprocess.DEVNULL).returncode != 0
+
+
+@pytest.mark.parametrize("module", ["ssptool.cli.app", "typer", "ssptool.api.validating"])
+def test_an_interrupt_while_modules_are_loaded_is_told_in_two_words(module, tmp_path):
+    """As Ctrl-C does it, at the moment at which Python looks for the module."""
+    program = f"""
+import os, signal, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+sys.argv = ["ssptool", "validate", "nothing.ssp"]
+from ssptool.cli.main import main
+sys.meta_path.insert(0, Interrupting())
+main()
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "error: interrupted\n")
