@@ -27,6 +27,12 @@ class Capabilities:
     varies_step: bool = True
     adjoint_derivatives: bool = False
     answers_by_derivatives: bool = False
+    rejects_steps: bool = False
+
+    @property
+    def repeats_steps(self) -> bool:
+        """Whether a step can be done again."""
+        return self.saves_state or self.rejects_steps
 
     @property
     def follows(self) -> bool:
@@ -55,6 +61,7 @@ def capabilities(
         interface.variable_step,
         interface.adjoint_derivatives,
         offered and knows_states,
+        interface.rejects_steps,
     )
 
 

@@ -130,7 +130,8 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
         if count < 1:
             raise ValueError(f"substeps of {component} must be at least 1, found {count}")
     able = {
-        name: replace(can, obstacles=()) if settings.substeps.get(name, 1) > 1 else can
+        # Of FMI 1.0 only the last of the steps could be done again.
+        name: replace(can, obstacles=(), rejects_steps=False) if settings.substeps.get(name, 1) > 1 else can
         for name, can in situation.capabilities.items()
     }
     text = ", ".join(f"{count} of {name}" for name, count in settings.substeps.items())
@@ -161,11 +162,13 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
     names = situation.cyclic
     feeding = f"{few(names)} feeds itself" if len(names) == 1 else f"{few(names)} feed each other"
     for name in situation.cyclic:
-        if not situation.capabilities[name].saves_state:
+        if not situation.capabilities[name].repeats_steps:
             return MasterName.JACOBI, f"{feeding}, but {name} cannot save its state"
         if not situation.capabilities[name].follows and settings.input is InputName.AUTO:
             return MasterName.JACOBI, f"{feeding}, but inputs of {name} can only be held"
-    return MasterName.ITERATED, f"{feeding}, and their FMUs save states and follow inputs"
+    saved = all(situation.capabilities[name].saves_state for name in situation.cyclic)
+    able = "save states" if saved else "save states or can reject steps,"
+    return MasterName.ITERATED, f"{feeding}, and their FMUs {able} and follow inputs"
 
 
 def _without_cycles(situation: Situation, settings: Settings) -> tuple[MasterName, str]:
@@ -177,7 +180,8 @@ def _without_cycles(situation: Situation, settings: Settings) -> tuple[MasterNam
 
 def _must_save(situation: Situation) -> None:
     for name in situation.cyclic:
-        if not situation.capabilities[name].saves_state:
+        can = situation.capabilities[name]
+        if not can.repeats_steps:
             raise UnsupportedByFmu(name, SAVES, "master iterated", _alternative(situation))
 
 

@@ -113,8 +113,8 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """One of the interface types that an FMU implements, with its capability flags. `needs_tool`: of FMI 1.0, the FMU
-    is one of CoSimulation_Tool.
+    """One of the interface types that an FMU implements, with its capability flags. Of FMI 1.0, `needs_tool`: the FMU
+    is one of CoSimulation_Tool; `rejects_steps`: it can do its last step again.
     """
 
     model_identifier: str
@@ -130,6 +130,7 @@ class Interface:
     event_mode: bool = False
     needs_completed_step: bool = False
     adjoint_derivatives: bool = False
+    rejects_steps: bool = False
 
 
 Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
@@ -277,6 +278,7 @@ def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
         output_derivative_order=stated.output_derivative_order,
         once_per_process=stated.once_per_process,
         needs_tool=stated.tool,
+        rejects_steps=stated.rejects_steps,
     )
 
 

@@ -83,6 +83,7 @@ class Capabilities:
     variable_step: bool
     input_derivatives: bool
     output_derivative_order: int
+    rejects_steps: bool
     once_per_process: bool
 
 
@@ -98,6 +99,7 @@ def capabilities(root: etree._Element) -> Capabilities | None:
                 variable_step=_flag(flags, "canHandleVariableCommunicationStepSize"),
                 input_derivatives=_flag(flags, "canInterpolateInputs"),
                 output_derivative_order=int(flags.get("maxOutputDerivativeOrder", "0")),
+                rejects_steps=_flag(flags, "canRejectSteps"),
                 once_per_process=_flag(flags, "canBeInstantiatedOnlyOncePerProcess"),
             )
     return None

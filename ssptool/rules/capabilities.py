@@ -122,7 +122,8 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
     each other's values a step late: `ssptool run` takes the master `jacobi`, and refuses `iterated`, and adaptive steps
     where no power bonds are declared.
 
-    FMI 1.0 has no such functions.
+    FMI 1.0 has no such functions, but a flag `canRejectSteps` of FMUs that can do their last step again; that is enough
+    for the master `iterated`, if the steps are not divided.
 
     Fix: export the FMU with `canGetAndSetFMUstate`; or be sure that the steps are short enough.
     """
@@ -130,7 +131,7 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
         names = ", ".join(f"'{component.name}'" for component in cycle)
         for component in cycle:
             offered = [interface for _, _, kinds in _offered(component, structure) for interface in kinds]
-            if offered and not any(interface.saves_state for interface in offered):
+            if offered and not any(interface.saves_state or interface.rejects_steps for interface in offered):
                 message = f"{names} feed each other, and the FMU of '{component.name}' cannot save its state"
                 advice = "they see each other's values a step late; the master 'iterated' is refused"
                 yield Finding(component, message, advice, "source")

@@ -1,6 +1,7 @@
 """Co-simulation of FMI 1.0, alone and with other versions: without initialization mode, without saved states."""
 
 import math
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +19,7 @@ from ssptool.engine.simulate import run
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.fmu.binary import UnloadableBinary
-from tests.engine.dual_mass import FMI1, Folder, network, oscillator, simulate
+from tests.engine.dual_mass import FMI1, RESOURCES, WIRES, Folder, network, oscillator, simulate
 from tests.engine.masters.test_orders import STEPS, errors, orders
 from tests.systems.exact_dual_mass import DualMass
 
@@ -236,3 +237,57 @@ def test_negated_aliases_are_refused_with_the_variable_to_use():
     changed = replace(one, description=replace(fmu, variables=variables))
     with pytest.raises(Unsupported, match=r"connector System1\.F: negated aliases .* use minus_F"):
         make_plan(replace(net, components=net.components | {"System1": changed}), Settings())
+
+
+# -- steps that are done again -------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def rejecting(tmp_path):
+    """The FMUs of the oscillator, of which those of FMI 1.0 can reject steps."""
+    for name in ("System1", "System2"):
+        for version in ("fmi1", "", "fmi3"):
+            source, target = RESOURCES / version / f"{name}.fmu", tmp_path / version / f"{name}.fmu"
+            target.parent.mkdir(exist_ok=True)
+            with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+                for entry in old.infolist():
+                    content = old.read(entry)
+                    if version == "fmi1" and entry.filename == "modelDescription.xml":
+                        content = content.replace(b"<Capabilities ", b'<Capabilities canRejectSteps="true" ')
+                    new.writestr(entry, content)
+    return tmp_path
+
+
+def repeated(folder, sources, native=None, **settings):
+    settings = {"stop_time": 1.0, "step_size": 0.01, **settings}
+    plan = make_plan(network(sources, WIRES, folder=folder), Settings(**settings))
+    return plan, run(plan, Folder(folder), native=native)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("acceleration", ["none", "iqn-ils"])
+@pytest.mark.parametrize("sources", ALL)
+def test_steps_of_what_can_reject_them_are_iterated(rejecting, sources, acceleration, native):
+    """To the last bit as FMI 2.0 with saved states: the FMUs have the same equations and integrator."""
+    settings = {"master": "iterated", "input": "interpolate", "acceleration": acceleration}
+    _, result = repeated(rejecting, sources, native, **settings)
+    assert result.statistics.iterations_max > 1
+    _, saved = repeated(
+        rejecting, {name: fmu.replace("fmi1/", "") for name, fmu in sources.items()}, native, **settings
+    )
+    assert np.array_equal(result.unwrap().y, saved.unwrap().y)
+
+
+def test_the_master_for_what_can_reject_steps_is_the_iterated_one(rejecting):
+    plan, _ = repeated(rejecting, FMI1)
+    choice = next(one for one in plan.choices if one.setting == "master")
+    assert choice.value == "iterated"
+    assert choice.reason.endswith("their FMUs save states or can reject steps, and follow inputs")
+
+
+def test_only_the_last_step_can_be_done_again(rejecting):
+    """So not where a component does several in each macro step, and not those of half the size."""
+    with pytest.raises(UnsupportedByFmu, match="master iterated needs an FMU that saves"):
+        repeated(rejecting, FMI1, master="iterated", substeps={"System1": 2})
+    with pytest.raises(UnsupportedByFmu, match="adaptive steps needs an FMU that saves"):
+        repeated(rejecting, FMI1, adaptive=1e-4)

@@ -210,23 +210,38 @@ class _BeforeFmi3:
 
 
 class Fmi1Instance(_BeforeFmi3):
-    """FMI 1.0 co-simulation, which has neither saved states nor directional derivatives."""
+    """FMI 1.0 co-simulation, which has neither saved states nor directional derivatives. What can reject steps does
+    the last one again: so the only state that it can go back to is that before its last step, and with the next step
+    only.
+    """
 
     prefix = "fmi"
     get_function = "fmiGetReal"
-    has_saved_state = False
+
+    def __init__(self, table: InstanceTable) -> None:
+        super().__init__(table)
+        self.has_saved_state = False
+        self._again = False
+        self._told_order_saved = 0
 
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
-        return self._set_inputs(motion) or self._call("fmiDoStep", t, h, True)
+        again, self._again = self._again, False
+        return self._set_inputs(motion) or self._call("fmiDoStep", t, h, not again)
 
     def save(self) -> Failure | None:
-        return Failure("saving the state", ERROR)
+        self.has_saved_state, self._again = True, False
+        self._told_order_saved = self._rates.told_order
+        return None
 
     def restore(self) -> Failure | None:
-        return Failure("restoring the state", ERROR)
+        if not self.has_saved_state:
+            return Failure("restoring the state", ERROR)
+        self._again = True
+        self._rates.told_order = max(self._rates.told_order, self._told_order_saved)
+        return None
 
     def release(self) -> None:
-        """Nothing was saved."""
+        self.has_saved_state = self._again = False
 
     def directional(
         self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats

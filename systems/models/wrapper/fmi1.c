@@ -23,6 +23,7 @@ _Static_assert(fmi1OK == (int)DONE && fmi1Discard == (int)DISCARDED && fmi1Error
 typedef struct {
     fmi1CallbackFunctions functions;
     fmi1Component self;
+    State start; /* of the last step */
 } Importer;
 
 #define INSTANCE(component, function) \
@@ -99,7 +100,7 @@ EXPORT fmi1Component NAME(fmiInstantiateSlave)(fmi1String instanceName, fmi1Stri
         free(importer);
         return NULL;
     }
-    *importer = (Importer){functions, instance};
+    *importer = (Importer){.functions = functions, .self = instance};
     instance->importer = importer;
     instance->report = report;
     return instance;
@@ -185,13 +186,31 @@ STATUS NAME(fmiGetRealOutputDerivatives)(fmi1Component c, const fmi1ValueReferen
     return status_of(instance_get_output_derivatives(instance, vr, nvr, order, value));
 }
 
-/* canRejectSteps is not set: every step is a new one. */
+/* A step that is rejected is done again from where it began, with the inputs that are set now. */
+static void go_back(Instance *instance, const State *start)
+{
+    const State now = instance->now;
+    instance->now = *start;
+    for (unsigned i = 0; i < model.variable_count; i++)
+        if (model.variables[i].causality == INPUT) {
+            instance->now.value[i] = now.value[i];
+            instance->now.slope[i] = now.slope[i];
+            instance->now.curvature[i] = now.curvature[i];
+        }
+    instance->now.stale = 1;
+}
+
 STATUS NAME(fmiDoStep)(fmi1Component c, fmi1Real currentCommunicationPoint, fmi1Real communicationStepSize,
                        fmi1Boolean newStep)
 {
     INSTANCE(c, fmiDoStep);
-    if (!newStep)
-        return status_of(refuse(instance, "steps cannot be repeated"));
+    Importer *importer = instance->importer;
+    if (newStep)
+        importer->start = instance->now;
+    else if (importer->start.mode == STEP)
+        go_back(instance, &importer->start);
+    else
+        return status_of(refuse(instance, "there is no step to do again"));
     return status_of(instance_step(instance, currentCommunicationPoint, communicationStepSize));
 }
 

@@ -1,4 +1,8 @@
-// FMI 1.0 co-simulation, which has neither saved states nor directional derivatives.
+// FMI 1.0 co-simulation, which has neither saved states nor directional derivatives. What can reject steps does the last
+// one again: so the only state that it can go back to is that before its last step, and with the next step only.
+#include <algorithm>
+#include <utility>
+
 #include "instance.hpp"
 #include "rates.hpp"
 
@@ -19,7 +23,7 @@ class Fmi1Instance final : public Instance {
 
   [[nodiscard]] const char* set_function() const noexcept override { return "fmiSetReal"; }
   [[nodiscard]] const char* get_function() const noexcept override { return "fmiGetReal"; }
-  [[nodiscard]] bool has_saved_state() const noexcept override { return false; }
+  [[nodiscard]] bool has_saved_state() const noexcept override { return saved_; }
 
   Failure set(Typed& typed) noexcept override { return access_.set(reals.component(), typed); }
   Failure get(Typed& typed) noexcept override { return access_.get(reals.component(), typed); }
@@ -32,20 +36,33 @@ class Fmi1Instance final : public Instance {
       if (const Failure failure = checked("fmiSetRealInputDerivatives", rates_.set(reals.component(), motion)))
         return failure;
     }
-    return checked("fmiDoStep", do_step_(reals.component(), t, h, true));
+    return checked("fmiDoStep", do_step_(reals.component(), t, h, !std::exchange(again_, false)));
   }
 
   Failure directional(References, References, std::span<const double>, std::span<double>) noexcept override {
     return {"directional derivatives", fmi::error};
   }
-  Failure save() noexcept override { return {"saving the state", fmi::error}; }
-  Failure restore() noexcept override { return {"restoring the state", fmi::error}; }
-  void release() noexcept override {}
+  Failure save() noexcept override {
+    saved_ = true;
+    again_ = false;
+    told_order_saved_ = rates_.told_order;
+    return {};
+  }
+  Failure restore() noexcept override {
+    if (!saved_) return {"restoring the state", fmi::error};
+    again_ = true;
+    rates_.told_order = std::max(rates_.told_order, told_order_saved_);
+    return {};
+  }
+  void release() noexcept override { saved_ = again_ = false; }
 
  private:
   fmi::v1::DoStep* do_step_;
   std::pmr::vector<fmi::Reference> inputs_;
   InputRates rates_;
+  int told_order_saved_ = 0;
+  bool saved_ = false;
+  bool again_ = false;  // the next step is the last one once more
   Access<1> access_;
 };
 
