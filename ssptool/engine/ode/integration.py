@@ -4,8 +4,10 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
@@ -45,10 +47,19 @@ class OdeStatistics:
     effort: Effort
 
 
+class _Anchor(NamedTuple):
+    """A time [s], the states there, and which event indicators are above zero."""
+
+    t: float
+    x: Floats
+    positive: NDArray[np.bool_]
+
+
 class Integration:
     """Advances an `OdeSystem` from one communication point to the next. The integrator takes the steps it likes, beyond
-    such points too, which are then interpolated with the order of its formula. Where there are event indicators, or
-    inputs that are taken at events, it stops at each point.
+    such points too, which are then interpolated with the order of its formula. Where inputs are taken at events, it
+    stops at each point. So it does where an event indicator has another sign at a point than before, although it was
+    not seen to cross zero: then it goes back to where all had the signs that they should, and finds the event.
 
     Attributes
     ----------
@@ -93,8 +104,9 @@ class Integration:
         self._restarted = plan.interval.start
         self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
         self._reports_steps = any(model.reports_steps for model in system.models)
-        # Indicators that change there and back between two points are not seen; those that differ at points are to be.
-        self._stops_at_points = ode_takes_samples(plan) or bool(system.indicators)
+        self._samples = ode_takes_samples(plan)
+        self._anchor = _Anchor(plan.interval.start, np.empty(0), np.empty(0, dtype=bool))
+        self._stops_until = -math.inf  # at communication points [s]
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
 
@@ -162,6 +174,7 @@ class Integration:
         self._jacobian.start()
         self._solver.start(position.t)
         self.system.place(position.t, self._solver.x)
+        self._drop_anchor(position.t, self._solver.x)
 
     def start_over(self, position: Position) -> None:
         """Be where it is, as if it had been brought there from elsewhere: `go_to`, and nothing learned is left."""
@@ -196,6 +209,7 @@ class Integration:
         else:
             self._solver.start(t)
             self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
+            self._drop_anchor(t, self._solver.x)
 
     def intervene(self, action: Callable[[], None]) -> None:
         """Let something be done to the components where it is, all of them in event mode; it leaves no row.
@@ -265,11 +279,13 @@ class Integration:
         if self._arrival.t > point and not at_point:
             self._solver.interpolate(point)
             self.system.place(point, self._solver.between)
+            if not self._anchored(point, self._solver.between):
+                return False
             self.rows.append(self.system.row(point))
             return True
         if self._handled:
             # Where nobody asks how it gets there, the integrator need not stop at each of its steps.
-            stop = point if self._stops_at_points else limit
+            stop = point if self._samples or point <= self._stops_until else limit
             straight = stop <= point and not self._reports_steps and self._longest_step == math.inf
             self._step(stop, step_by_step=not straight)
             return False
@@ -284,8 +300,32 @@ class Integration:
         elif causes:
             self._event(self._arrival.t, t, causes, at_point)
         elif at_point:
+            self._drop_anchor(t, self._solver.x)
             self.rows.append(self.system.row(t))
         return at_point
+
+    def _anchored(self, point: float, x: Floats) -> bool:
+        """Whether all indicators have the signs that they had, so that it can go on from a point that it has passed;
+        otherwise it goes back.
+        """
+        if not self.system.indicators:
+            return True
+        anchor = self._anchor
+        if np.array_equal(self.system.present_signs(point) > 0, anchor.positive):
+            self._drop_anchor(point, x)
+            return True
+        self._stops_until = point
+        self._solver.x[:] = anchor.x
+        self._arrival, self._handled = Arrival(anchor.t), True
+        self._jacobian.start()
+        self._solver.start(anchor.t)
+        self.system.place(anchor.t, self._solver.x)
+        return False
+
+    def _drop_anchor(self, t: float, x: Floats) -> None:
+        """Remember where the components are, at (t, x)."""
+        if self.system.indicators:
+            self._anchor = _Anchor(t, x.copy(), self.system.present_signs(t) > 0)
 
     def _step(self, stop: float, *, step_by_step: bool) -> None:
         limit = min(self._next_time, stop)
@@ -385,6 +425,7 @@ class Integration:
         self._solver.start(t)
         self.system.place(t, self._solver.x)
         self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
+        self._drop_anchor(t, self._solver.x)
 
     def _read_sizes(self) -> None:
         self.system.read_nominals(self._sizes)

@@ -207,6 +207,17 @@ class OdeSystem:
             raise self.stopped()
         return found
 
+    def present_signs(self, t: float) -> Floats:
+        """Event indicators (k,) where the components are, at t [s]. Raises `Stopped`."""
+        found = np.empty(self.indicators)
+        try:
+            for model, offset in self._signs:
+                model.event_indicators(found.ctypes.data + offset)
+        except FmiError as error:
+            self.avoid(error, t)
+            raise self.stopped() from None
+        return found
+
     def at_zero(self, t: float, x: Floats) -> frozenset[Cause]:
         """The indicators that are exactly zero at (t, x), where the components are left. Raises `Stopped`."""
         signs = self.indicators_at(t, x).tolist()
