@@ -1,6 +1,7 @@
 """One document: its bytes, its tree, and the way back from an edited tree to bytes."""
 
 import re
+from collections.abc import Mapping
 from enum import StrEnum
 from functools import cached_property
 from typing import TypeVar, cast
@@ -12,6 +13,7 @@ from ssptool.documents import ssb, ssd, ssm, ssv
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.element import PARSER, Element
 from ssptool.documents.source import Source
+from ssptool.documents.uncollected import uncollected
 
 R = TypeVar("R", bound=Element)
 
@@ -51,8 +53,9 @@ class Document:
         self.source = source
         _require_utf8(name, source)
         _refuse_dtd(name, source)
-        self.root = _parse(name, source)
-        self._source = Source(source, self.root)
+        with uncollected():
+            self.root = _parse(name, source)
+            self._source = Source(source, self.root)
 
     def __repr__(self) -> str:
         return f"<Document {self.name}>"
@@ -100,6 +103,11 @@ class Document:
     def to_bytes(self) -> bytes:
         """The document with the edits of the tree; bytes that no edit concerns are those of `source`."""
         return self._source.to_bytes()
+
+    @property
+    def lines(self) -> Mapping[etree._Element, int]:
+        """The lines of all that was read; see `line_of`."""
+        return self._source.lines
 
     def line_of(self, element: etree._Element) -> int:
         """The line on which the start tag of an element begins, from 1; 0 if it was added since reading."""

@@ -390,11 +390,11 @@ def step(node: etree._Element, parent: etree._Element) -> str:
             return "comment()"
         name = _local(tag)
     get = node.get
-    stated = name
+    stated = ""
     for key in getattr(node, "identity", ()):
         if (value := get(key)) is not None:
             stated += f"[@{key}='{value}']" if "'" not in value else f'[@{key}="{value}"]'
-    if stated != name:
-        return stated
+    if stated:
+        return name + stated
     like = list(parent.iterchildren(node.tag))
     return name if len(like) == 1 else f"{name}[{like.index(node) + 1}]"

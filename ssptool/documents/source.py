@@ -8,6 +8,7 @@ once more: where a node of the edited tree still equals its pristine counterpart
 from array import array
 from collections.abc import Iterator
 from functools import cached_property
+from itertools import chain, count, repeat
 from typing import cast
 from weakref import ref
 
@@ -55,12 +56,13 @@ class Source:
         return {node: number for number, node in enumerate(self.nodes)}
 
     @cached_property
-    def _lines(self) -> "dict[etree._Element, int]":
-        return dict(zip(self.nodes, _lines_at(self.bytes, find_starts(self.bytes)), strict=False))
+    def lines(self) -> "dict[etree._Element, int]":
+        """The line on which each node starts, from 1."""
+        return dict(zip(self.nodes, _lines_of_nodes(self.bytes), strict=False))
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""
-        return self._lines.get(node, 0)
+        return self.lines.get(node, 0)
 
     def to_bytes(self) -> bytes:
         return b"".join(_Writing(self).document())
@@ -183,6 +185,17 @@ class _Writing:
 
     def _text(self, text: str | None) -> bytes:
         return escaped(text or "").replace("\n", self._line_end).encode()
+
+
+def _lines_of_nodes(source: bytes) -> Iterator[int]:
+    """The line, from 1, on which each node starts, in document order."""
+    declared = source.startswith((b"<?xml ", b"\xef\xbb\xbf<?xml "))
+    if b"<!" in source or source.count(b"<?") > declared:
+        return _lines_at(source, find_starts(source))
+    # Without comments, CDATA and instructions, each `<` that begins no end tag begins a node.
+    numbers = [line.count(b"<") - line.count(b"</") for line in source.split(b"\n")]
+    numbers[0] -= declared
+    return chain.from_iterable(map(repeat, count(1), numbers))
 
 
 def _lines_at(source: bytes, offsets: "array[int]") -> Iterator[int]:

@@ -1,5 +1,8 @@
 """Positions of many elements at little cost."""
 
+from collections.abc import Callable
+from functools import cached_property
+
 from lxml import etree
 
 from ssptool.documents.diagnostics import Position
@@ -14,18 +17,22 @@ class Survey:
     """
 
     def __init__(self, document: Document) -> None:
+        self._document = document
         self._name = document.name
-        self._line_of = document.line_of
         self._addresses: dict[etree._Element, str] = {}
 
+    @cached_property
+    def _line_of(self) -> Callable[[Element, int], int]:
+        return self._document.lines.get
+
     def position(self, element: Element) -> Position:
-        parent = element.getparent()
+        parent, line = element.getparent(), self._line_of(element, 0)
         if parent is None:
-            return Position(self._name, self._line_of(element), "/")
+            return Position(self._name, line, "/")
         around = self._addresses.get(parent)
         if around is None:
             around = self._address(parent)
-        return Position(self._name, self._line_of(element), f"{around}/{step(element, parent)}")
+        return Position(self._name, line, f"{around}/{step(element, parent)}")
 
     def _address(self, element: etree._Element) -> str:
         known = self._addresses.get(element)

@@ -1,16 +1,13 @@
 """Blocks: the signals of a dependency graph in an order in which they can be evaluated."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from ssptool.network.dependencies import DependencyGraph
 from ssptool.network.digraph import cyclic_components
 from ssptool.network.signals import Signal
 from ssptool.network.tearing import sequence, tear
-
-Following: TypeAlias = Mapping[Signal, Iterable[Signal]]
-"""The edges of a graph: each signal, and those that it leads to."""
 
 
 class Block(NamedTuple):
@@ -33,10 +30,17 @@ def evaluation_order(graph: DependencyGraph) -> tuple[Block, ...]:
 
     Of blocks that could come next the one with the first name does, so that equal graphs give equal orders.
     """
+    order = _in_order(graph, {})
+    if len(order) < len(graph):  # There are loops.
+        order = _in_order(graph, {min(loop): loop for loop in cyclic_components(graph)})
+    return tuple(order)
+
+
+def _in_order(graph: DependencyGraph, members: Mapping[Signal, list[Signal]]) -> list[Block]:
+    """The blocks, of which these are the loops by their first signals, as far as no other loop is in the way."""
     following = graph.after
-    members = {min(loop): loop for loop in cyclic_components(graph)}
     first = {signal: name for name, loop in members.items() for signal in loop}  # any other signal names itself
-    waiting = _arriving(following, first)
+    waiting = _arriving(graph, members, first)
     ready = [name for name, number in waiting.items() if number == 0]
     heapify(ready)
     order = []
@@ -51,17 +55,16 @@ def evaluation_order(graph: DependencyGraph) -> tuple[Block, ...]:
                     waiting[after] -= 1
                     if waiting[after] == 0:
                         heappush(ready, after)
-    return tuple(order)
+    return order
 
 
-def _arriving(following: Following, first: Mapping[Signal, Signal]) -> dict[Signal, int]:
+def _arriving(
+    graph: DependencyGraph, members: Mapping[Signal, list[Signal]], first: Mapping[Signal, Signal]
+) -> dict[Signal, int]:
     """How many edges lead to each block from others, by its first signal."""
-    number = dict.fromkeys((first.get(signal, signal) for signal in following), 0)
-    for signal, others in following.items():
-        for other in others:
-            after = first.get(other, other)
-            if after != first.get(signal, signal):
-                number[after] += 1
+    number = {signal: len(before) for signal, before in graph.before.items() if signal not in first}
+    for name, loop in members.items():
+        number[name] = sum(first.get(other) != name for signal in loop for other in graph.before[signal])
     return number
 
 

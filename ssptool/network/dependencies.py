@@ -70,24 +70,28 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
     whole = wholes(network)
     arriving: dict[str, dict[str, Signal]] = defaultdict(dict)
     leaving: dict[str, set[str]] = defaultdict(set)
-    for wire in network.wires:
-        kind = kinds.get(wire.destination, "input")
-        if stage is Stage.INITIALIZATION or kind in RUNNING_DESTINATIONS:
-            source, destination = (whole.get(end, end) for end in (wire.source, wire.destination))
+    for source, destination, _, _ in network.wires:
+        if stage is Stage.INITIALIZATION or kinds.get(destination, "input") in RUNNING_DESTINATIONS:
+            if whole:
+                source, destination = whole.get(source, source), whole.get(destination, destination)
             graph.add_edge(source, destination, Need.WIRE)
             arriving[destination.component][destination.variable] = destination
             leaving[source.component].add(source.variable)
     for component in network.components.values():
-        inputs = arriving[component.name]
+        inputs, left = arriving[component.name], leaving[component.name]
         number = {variable: number for number, variable in enumerate(inputs)}
-        ports = {whole.get(port.signal, port.signal): port.kind for port in component.ports}
-        for signal, kind in ports.items():
+        ports: Iterable[tuple[Signal, str]] = ((port.signal, port.kind) for port in component.ports)
+        if whole:
+            ports = {whole.get(signal, signal): kind for signal, kind in ports}.items()
+        for signal, kind in ports:
             output = signal.variable
-            if kind != "output" and output not in leaving[component.name]:
+            if kind != "output" and output not in left:
                 continue
             graph.add_vertex(signal)
             declared = needs(component, output, stage)
-            needed = inputs if declared is None else sorted(declared & inputs.keys(), key=number.__getitem__)
+            needed: Iterable[str] = inputs
+            if declared is not None:
+                needed = sorted([name for name in declared if name in number], key=number.__getitem__)
             need = Need.UNDECLARED if declared is None else Need.DECLARED
             for variable in needed:
                 graph.add_edge(inputs[variable], signal, need)

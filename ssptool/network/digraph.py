@@ -186,22 +186,19 @@ def cyclic_components(graph: Digraph[V, Any]) -> Iterator[list[V]]:
 
 def between_cycles(graph: Digraph[V, Any]) -> Collection[V]:
     """The vertices of cycles, and those on ways from one cycle to another, in the order of the graph."""
-    left = _peeled(graph.after, graph)
-    return _peeled({vertex: graph.before[vertex] for vertex in left}, left)
+    left = _peeled(graph.after, {vertex: len(before) for vertex, before in graph.before.items()})
+    # What is left of those that lead on, seen against the direction of the edges.
+    leaving = {vertex: sum(other in left for other in graph.after[vertex]) for vertex in left}
+    return _peeled(graph.before, leaving)
 
 
-def _peeled(following: Mapping[V, Iterable[V]], among: Container[V]) -> Collection[V]:
-    """What is left of a graph, of whose vertices only some count, without those to which nothing leads."""
-    arriving = dict.fromkeys(following, 0)
-    for others in following.values():
-        for other in others:
-            if other in among:
-                arriving[other] += 1
+def _peeled(following: Mapping[V, Iterable[V]], arriving: dict[V, int]) -> Collection[V]:
+    """What is left of `arriving`, the numbers of edges to vertices, without those to which no other of them leads."""
     bare = [vertex for vertex, number in arriving.items() if number == 0]
     for vertex in bare:  # grows meanwhile
         del arriving[vertex]
         for other in following[vertex]:
-            if other in among:
+            if other in arriving:
                 arriving[other] -= 1
                 if arriving[other] == 0:
                     bare.append(other)

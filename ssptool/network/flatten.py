@@ -153,6 +153,8 @@ def _wires(wiring: Wiring) -> tuple[tuple[Wire, ...], tuple[Wire, ...]]:
     flows: list[Flow] = []
     dangling: list[Flow] = []
     for key, terminal in wiring.terminals.items():
+        if not wiring.leads_on(key):
+            continue
         source = terminal.variable is not None or (key.of_root and terminal.kind in ROOT_SOURCES)
         if source or not (key.of_root or key in wiring.driven):  # where flows begin
             for flow in wiring.flows_from(key):

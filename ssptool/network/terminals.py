@@ -172,26 +172,27 @@ def _items(typed: ssd.Connector | ssb.DictionaryEntry, enumerations: Iterable[ss
 
 
 def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
-    name, scope, fmu = dotted(place.path), place.scope, place.fmu
+    path, name, fmu = place.path, dotted(place.path), place.fmu
+    units, position, arrays = place.scope.units, place.scope.survey.position, place.elements.arrays
     for connector in place.component.connectors:
         variable = fmu.variables.get(connector.name)
         if variable is None:
             continue
-        kind, variable_unit = connector.kind, unit_of(variable, fmu)
-        type = connector.type
-        stated = named(scope.units, getattr(type, "unit", None))
+        kind, type, variable_unit = connector.kind, connector.type, unit_of(variable, fmu)
+        stated = None if type is None else type.get("unit")
+        # By place, not by name: there are very many of these.
         yield Terminal(
-            key=Key(place.path, variable.name),
-            signal=Signal(name, variable.name),
-            kind=_KINDS[variable.causality] if kind is Kind.UNSPECIFIED else kind,
-            type=variable.type,
-            unit=variable_unit if stated is None else stated,
-            position=scope.survey.position(connector),
-            description=connector.description or variable.description,
-            variable=variable,
-            variable_unit=variable_unit,
-            items=variable.items,
-            extents=place.elements.arrays.get(variable.name, ()),
+            Key(path, variable.name),
+            Signal(name, variable.name),
+            _KINDS[variable.causality] if kind is Kind.UNSPECIFIED else kind,
+            variable.type,
+            variable_unit if stated is None else named(units, stated),
+            position(connector),
+            connector.description or variable.description,
+            variable,
+            variable_unit,
+            variable.items,
+            arrays.get(variable.name, ()),
             clock=_clock(type),
         )
 

@@ -80,7 +80,8 @@ class Wiring:
         self.shapes = shapes(tree, terminals, ((one.segment.source, one.segment.destination) for one in whole))
         self.terminals = by_element(terminals, self.shapes)
         for picked in within:
-            for segment in self._single(picked):
+            plain = not self.shapes and picked.start is None and picked.end is None
+            for segment in (picked.segment,) if plain else self._single(picked):
                 self._connect(segment)
         for picked in through:
             for segment in self._single(picked):
@@ -103,6 +104,10 @@ class Wiring:
         except Unpaired as problem:
             self._tree.refuse(segment.position, str(problem))
 
+    def leads_on(self, key: Key) -> bool:
+        """Whether a connection leads away from a terminal."""
+        return key in self._leaving
+
     def flows_from(self, key: Key) -> Iterator[Flow]:
         """Every flow from a terminal to where it ends: at a component, at the root system, or dangling."""
         source = self.terminals[key]
@@ -119,9 +124,7 @@ class Wiring:
 
     def _flow(self, source: Terminal, destination: Terminal, way: tuple[Segment, ...]) -> Flow:
         relative = _is_relative(source) or _is_relative(destination)
-        legs = []
-        if leg := self._at_variable(source, source.variable_unit, source.unit, relative):
-            legs.append(leg)
+        legs = self._at_variable(source, source.variable_unit, source.unit, relative)
         unit = source.variable_unit if source.unit is None else source.unit
         at = source.signal
         for segment in way:
@@ -133,22 +136,22 @@ class Wiring:
             units, to = _names(unit, stated, change), reached.signal
             legs.append(Leg(segment.kind, at, to, segment.position, units, change, segment.transformation))
             unit, at = stated, to
-        if leg := self._at_variable(destination, destination.unit, destination.variable_unit, relative):
-            legs.append(leg)
+        legs += self._at_variable(destination, destination.unit, destination.variable_unit, relative)
         total = IDENTITY
         for leg in legs:
-            total = total.then(leg.conversion)
+            if leg.unit_conversion is not IDENTITY or leg.transformation is not IDENTITY:
+                total = total.then(leg.conversion)
         return Flow(source, destination, total, tuple(legs), tuple([segment.number for segment in way]))
 
-    def _at_variable(self, terminal: Terminal, source: Unit | None, target: Unit | None, relative: bool) -> Leg | None:
+    def _at_variable(self, terminal: Terminal, source: Unit | None, target: Unit | None, relative: bool) -> list[Leg]:
         """Between a variable's own unit and the one that the SSD states for it (see rule FMU-006)."""
         if terminal.variable is None or source is target:
-            return None
+            return []
         change = self._conversion(source, target, relative)
         if change is IDENTITY or not isinstance(change, Conversion):
-            return None
+            return []
         at, units = terminal.signal, _names(source, target, change)
-        return Leg(LegKind.VARIABLE, at, at, terminal.position, units, change)
+        return [Leg(LegKind.VARIABLE, at, at, terminal.position, units, change)]
 
     def _converted(self, unit: Unit | None, stated: Unit | None, relative: bool, segment: Segment) -> Conversion:
         change = self._conversion(unit, stated, relative)
@@ -250,7 +253,7 @@ def _segments(
             destination.key._replace(inner=True) if destination.shared else destination.key,
             position,
             connection.suppress_unit_conversion,
-            _transformation(connection.transformation, source, destination),
+            _transformation(connection.transformation, source, destination) if len(connection) else IDENTITY,
         )
         indices = connection.start_indices, connection.end_indices
         yield Picked(segment, *(indices if forward else reversed(indices)))

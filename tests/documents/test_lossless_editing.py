@@ -354,6 +354,18 @@ def test_lines_are_exact_beyond_what_libxml2_stores():
     assert component.position.line == document.line_of(component) == 70_002
 
 
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b'<?xml version="1.0"?>', b'<?xml version="1.0"?>\r\n'])
+@pytest.mark.parametrize("aside", [b"", b"<!-- <no> </no> -->", b"<?no <no>\n?>", b"<![CDATA[<no>\n]]>"])
+def test_lines_are_those_of_libxml2_whatever_stands_between_tags(start, aside):
+    """libxml2 knows the line on which a start tag ends, which here is that on which it begins."""
+    source = (
+        start + b"<r>\n<a/><b>" + aside + b"\n<c/></b>\n" + aside.replace(b"<![CDATA[<no>\n]]>", b"") + b"<d/></r>\n"
+    )
+    document = Document("x.ssd", source)
+    elements = list(document.root.iter("*"))
+    assert [document.line_of(element) for element in elements] == [element.sourceline for element in elements]
+
+
 def test_an_added_element_has_no_line():
     document = Document("a.ssd", SYSTEM.encode())
     new = ssd.Component.new(name="C")
