@@ -81,6 +81,8 @@ _no_root_warning = _function(_solver, "CVodeSetNoInactiveRootWarn", c_int, c_voi
 _no_small_step_warning = _function(_solver, "CVodeSetMaxHnilWarns", c_int, c_void_p, c_int)
 _set_linear = _function(_solver, "CVodeSetLinearSolver", c_int, c_void_p, c_void_p, c_void_p)
 _set_jacobian = _function(_solver, "CVodeSetJacFn", c_int, c_void_p, _Jacobian)
+_set_first_step = _function(_solver, "CVodeSetInitStep", c_int, c_void_p, c_double)
+_first_step = _function(_solver, "CVodeGetActualInitStep", c_int, c_void_p, POINTER(c_double))
 _set_max_step = _function(_solver, "CVodeSetMaxStep", c_int, c_void_p, c_double)
 _set_user_data = _function(_solver, "CVodeSetUserData", c_int, c_void_p, c_void_p)
 _set_stop_time = _function(_solver, "CVodeSetStopTime", c_int, c_void_p, c_double)
@@ -191,8 +193,10 @@ class Cvode:
             self, _release, self._memory, self._linear, self._matrix_memory, vectors, self._context, self._report
         )
 
-    def start(self, t: float) -> None:
-        """From t [s] and the present `x`, with the present absolute tolerances `atol` (n,); forgets all that was."""
+    def start(self, t: float, first_step: float = 0.0) -> None:
+        """From t [s] and the present `x`, with the present absolute tolerances `atol` (n,); forgets all that was. The
+        size of the first step is tried, or if it is 0, estimated.
+        """
         if self._started:
             self._done = self.effort
             self._require(_reinit(self._memory, t, self._x))
@@ -209,6 +213,7 @@ class Cvode:
             self._require(_no_small_step_warning(self._memory, -1))
             self._started = True
         self._require(_tolerances(self._memory, self._rtol, self._atol))
+        self._require(_set_first_step(self._memory, first_step))
         self._t.value = t
 
     def reach(self, limit: float, *, step_by_step: bool = True) -> Arrival:
@@ -237,6 +242,20 @@ class Cvode:
     def limit_step(self, h: float) -> None:
         """No internal step longer than h [s] from now on; inf: no limit."""
         self._require(_set_max_step(self._memory, 0.0 if h == math.inf else h))
+
+    @property
+    def first_step(self) -> float:
+        """Size of the first step since the last start [s]; 0 where a step since then was too large at first."""
+        if self._count("NumErrTestFails"):
+            return 0.0
+        found = c_double()
+        self._require(_first_step(self._memory, byref(found)))
+        return found.value
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether there was a step since the last start."""
+        return self._count("NumSteps") > 0
 
     def interpolate(self, t: float) -> None:
         """Fill `between` (n,) with x at a time t [s] within the last step."""

@@ -107,12 +107,18 @@ class Integration:
         self._samples = ode_takes_samples(plan)
         self._anchor = _Anchor(plan.interval.start, np.empty(0), np.empty(0, dtype=bool))
         self._stops_until = -math.inf  # at communication points [s]
+        self._first_step = 0.0  # the last one that the integrator began with, where inputs had changed
         self._stuck = 0  # internal steps in a row in which no time passed
         self._events = 0
 
     @property
     def statistics(self) -> OdeStatistics:
         return OdeStatistics(self._events, self._solver.effort + Effort(evaluations=self._jacobian.evaluations))
+
+    @property
+    def _begun_with(self) -> float:
+        """The size of the last first step [s], at which the next one is tried too; 0: it is to be estimated."""
+        return self._solver.first_step if self._solver.has_moved else self._first_step
 
     @property
     def time(self) -> float:
@@ -150,6 +156,7 @@ class Integration:
             seen=self._chatter.seen,
             agenda=tuple(self.system.events.agenda.memory()),
             events=self._events,
+            first_step=self._begun_with,
         )
 
     def go_to(self, position: Position) -> None:
@@ -172,7 +179,8 @@ class Integration:
         self.system.kernel.values[:] = position.values
         self._read_sizes()
         self._jacobian.start()
-        self._solver.start(position.t)
+        self._first_step = position.first_step
+        self._solver.start(position.t, self._first_step)
         self.system.place(position.t, self._solver.x)
         self._drop_anchor(position.t, self._solver.x)
 
@@ -192,9 +200,10 @@ class Integration:
         Stopped, FmiError
         """
         self._arrival, self._handled = Arrival(t), True
+        self._first_step = self._begun_with
         self._jacobian.start()
         if not self.system.indicators:
-            self._solver.start(t)
+            self._solver.start(t, self._first_step)
             self._restarted = t
             return
         self.system.place(t, self._solver.x)
@@ -207,7 +216,7 @@ class Integration:
             self._event(t, t, causes, at_point=True)
             del self.rows[left]
         else:
-            self._solver.start(t)
+            self._solver.start(t, self._first_step)
             self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
             self._drop_anchor(t, self._solver.x)
 
@@ -422,6 +431,7 @@ class Integration:
         for model in self.system.models:
             model.enter_continuous_time()
         self._jacobian.forget()
+        self._first_step = 0.0
         self._solver.start(t)
         self.system.place(t, self._solver.x)
         self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)

@@ -36,6 +36,8 @@ class Position:
         How many there were.
     agenda
         When clocks tick.
+    first_step : [s]
+        With what the integrator begins anew; 0: with what it estimates.
     """
 
     t: float
@@ -50,6 +52,7 @@ class Position:
     seen: Mapping[Cause, tuple[float, ...]]
     events: int
     agenda: tuple[str, ...]
+    first_step: float = 0.0
 
     def memory(self) -> Memory:
         """As arrays, for a file."""
@@ -57,7 +60,9 @@ class Position:
         return {
             "x": self.x,
             "values": self.values,
-            "times": np.array([self.t, self.next_time, self.wary_until, self.longest_step, self.restarted]),
+            "times": np.array(
+                [self.t, self.next_time, self.wary_until, self.longest_step, self.restarted, self.first_step]
+            ),
             "events": np.array(self.events),
             "agenda": np.array(self.agenda, dtype=np.str_),
             "timers": _texts(self.timers),
@@ -69,7 +74,7 @@ class Position:
     @classmethod
     def recalled(cls, memory: Memory) -> Self:
         """From the arrays that `memory` gave."""
-        t, next_time, wary_until, longest_step, restarted = memory["times"].tolist()
+        t, next_time, wary_until, longest_step, restarted, first_step = memory["times"].tolist()
         seen = [tuple(times[~np.isnan(times)].tolist()) for times in memory["seen"]]
         return cls(
             t=t,
@@ -84,6 +89,7 @@ class Position:
             seen=dict(zip(_causes(memory["causes"]), seen, strict=True)),
             events=int(memory["events"]),
             agenda=tuple(memory["agenda"].tolist()),
+            first_step=first_step,
         )
 
 
