@@ -116,8 +116,9 @@ class SavedSimulation:
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json.loads(arrays[_FACTS].tobytes())
-        except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-            raise NotASavedSimulation(path, str(error)) from None
+        except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
+            # What numpy says of files that are none of its own would be bad advice: to unpickle them.
+            raise NotASavedSimulation(path, "it is incomplete, or was not written by save()") from None
         if facts.get("format") != _FORMAT:
             raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
         for what, present in _identity(plan).items():

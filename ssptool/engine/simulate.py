@@ -1,7 +1,7 @@
 """Carry out a plan and say how it went."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import chdir, nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -319,7 +319,8 @@ def _until(recorder: Recorder, output: Path | None) -> str:
 
 def _here(job: Job, recorder: Recorder) -> Execution:
     names = [instance.name for instance in job.plan.instances]
-    return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
+    with chdir("."):  # from where an FMU may go elsewhere
+        return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
 
 
 def _recorder(plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None) -> Recorder:

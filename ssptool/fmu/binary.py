@@ -1,5 +1,6 @@
 """The binary of an FMU: unpacked, loaded, and instantiated for co-simulation or model exchange."""
 
+import contextlib
 import ctypes
 import shutil
 import zipfile
@@ -119,15 +120,16 @@ class Binary:
         if self._instances and _offered(self.path, self.description, self.interface).once_per_process:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
             raise UnsupportedFmu(self.path, reason)
-        if self.description.fmi_major == 1:
-            instance = self._instantiate_fmi1(name, logging)
-        elif self.description.fmi_major == 2:
-            instance = self._instantiate_fmi2(name, logging)
-        else:
-            known = (description or self.description).variables
-            references = references_of([known[name] for name in required_inputs])
-            modes = event_mode, early_return
-            instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging, modes)
+        with contextlib.chdir("."):  # an FMU may go elsewhere
+            if self.description.fmi_major == 1:
+                instance = self._instantiate_fmi1(name, logging)
+            elif self.description.fmi_major == 2:
+                instance = self._instantiate_fmi2(name, logging)
+            else:
+                known = (description or self.description).variables
+                references = references_of([known[name] for name in required_inputs])
+                modes = event_mode, early_return
+                instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging, modes)
         instance.description = description or self.description
         self._instances.append(instance)
         return instance

@@ -96,6 +96,20 @@ def test_what_an_fmu_prints_is_not_among_the_results_and_not_lost(folder, tmp_pa
     assert "says the FMU;" in done.stderr
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
+@pytest.mark.parametrize("how", [[], ["--in-process"]], ids=["isolated", "in-process"])
+def test_an_fmu_that_goes_to_another_working_directory_takes_no_file_along(folder, tmp_path, ending, how):
+    """System, results and picture are named relative to where the command was given."""
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    command = [sys.executable, "-c", "from ssptool.cli.main import main; main()", "run", folder.name, *how]
+    command += ["--output", f"r.{ending}", "--set", f"Bad.what={fmus.GO_ELSEWHERE}", "--set", "Bad.when=0.455"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    path = tmp_path / f"r.{ending}"
+    assert (len(read_trace(path)), read_manifest(path)["status"]) == (101, "completed")
+
+
 def test_limits_without_a_child_are_wrong_usage(misbehave):
     status, _, err = misbehave(fmus.NOTHING, "--in-process", "--timeout", 5)
     assert status == 2

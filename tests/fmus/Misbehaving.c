@@ -29,7 +29,8 @@ typedef enum {
     CRAWL,       /* takes 100 ms per evaluation */
     NAN_INSIDE,  /* der(x) is no number */
     LEAVE_THREAD, /* once, one that never ends */
-    PRINT         /* a few words to stdout, which stay in its buffer */
+    PRINT,        /* a few words to stdout, which stay in its buffer */
+    GO_ELSEWHERE  /* to another working directory */
 } Misbehaviour;
 
 static const Variable variables[COUNT] = {
@@ -110,6 +111,10 @@ static void misbehave(Misbehaviour kind)
             sleep_for(1);
     case LEAVE_THREAD: leave_thread(); break;
     case PRINT: printf("says the FMU;"); break;
+    case GO_ELSEWHERE:
+        if (chdir("/"))
+            abort();
+        break;
     default: break;
     }
 }

@@ -27,7 +27,8 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
     NAN_INSIDE,
     LEAVE_THREAD,
     PRINT,
-) = range(14)
+    GO_ELSEWHERE,
+) = range(15)
 """What `Misbehaving` does from time `when` on, by its parameter `what`."""
 
 

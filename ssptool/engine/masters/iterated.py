@@ -324,7 +324,8 @@ class Group:
 
     def _log(self, iteration: int, x: Floats, found: Floats, excess: float) -> None:
         if self.system.coupling_log is not None:
-            facts = (self.end, ", ".join(self.group.names), iteration, excess, excess <= 1.0)
+            converged = excess <= 1.0 or self._same(x, found)
+            facts = (self.end, ", ".join(self.group.names), iteration, excess, converged)
             values, residuals = (
                 dict(zip(self.group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x)
             )

@@ -94,7 +94,8 @@ def open_writer(path: Path, columns: Sequence[Column], contents: Contents = (b""
     """
     format = _format(path)
     begin = format.load(path, format.writer)
-    return GuardedWriter(path, lambda: begin(path, columns, contents))
+    place = path.absolute()  # wherever an FMU makes its process go
+    return GuardedWriter(path, lambda: begin(place, columns, contents))
 
 
 def read_trace(path: Path | str) -> Trace:
