@@ -34,8 +34,8 @@ MEASURED = """
 import resource, sys
 import ssptool
 from pathlib import Path
-folder, steps = sys.argv[1:]
-recording = ssptool.Recording(Path(folder, "run.csv"), keep=False, every=1000)
+folder, output, steps = sys.argv[1:]
+recording = ssptool.Recording(Path(output, "run.csv"), keep=False, every=1000)
 settings = ssptool.Settings(stop_time=float(steps), step_size=1.0)
 assert ssptool.simulate(folder, settings=settings, recording=recording, isolated=False).ok
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
@@ -83,10 +83,16 @@ def test_a_trace_in_memory_has_all(folder, monkeypatch):
     assert len(set(trace["A.y"])) == 201
 
 
-def test_memory_does_not_grow_with_the_number_of_contents(folder):
+def test_memory_does_not_grow_with_the_number_of_contents(folder, tmp_path_factory):
     """60 000 contents of 1 KiB beside 2 000."""
     used = [
-        int(subprocess.run([sys.executable, "-c", MEASURED, folder, steps], capture_output=True, check=True).stdout)
+        int(
+            subprocess.run(
+                [sys.executable, "-c", MEASURED, folder, tmp_path_factory.mktemp("run"), steps],
+                stdout=subprocess.PIPE,
+                check=True,
+            ).stdout
+        )
         for steps in ("2000", "60000")
     ]
     assert used[1] - used[0] < 15e6
