@@ -14,6 +14,7 @@ from ssptool.fmu.validity import description_problems
 from ssptool.network.digraph import strong_components
 from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Finding, near, rule
 from ssptool.rules.feeding import feeding
+from ssptool.rules.memory import remembered
 from ssptool.rules.references import Reach
 from ssptool.rules.subjects import Structure
 
@@ -53,7 +54,7 @@ def binary_for_this_machine(component: ssd.Component, structure: Structure) -> I
     """
     for path, description, offered in _offered(component, structure):
         here = this_platform(description.fmi_major)
-        there = frozenset().union(*(platforms(path, interface) for interface in offered))
+        there = frozenset().union(*(_platforms((path, interface), structure) for interface in offered))
         if here not in there:
             others = ", ".join(sorted(there)) or "no binaries at all"
             yield Finding(component, f"the FMU has no binary for {here}", f"it has {others}", "source")
@@ -165,16 +166,26 @@ def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
             yield sorted(components, key=lambda component: order[component])
 
 
-def _offered(component: ssd.Component, structure: Structure) -> Iterator[tuple[Path, FmuDescription, list[Interface]]]:
+Offer = tuple[Path, FmuDescription, list[Interface]]
+
+
+@remembered
+def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...]:
     """The FMU of a component, and the interfaces of it that the component can use; nothing if there are none."""
     description = structure.fmu_of(component)
     reference = structure.reference(component, component.source or "")
     if description is None or reference.reach is not Reach.INSIDE:
-        return
+        return ()
     kinds = [kind for kind in InterfaceType if component.implementation in (ssd.Implementation.ANY, kind.value)]
     offered = [interface for kind in kinds if (interface := description.interface(kind)) is not None]
-    if offered:
-        try:
-            yield structure.archive.local_path(reference.entry), description, offered
-        except InvalidDocument:
-            return  # FMU-001
+    if not offered:
+        return ()
+    try:
+        return ((structure.archive.local_path(reference.entry), description, offered),)
+    except InvalidDocument:
+        return ()  # FMU-001
+
+
+@remembered
+def _platforms(binary: tuple[Path, Interface], structure: Structure) -> frozenset[str]:
+    return platforms(*binary)
