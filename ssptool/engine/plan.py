@@ -33,7 +33,7 @@ class PlannedInstance:
     `starts` are the values to set before initialization: parameters and start values, by variable; `structure` those of
     structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
     Of a component in event mode, inputs that are set at events only and outputs that belong to clocks are in
-    `Plan.event_modes` instead, and of one of model exchange in `PlannedOde.events`.
+    `Plan.event_modes` instead, and of one of model exchange in `PlannedOde.events`, or there too.
     """
 
     name: str
@@ -192,7 +192,8 @@ class Plan:
         Of what FMUs calculate, or have as constants, to parameters and inputs of others: passed on in initialization
         mode.
     event_modes
-        Components of co-simulation whose events are handled in event mode, and their clocks.
+        Components of co-simulation whose events are handled in event mode, and their clocks; those of model exchange
+        too, where the events of their ODE are those of the whole system.
     """
 
     network: Network

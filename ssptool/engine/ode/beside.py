@@ -32,7 +32,8 @@ class Beside:
 
     To that it adds rows: each event inside a macro step has one for its left and one for its right side. There the
     signals of the ODE are those that it had, and all others are interpolated between communication points. Where
-    signals of others that the ODE takes at events only change at a communication point, there is an event too.
+    signals of others that the ODE takes at events only change at a communication point, there is an event too. Where
+    events of the ODE are those of the whole system, macro steps end at them, and `base` makes their rows.
     """
 
     base: Master
