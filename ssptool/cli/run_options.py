@@ -54,7 +54,7 @@ StepTimeout = Annotated[
 ]
 MemoryLimit = Annotated[
     int | None,
-    typer.Option("--memory-limit", metavar="MIB", help="End the run when it needs more memory than this."),
+    typer.Option("--memory-limit", metavar="MIB", min=1, help="End the run when it needs more memory than this."),
 ]
 Realtime = Annotated[
     float | None,

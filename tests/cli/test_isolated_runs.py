@@ -122,6 +122,12 @@ def test_a_limit_of_nothing_is_wrong_usage(misbehave):
     assert "greater than 0" in err
 
 
+def test_a_limit_of_memory_is_told_in_the_unit_that_it_was_given_in(misbehave):
+    status, _, err = misbehave(fmus.NOTHING, "--memory-limit", -5)
+    assert status == 2
+    assert "-5" in err and "x>=1" in err
+
+
 def test_a_run_in_process_does_the_same(misbehave, tmp_path):
     assert misbehave(fmus.NOTHING, "--output", "a.csv")[0] == 0
     assert misbehave(fmus.NOTHING, "--output", "b.csv", "--in-process")[0] == 0
