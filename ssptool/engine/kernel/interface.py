@@ -380,7 +380,9 @@ class Kernel(Protocol):
 
     @property
     def input_value(self) -> Floats:
-        """(n,) a view: what `advance` sets at the start of the step, for input slots."""
+        """(n,) a view: what `advance` sets at the start of the step, for input slots. What was set last in a `run` need
+        not be here afterwards.
+        """
 
     @property
     def input_rates(self) -> Floats:
@@ -403,7 +405,8 @@ class Kernel(Protocol):
         offsets: Sequence[float],
         tables: Tables = NO_TABLES,
     ) -> None:
-        """State all wires: values[destination] = factor · values[source] + offset.
+        """State all wires: values[destination] = factor · values[source] + offset; with factor 1 and offset 0 it is the
+        value itself, also the sign of a zero. No wire leads from a slot to which another one leads.
 
         Integers are copied, or replaced by what the wire's table (by the wire's place in the lists) has for them;
         if the destination holds a double, the equation follows. A wire from a double to an integer, or with a factor

@@ -391,7 +391,7 @@ class TwinKernel:
     def _copy(self, wires: Sequence[_Wire]) -> None:
         for wire in wires:
             if wire.source not in self._holds_integer:
-                self.values[wire.destination] = wire.factor * self.values[wire.source] + wire.offset
+                self.values[wire.destination] = _delivered(wire, self.values[wire.source])
                 continue
             number = changed_integer(int(self.integers[wire.source]), wire.at_source)
             if wire.table:
@@ -595,7 +595,9 @@ class TwinKernel:
             self._check_program(program, rows)
         if points.shape != (len(rows), 4):
             raise ValueError(f"points has shape {points.shape}, must be ({len(rows)}, 4)")
+        self._counts = []
         for k, (t, h, to, end) in enumerate(points.tolist()):
+            self._counts.append(1)
             if h == 0.0:
                 self.between(to, end)
                 self.write(to)
@@ -831,6 +833,11 @@ class TwinKernel:
         instance = self._environments.get(environment or 0)
         if set_requested and instance is not None:
             instance.intermediate_update(time)
+
+
+def _delivered(wire: _Wire, value: float) -> float:
+    """The value itself, also its sign if it is zero, where nothing is done to it."""
+    return value if (wire.factor, wire.offset) == (1.0, 0.0) else wire.factor * value + wire.offset
 
 
 def _change_source(wire: _Wire, change: Change) -> None:

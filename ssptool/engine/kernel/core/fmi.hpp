@@ -24,6 +24,7 @@ using SetReal = int(Component, const Reference*, std::size_t, const double*);
 using GetReal = int(Component, const Reference*, std::size_t, double*);
 using SetRealInputDerivatives = int(Component, const Reference*, std::size_t, const int* orders, const double*);
 using DoStep = int(Component, double t, double h, int no_set_state_prior_to_t);
+inline constexpr const char* do_step = "fmi2DoStep";
 using GetState = int(Component, State*);
 using SetState = int(Component, State);
 using FreeState = int(Component, State*);

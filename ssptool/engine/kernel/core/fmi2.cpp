@@ -14,12 +14,12 @@ class Fmi2Instance final : public Instance {
                std::span<const Type> types)
       : Instance(RealAccess(component, functions.find<fmi::v2::SetReal>("fmi2SetReal"),
                             functions.find<fmi::v2::GetReal>("fmi2GetReal"))),
-        do_step_(functions.find<fmi::v2::DoStep>("fmi2DoStep")),
+        do_step_(functions.find<fmi::v2::DoStep>(fmi::v2::do_step)),
         inputs_(inputs.begin(), inputs.end(), &memory),
         state_(component, functions.find<fmi::v2::GetState>("fmi2GetFMUstate"),
                functions.find<fmi::v2::SetState>("fmi2SetFMUstate"),
                functions.find<fmi::v2::FreeState>("fmi2FreeFMUstate")),
-        rates_(functions.find<fmi::v2::SetRealInputDerivatives>("fmi2SetRealInputDerivatives"), inputs_),
+        rates_(functions.find<fmi::v2::SetRealInputDerivatives>(set_rates), inputs_),
         directional_(functions.find<fmi::v2::GetDirectionalDerivative>("fmi2GetDirectionalDerivative")),
         access_(functions, types) {}
 
@@ -35,10 +35,13 @@ class Fmi2Instance final : public Instance {
   Failure step(double t, double h, const Motion& motion) noexcept override {
     if (!inputs_.empty()) {
       if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.values()))) return failure;
-      if (const Failure failure = checked("fmi2SetRealInputDerivatives", rates_.set(reals.component(), motion)))
-        return failure;
+      if (const Failure failure = checked(set_rates, rates_.set(reals.component(), motion))) return failure;
     }
-    return checked("fmi2DoStep", do_step_(reals.component(), t, h, state_ ? 0 : 1));
+    return checked(fmi::v2::do_step, do_step_(reals.component(), t, h, state_ ? 0 : 1));
+  }
+  [[nodiscard]] fmi::v2::DoStep* plain_step() const noexcept override { return do_step_; }
+  Failure tell(const double* first, bool moving) noexcept override {
+    return checked(set_rates, rates_.set_first(reals.component(), first, moving));
   }
 
   Failure directional(References unknowns, References knowns, std::span<const double> seed,
@@ -62,6 +65,8 @@ class Fmi2Instance final : public Instance {
   void release() noexcept override { state_.release(); }
 
  private:
+  static constexpr const char* set_rates = "fmi2SetRealInputDerivatives";
+
   fmi::v2::DoStep* do_step_;
   std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;

@@ -70,14 +70,16 @@ class RealAccess {
   [[nodiscard]] int set(References references, std::span<const double> values) const noexcept {
     const fmi::Reference* const first = references.data();
     const std::size_t n = references.size();
-    return sized_ ? reinterpret_cast<fmi::v3::SetFloat64*>(set_)(component_, first, n, values.data(), values.size())
-                  : reinterpret_cast<fmi::v2::SetReal*>(set_)(component_, first, n, values.data());
+    if (sized_) [[unlikely]]
+      return reinterpret_cast<fmi::v3::SetFloat64*>(set_)(component_, first, n, values.data(), values.size());
+    return reinterpret_cast<fmi::v2::SetReal*>(set_)(component_, first, n, values.data());
   }
   [[nodiscard]] int get(References references, std::span<double> values) const noexcept {
     const fmi::Reference* const first = references.data();
     const std::size_t n = references.size();
-    return sized_ ? reinterpret_cast<fmi::v3::GetFloat64*>(get_)(component_, first, n, values.data(), values.size())
-                  : reinterpret_cast<fmi::v2::GetReal*>(get_)(component_, first, n, values.data());
+    if (sized_) [[unlikely]]
+      return reinterpret_cast<fmi::v3::GetFloat64*>(get_)(component_, first, n, values.data(), values.size());
+    return reinterpret_cast<fmi::v2::GetReal*>(get_)(component_, first, n, values.data());
   }
   [[nodiscard]] fmi::Component component() const noexcept { return component_; }
 
@@ -114,6 +116,10 @@ class alignas(cache_line) Instance {
 
   // Set the inputs to their course over the step and do it.
   virtual Failure step(double t, double h, const Motion&) noexcept = 0;
+  // The same in parts, where there is nothing else to it: after inputs were set, and if need be first derivatives told,
+  // which were the highest ones before as well, this is the step; null if there is more to it.
+  [[nodiscard]] virtual fmi::v2::DoStep* plain_step() const noexcept { return nullptr; }
+  virtual Failure tell([[maybe_unused]] const double* first, [[maybe_unused]] bool moving) noexcept { return {}; }
   virtual Failure directional(References unknowns, References knowns, std::span<const double> seed,
                               std::span<double> sensitivity) noexcept = 0;
 

@@ -3,17 +3,18 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
-#include <unordered_map>
 #include <variant>
 #include <vector>
 
-#include "change.hpp"
 #include "courses.hpp"
 #include "instance.hpp"
 #include "window.hpp"
+#include "wires.hpp"
 #include "workers.hpp"
 
 namespace ssptool {
@@ -34,19 +35,6 @@ struct Outcome {
   std::int64_t iterations = 0;
 
   [[nodiscard]] bool ok() const noexcept { return code == Code::ok; }
-};
-
-struct Wire {
-  Slot source, destination;
-  double factor, offset;
-  std::unordered_map<std::int64_t, std::int64_t> table;  // of integers
-  Change at_source{}, at_destination{};                  // of integers; of doubles they are in factor and offset
-};
-
-// What is done at the ends of the wire that leads to this slot.
-struct ActedWire {
-  Slot destination;
-  Change at_source, at_destination;
 };
 
 struct Call {
@@ -144,7 +132,7 @@ class Kernel {
 
   Index add(Member);
   void connect(const std::vector<Wire>&);
-  Index group(std::vector<Index> instances);
+  Index group(const std::vector<Index>& instances);
   Index loop(const LoopCalls&);
   Index sweep(const std::vector<std::variant<Call, SolveLoop>>&);
   void record_slots(const std::vector<Slot>&);
@@ -195,54 +183,79 @@ class Kernel {
   static constexpr int points = max_order + 1;
   static constexpr unsigned ring = 4;  // room for them; a power of two, to find them without a division
 
+  // Within a run its values may lie in a row of the trace; see keep().
   struct Point {
     double t = 0.0;
-    std::vector<double> values;
+    const double* values = nullptr;
+    std::vector<double> own;
   };
+
+  // Indices as what is in every step has them: half the memory.
+  using Small = std::uint32_t;
 
   // Variables of an instance that are set or got together.
   struct Transfer {
-    Instance* instance;
-    Index index;  // of the instance
-    RealAccess reals;
+    Index instance;
     std::vector<Slot> slots;
     std::vector<fmi::Reference> references;  // of an array one
     Window values;
+
+    // Scalars whose slots are consecutive.
+    [[nodiscard]] bool plain() const noexcept {
+      return !values.scattered() && references.size() == slots.size() && slots.size() <= UINT16_MAX;
+    }
   };
 
-  // Wires between doubles; those of integers, which are few, apart.
-  struct Wires {
-    struct Linear {
-      Slot source, destination;
-      double factor, offset;
-    };
-    std::vector<Linear> linear;
-    std::vector<Wire> integer;
+  // What is in every step, to set inputs of an instance and get outputs: small, and in the order in which it is needed.
+  // Plain are scalars of type Float64 in consecutive slots; where that is not all there is, `special` is set, and what
+  // is to be done is in a Transfer.
+  struct Access {
+    RealAccess reals;
+    Small inputs = 0, input_references = 0;    // the first slot, and the place in references_
+    Small outputs = 0, output_references = 0;  // likewise
+    std::uint16_t input_count = 0, output_count = 0;
+    bool special = false;
+    bool saved = false;     // a state, to which it may be set back
+    bool on_lines = false;  // inputs, in straight steps; else they are held
+    bool told = false;      // rates that are not zero, it may be
+
+    // The status, of nothing as well. `all_references` and `cells` are those of all slots.
+    [[nodiscard]] int set(const fmi::Reference* all_references, const double* cells) const noexcept {
+      if (input_count == 0) return 0;
+      return reals.set({all_references + input_references, input_count}, {cells + inputs, input_count});
+    }
+    [[nodiscard]] int get(const fmi::Reference* all_references, double* cells) const noexcept {
+      if (output_count == 0) return 0;
+      return reals.get({all_references + output_references, output_count}, {cells + outputs, output_count});
+    }
+    [[nodiscard]] bool got_finite(const double* cells) const noexcept {
+      const double *value = cells + outputs, *const end = value + output_count;
+      while (value != end && std::isfinite(*value)) ++value;
+      return value == end;
+    }
   };
 
-  struct ResolvedCall {
-    Wires wires;
-    Transfer inputs, outputs;  // of type Float64
-    std::vector<Typed> typed_inputs, typed_outputs;
-    bool typed;  // whether there are any, or wires of integers
-    Window input_tangents, output_tangents;
+  // Of a step of an instance.
+  struct alignas(cache_line) Stepper : Access {
+    fmi::v2::DoStep* plain_step;  // of FMI 2.0 where all is plain and nothing driven, else null
   };
 
-  // What a step needs of an ordinary instance, in one cache line and in the order of the instances. Ordinary are
-  // scalars of type Float64 in consecutive slots; where that is not all there is, `special` is set and there is more to
-  // do.
-  struct alignas(cache_line) Stepper {
-    Instance* instance;
-    Motion motion;    // of the inputs of type Float64
-    double* outputs;  // those of type Float64
-    unsigned count;   // of them
-    unsigned first;   // the place of their references in output_references_
-    bool special;
+  // Through the last two accepted points.
+  struct Line {
+    const double *now, *before;
+    double h;
   };
 
-  // The whole of the same.
+  // Slots that courses do not drive, by type.
+  struct Inputs {
+    std::vector<Small> floats, typed;
+  };
+
+  // The rest of it.
   struct StepParts {
     Window value, first, second;  // of the inputs of type Float64
+    Motion motion;
+    Inputs inputs;
     Transfer outputs;
     std::vector<Typed> typed_inputs, typed_outputs;
 
@@ -253,10 +266,34 @@ class Kernel {
     }
   };
 
+  // Of a call at one instant, in a sweep or in the body of a loop.
+  struct alignas(cache_line) QuickCall : Access {
+    Small instance;
+    Wires::Set wires;
+  };
+
+  // The whole of it.
+  struct ResolvedCall {
+    Transfer inputs, outputs;  // of type Float64
+    std::vector<Typed> typed_inputs, typed_outputs;
+    Window input_tangents, output_tangents;
+  };
+
+  // Places in calls_ and resolved_calls_.
+  struct CallRange {
+    Small first, end;
+  };
+
+  // Calls, and then a loop if there is one.
+  struct SweepPart {
+    CallRange calls;
+    Index loop;
+  };
+
   struct Group {
-    std::vector<Index> instances;
-    Wires wires;
-    std::vector<Slot> inputs, typed_inputs;
+    std::vector<Small> instances;
+    Wires::Set wires;
+    Inputs inputs;
     std::vector<Failure> failures;  // of a step in parallel, by rank
     double seconds = 0.0;           // that its steps took one after the other, the shortest time of some
     int measured = 0;
@@ -278,7 +315,7 @@ class Kernel {
   struct Loop {
     std::vector<Torn> torn;
     std::vector<Held> held;
-    std::vector<ResolvedCall> body;
+    CallRange body;
     double rtol, atol;
     std::int64_t max_iterations;
     std::vector<double> chord;
@@ -297,62 +334,89 @@ class Kernel {
     Index argument;
     Group* group;  // if the argument is one
     std::int64_t instruction;
+    bool straight = false;  // ADVANCE: inputs are held at their present values; ACCEPT: the row is recorded as well
   };
 
-  static constexpr std::size_t unconnected = static_cast<std::size_t>(-1);
+  // Macro steps of equal size, and where their rows go.
+  struct Grid {
+    double start, h;
+    std::int64_t first;
+    double* rows;
+
+    [[nodiscard]] double time(std::int64_t k) const noexcept { return start + static_cast<double>(first + k) * h; }
+  };
+
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
 
   void check_slot(Slot) const;
-  ResolvedCall resolve(const Call&);
+  CallRange resolve(const std::vector<Call>&);
+  void resolve(const Call&);
   void check_wire(const Wire&) const;
+  [[nodiscard]] Inputs inputs_of(Index instance) const;
+  void add_stepper(Index instance);
   Transfer transfer(Index instance, const Variables& floats);
-  Stepper stepper(StepParts&, bool typed);
-  Wires wires_into(const std::vector<Slot>&) const;
-  void add_wire(Wires&, const Wire&) const;
+  Access access(const Transfer& inputs, const Transfer& outputs, bool typed);
+  Small place_of(const std::vector<fmi::Reference>&);
   std::vector<Task> tasks(std::span<const Instruction> program);
+  [[nodiscard]] std::vector<Task> straight(const std::vector<Task>&);
+  static bool covers(const std::vector<Task>&, const Group&);
+  void prepare_straight(const Task&) noexcept;
 
-  void copy(const Wires&) noexcept;
-  void copy_linear(const Wires&) noexcept;
-  void copy_integer(const Wire&) noexcept;
-  void act(const ActedWire&);
-  std::vector<Wires*> every_wires();
   void move(Slot, double value, double first, double second) noexcept;
   // Whether all went well; if not, outcome_ says what happened. Arguments were checked by the caller.
   bool set(Transfer&) noexcept;
   bool get(Transfer&) noexcept;
   bool set_typed(Index instance, std::vector<Typed>&, const std::vector<double>& cells) noexcept;
   bool get_typed(Index instance, std::vector<Typed>&) noexcept;
+  bool perform(CallRange) noexcept;
   bool perform(ResolvedCall&) noexcept;
+  bool pass_on(ResolvedCall&) noexcept;
   bool step(Index instance, double t, double h) noexcept;
+  Failure move_on(Index instance, double t, double h) const noexcept;
   bool prepare(Index instance) noexcept;
   bool collect(Index instance) noexcept;
-  void fetch(const Group&, std::size_t rank) const noexcept;
-  void hold(const Group&) noexcept;
-  void stay(const Group&, const std::vector<double>& cells) noexcept;
+  void hold(const Inputs&) noexcept;
+  void stay(const Inputs&, const double* cells) noexcept;
   bool step_all(Group&, double t, double h) noexcept;
   bool step_one_by_one(const Group&, double t, double h) noexcept;
+  bool step_all_straight(const Group&, double t, double h) noexcept;
+  bool step_straight(Stepper&, Index, const Line&, double t, double h) noexcept;
+  bool follow(Stepper&, const Line&) noexcept;
+  bool step_otherwise(Index instance, double t, double h) noexcept;
   bool step_together(Group&, double t, double h) noexcept;
   bool step_in_parallel(Group&, double t, double h) noexcept;
   bool visit_all(Index sweep) noexcept;
   bool execute(const Task&, double t, double reached, double h, double* row);
+  Outcome repeat(const std::vector<Task>&, const Grid&, std::int64_t begin, std::int64_t end);
+  [[gnu::cold]] Outcome stopped(std::int64_t steps, const Task&) noexcept;
+  void finish(const Outcome&);
+  Point& new_point(double t) noexcept;
+  void keep(double t, double* row) noexcept;
+  void leave_rows() noexcept;
   bool save_all(const Group&) noexcept;
   bool restore_all(const Group&) noexcept;
-  void extrapolate(const Group&, int order) noexcept;
-  void interpolate(const Group&, int order, double h) noexcept;
+  void extrapolate(const Inputs&, int order) noexcept;
+  void on_lines(const std::vector<Small>& inputs, const Point& now, const Point& before) noexcept;
+  void on_parabolas(const std::vector<Small>& inputs, const Point& now, const Point& before,
+                    const Point& oldest) noexcept;
+  void interpolate(const Inputs&, int order, double h) noexcept;
   void predict(Iteration&, double h) noexcept;
   bool iterate(Iteration&, double t, double h, bool first) noexcept;
   bool converge(Iteration&, double t, double h) noexcept;
   Iteration& checked_iteration(Index);
   bool evaluate_body(Loop&) noexcept;
   bool solve(Loop&) noexcept;
+  static void correct(Loop&) noexcept;
   [[gnu::cold]] bool unsolved(const Loop&) noexcept;
   [[nodiscard]] int number(const Loop& loop) const noexcept { return static_cast<int>(&loop - loops_.data()); }
   bool converged(Loop&) noexcept;
   std::size_t settle(Loop&) noexcept;
   // Cold, so that what leads there stays small enough to be inlined. They return false.
   [[gnu::cold]] bool failed(Index instance, const Failure&) noexcept;
-  [[gnu::cold]] bool not_set(const Transfer&, int status) noexcept;
-  [[gnu::cold]] bool not_got(const Transfer&, int status) noexcept;
-  [[gnu::cold]] bool nonfinite(const Transfer&, std::size_t i) noexcept;
+  [[gnu::cold]] bool not_set(Index instance, int status) noexcept;
+  [[gnu::cold]] bool not_got(Index instance, int status) noexcept;
+  [[gnu::cold]] bool nonfinite(Index instance, const char* function, Slot) noexcept;
+  [[gnu::cold]] bool nonfinite(const Access&, Index instance) noexcept;
   [[nodiscard]] bool returned_before(double end) const noexcept;
   [[nodiscard]] bool event_wanted() const noexcept;
   [[nodiscard]] const Group& checked_group(Index) const;
@@ -365,27 +429,31 @@ class Kernel {
   std::vector<double> values_, input_value_, input_rates_, tangent_;
   Memory memory_;  // ends after members_
   std::vector<Member> members_;
+  std::vector<Instance*> instances_;  // those of the members
   std::vector<Stepper> steppers_;
   std::vector<StepParts> step_parts_;
-  std::vector<fmi::Reference> output_references_;
+  std::vector<fmi::Reference> references_;
+  std::map<std::vector<fmi::Reference>, Small> known_references_;  // their places in references_
   std::vector<bool> owned_, holds_integer_, driven_;
   Texts texts_;
-  std::vector<Wire> wires_;
-  std::vector<std::size_t> wire_into_;  // by destination slot: index into wires_
-  Wires outer_wires_;                   // into slots of no instance
-  // By destination: factor and offset as they were stated, of wires that have been acted on.
-  std::unordered_map<Slot, std::pair<double, double>> unchanged_;
+  Wires wires_;
+  std::vector<Slot> outer_;  // slots of no instance to which wires lead
+  Wires::Set outer_wires_ = Wires::empty_set;
   Courses courses_;
   std::vector<DrivenInput> driven_inputs_;
-  Wires driven_wires_;  // into them
+  Wires::Set driven_wires_ = Wires::empty_set;  // into them
   std::vector<Group> groups_;
+  std::vector<QuickCall> calls_;
+  std::vector<ResolvedCall> resolved_calls_;
   std::vector<Loop> loops_;
   std::int64_t loops_solved_ = 0, loop_iterations_ = 0;
   std::vector<Iteration> iterations_;
-  std::vector<std::int64_t> counts_;
-  std::vector<std::vector<std::variant<ResolvedCall, SolveLoop>>> sweeps_;
+  std::vector<std::int64_t> counts_;  // of iterations in each step of the last run
+  std::size_t step_ = 0;              // the present one
+  std::vector<std::vector<SweepPart>> sweeps_;
   std::vector<StepReport*> reports_;  // of instances in event mode
   Window recorded_;
+  bool records_everything_ = false;  // each slot, in order
   std::array<Point, ring> history_;  // see accepted()
   unsigned latest_ = 0;
   int accepted_ = 0;  // how many points of the history are filled

@@ -42,6 +42,12 @@ class InputRates {
     return set_(component, references_.data(), static_cast<std::size_t>(told) * count_, orders_.data(), rates);
   }
 
+  // First derivatives, where there was no higher one in effect; `moving`: some are not zero.
+  int set_first(fmi::Component component, const double* first, bool moving) noexcept {
+    told_order = moving ? 1 : 0;
+    return set_(component, references_.data(), count_, orders_.data(), first);
+  }
+
  private:
   fmi::v2::SetRealInputDerivatives* set_;
   std::size_t count_;

@@ -1,0 +1,203 @@
+// Steps of instances, and what is set before them and got after them.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <stdexcept>
+
+#include "kernel.hpp"
+#include "prefetch.hpp"
+
+namespace ssptool {
+
+namespace {
+
+// A group is stepped in parallel if its steps, one after the other, take so long at least [s]; so many are measured.
+constexpr double worth = 50e-6;
+constexpr int trials = 3;
+
+}  // namespace
+
+Outcome Kernel::advance(Index group, double t, double h) { return result(step_all(checked_group(group), t, h)); }
+
+bool Kernel::step(Index index, double t, double h) noexcept {
+  if (steppers_[index].special && !prepare(index)) [[unlikely]]
+    return false;
+  const Failure failure = move_on(index, t, h);
+  if (failure) [[unlikely]]
+    return failed(index, failure);
+  return collect(index);
+}
+
+// The step alone, with nothing that instances share.
+inline Failure Kernel::move_on(Index index, double t, double h) const noexcept {
+  const Stepper& stepper = steppers_[index];
+  if (stepper.special) [[unlikely]]
+    return instances_[index]->step(t, h, step_parts_[index].motion);
+  const double* const first = input_rates_.data() + stepper.inputs;
+  return instances_[index]->step(
+      t, h, {input_value_.data() + stepper.inputs, first, first + values_.size(), stepper.input_count});
+}
+
+// Around a step: what is not part of its motion is set before it, all outputs are got after it.
+bool Kernel::prepare(Index index) noexcept {
+  StepParts& parts = step_parts_[index];
+  parts.gather();
+  return set_typed(index, parts.typed_inputs, input_value_);
+}
+
+inline bool Kernel::collect(Index index) noexcept {
+  if (steppers_[index].special) [[unlikely]]
+    return get(step_parts_[index].outputs) && get_typed(index, step_parts_[index].typed_outputs);
+  const Stepper& stepper = steppers_[index];
+  const int status = stepper.get(references_.data(), values_.data());
+  if (status > fmi::warning) [[unlikely]]
+    return not_got(index, status);
+  return stepper.got_finite(values_.data()) || nonfinite(stepper, index);
+}
+
+bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
+  const Prefetch ahead(group.instances);
+  for (const Small& index : group.instances) {
+    ahead.of(&index, [this](Small other) { return steppers_[other].reals.component(); });
+    if (!step(index, t, h)) [[unlikely]]
+      return false;
+  }
+  return true;
+}
+
+bool Kernel::step_all(Group& group, double t, double h) noexcept {
+  return !workers_ || group.instances.size() < 2 ? step_one_by_one(group, t, h) : step_together(group, t, h);
+}
+
+bool Kernel::step_together(Group& group, double t, double h) noexcept {
+  if (group.measured == trials)
+    return group.seconds >= worth ? step_in_parallel(group, t, h) : step_one_by_one(group, t, h);
+  const auto began = std::chrono::steady_clock::now();
+  const bool ok = step_one_by_one(group, t, h);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+  group.seconds = group.measured++ == 0 ? seconds.count() : std::min(group.seconds, seconds.count());
+  return ok;
+}
+
+// Only the steps are: what is copied and checked before and after them is shared by all.
+bool Kernel::step_in_parallel(Group& group, double t, double h) noexcept {
+  for (const Index index : group.instances)
+    if (steppers_[index].special && !prepare(index)) return false;
+  workers_->share(group.instances.size(),
+                  [&](std::size_t rank) { group.failures[rank] = move_on(group.instances[rank], t, h); });
+  for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
+    const Index index = group.instances[rank];
+    if (group.failures[rank]) return failed(index, group.failures[rank]);
+    if (!collect(index)) return false;
+  }
+  return true;
+}
+
+void Kernel::use_threads(std::size_t count) {
+  if (count < 1) throw std::invalid_argument("at least 1 thread is needed");
+  workers_ = count > 1 ? std::make_unique<Workers>(count) : nullptr;
+}
+
+bool Kernel::set_typed(Index index, std::vector<Typed>& inputs, const std::vector<double>& cells) noexcept {
+  Instance& instance = *instances_[index];
+  for (Typed& typed : inputs) {
+    if (const auto unfit = typed.pack(cells.data(), texts_)) {
+      outcome_ = {.code = Code::range,
+                  .instance = static_cast<int>(index),
+                  .function = instance.set_function(typed.type),
+                  .slot = static_cast<int>(typed.slots[*unfit])};
+      return false;
+    }
+    if (const Failure failure = instance.set(typed)) return failed(index, failure);
+  }
+  return true;
+}
+
+bool Kernel::get_typed(Index index, std::vector<Typed>& outputs) noexcept {
+  Instance& instance = *instances_[index];
+  for (Typed& typed : outputs) {
+    if (const Failure failure = instance.get(typed)) return failed(index, failure);
+    if (const auto wrong = typed.unpack(values_.data(), texts_))
+      return nonfinite(index, instance.get_function(typed.type), typed.slots[*wrong]);
+  }
+  return true;
+}
+
+bool Kernel::nonfinite(Index instance, const char* function, Slot slot) noexcept {
+  outcome_ = {.code = Code::nonfinite,
+              .instance = static_cast<int>(instance),
+              .function = function,
+              .slot = static_cast<int>(slot)};
+  return false;
+}
+
+bool Kernel::nonfinite(const Access& access, Index instance) noexcept {
+  Slot slot = access.outputs;
+  while (std::isfinite(values_[slot])) ++slot;
+  return nonfinite(instance, instances_[instance]->get_function(), slot);
+}
+
+bool Kernel::not_set(Index instance, int status) noexcept {
+  return failed(instance, {instances_[instance]->set_function(), status});
+}
+
+bool Kernel::not_got(Index instance, int status) noexcept {
+  return failed(instance, {instances_[instance]->get_function(), status});
+}
+
+bool Kernel::failed(Index instance, const Failure& failure) noexcept {
+  outcome_ = {.code = Code::fmi,
+              .instance = static_cast<int>(instance),
+              .function = failure.function,
+              .fmi_status = failure.status};
+  return false;
+}
+
+bool Kernel::set(Transfer& inputs) noexcept {
+  if (inputs.slots.empty()) return true;
+  const int status = instances_[inputs.instance]->reals.set(inputs.references, inputs.values.read());
+  return status <= fmi::warning || not_set(inputs.instance, status);
+}
+
+bool Kernel::get(Transfer& outputs) noexcept {
+  const std::span<double> values = outputs.values.room();
+  if (values.empty()) return true;
+  const int status = instances_[outputs.instance]->reals.get(outputs.references, values);
+  if (status > fmi::warning) return not_got(outputs.instance, status);
+  outputs.values.written();
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (!std::isfinite(values[i]))
+      return nonfinite(outputs.instance, instances_[outputs.instance]->get_function(), outputs.slots[i]);
+  return true;
+}
+
+Outcome Kernel::save(Index group) { return result(save_all(checked_group(group))); }
+
+bool Kernel::save_all(const Group& group) noexcept {
+  for (const Index index : group.instances) {
+    const Failure failure = instances_[index]->save();
+    steppers_[index].saved = instances_[index]->has_saved_state();
+    if (failure) return failed(index, failure);
+  }
+  return true;
+}
+
+Outcome Kernel::restore(Index group) {
+  for (const Index index : checked_group(group).instances)
+    if (!instances_[index]->has_saved_state())
+      throw std::invalid_argument("no state of instance " + std::to_string(index) + " was saved");
+  return result(restore_all(checked_group(group)));
+}
+
+bool Kernel::restore_all(const Group& group) noexcept {
+  for (const Index index : group.instances)
+    if (const Failure failure = instances_[index]->restore()) return failed(index, failure);
+  return true;
+}
+
+void Kernel::release() noexcept {
+  for (Instance* const instance : instances_) instance->release();
+  for (Stepper& stepper : steppers_) stepper.saved = false;
+}
+
+}  // namespace ssptool

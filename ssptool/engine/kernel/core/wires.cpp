@@ -1,0 +1,98 @@
+#include "wires.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ssptool {
+
+namespace {
+
+// With what is done to doubles at its ends, a wire still is a factor and an offset.
+void change_source(Wire& wire, const Change& change) noexcept {
+  if (change.kind == Change::Kind::bias) wire.offset = wire.factor * change.cell + wire.offset;
+  if (change.kind != Change::Kind::override_) return;
+  wire.offset = wire.factor * change.cell + wire.offset;
+  wire.factor = 0.0;
+}
+
+void change_destination(Wire& wire, const Change& change) noexcept {
+  if (change.kind == Change::Kind::none) return;
+  const bool replaced = change.kind == Change::Kind::override_;
+  wire.offset = replaced ? change.cell : wire.offset + change.cell;
+  if (replaced) wire.factor = 0.0;
+}
+
+}  // namespace
+
+void Wires::add(const Wire& wire) {
+  into_[wire.destination] = static_cast<std::uint32_t>(wires_.size());
+  wires_.push_back(wire);
+}
+
+Wires::Set Wires::set(std::span<const Slot> slots) {
+  Places places{.plain = static_cast<std::uint32_t>(which_.size()), .scaled = 0, .integers = 0, .end = 0};
+  for (const Slot slot : slots)
+    if (lead_to(slot)) which_.push_back(into_[slot]);
+  places.end = static_cast<std::uint32_t>(which_.size());
+  ends_.resize(which_.size());
+  scales_.resize(which_.size());
+  sort(places);
+  sets_.push_back(places);
+  return static_cast<Set>(sets_.size() - 1);
+}
+
+// Puts the wires of a set in their places, as they are now.
+void Wires::sort(Places& places) {
+  const auto begin = which_.begin() + places.plain, end = which_.begin() + places.end;
+  const auto integers = std::stable_partition(begin, end, [&](auto which) { return !wires_[which].from_integer; });
+  const auto scaled = std::stable_partition(
+      begin, integers, [&](auto which) { return wires_[which].factor == 1.0 && wires_[which].offset == 0.0; });
+  places.scaled = static_cast<std::uint32_t>(scaled - which_.begin());
+  places.integers = static_cast<std::uint32_t>(integers - which_.begin());
+  for (std::uint32_t i = places.plain; i < places.end; ++i) {
+    const Wire& wire = wires_[which_[i]];
+    ends_[i] = {static_cast<std::uint32_t>(wire.source), static_cast<std::uint32_t>(wire.destination)};
+    scales_[i] = {wire.factor, wire.offset};
+  }
+}
+
+void Wires::copy_others(Set set, double* values) const noexcept {
+  const Places& places = sets_[set];
+  for (std::uint32_t i = places.scaled; i < places.integers; ++i)
+    values[ends_[i].destination] = scales_[i].factor * values[ends_[i].source] + scales_[i].offset;
+  for (std::uint32_t i = places.integers; i < places.end; ++i) copy_integer(wires_[which_[i]], values);
+}
+
+void Wires::copy_integer(const Wire& wire, double* values) noexcept {
+  std::int64_t number = wire.at_source.of_integer(as_integer(values[wire.source]));
+  if (const auto entry = wire.table.find(number); entry != wire.table.end()) number = entry->second;
+  values[wire.destination] = wire.to_integer ? as_cell(wire.at_destination.of_integer(number))
+                                             : wire.factor * static_cast<double>(number) + wire.offset;
+}
+
+void Wires::copy_tangents(Set set, double* tangents) const noexcept {
+  const Places places = sets_[set];
+  for (std::uint32_t i = places.plain; i < places.integers; ++i)
+    tangents[ends_[i].destination] = scales_[i].factor * tangents[ends_[i].source];
+}
+
+void Wires::act(const std::vector<ActedWire>& acted) {
+  for (const ActedWire& one : acted) act(one);
+  for (Places& places : sets_) sort(places);
+}
+
+void Wires::act(const ActedWire& acted) {
+  Wire& wire = wires_[into_[acted.destination]];
+  const auto stated = stated_.try_emplace(acted.destination, wire.factor, wire.offset).first;
+  std::tie(wire.factor, wire.offset) = stated->second;
+  if (wire.from_integer)
+    wire.at_source = acted.at_source;
+  else
+    change_source(wire, acted.at_source);
+  if (wire.to_integer)
+    wire.at_destination = acted.at_destination;
+  else
+    change_destination(wire, acted.at_destination);
+}
+
+}  // namespace ssptool
