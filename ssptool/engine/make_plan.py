@@ -1,6 +1,6 @@
 """From a network and settings to a plan."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 
 from ssptool.engine import event_mode
@@ -26,7 +26,7 @@ from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planned_calls import Schedules
 from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
 from ssptool.engine.refusals import refuse
-from ssptool.engine.settings import InitName, Settings
+from ssptool.engine.settings import InitName, MasterName, Settings
 from ssptool.engine.slot_table import SlotTable
 from ssptool.engine.stimuli.acting import acted_on
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended
@@ -96,7 +96,13 @@ def make_plan(
         loops=tuple(schedules.loops),
         constants=MappingProxyType(table.constants() | table.driven(interval.start)),
         guesses=MappingProxyType(table.guesses()),
-        choices=(*time_choices, implementations.choice, *master_choices, _init_choice(settings, schedules.loops)),
+        choices=(
+            *time_choices,
+            implementations.choice,
+            *master_choices,
+            *_threads(settings, master, ode),
+            _init_choice(settings, schedules.loops),
+        ),
         notes=(*parameter_notes, *table.notes(), *implementations.notes, *events.notes),
         stimuli=stimuli,
         event_modes=events,
@@ -131,12 +137,18 @@ def _choose_master(
         return base, choices
     refuse_substeps(exchange, settings)
     integrator, more = integrator_of(exchange, settings, COUPLED_TOLERANCE)
-    if settings.threads > 1:
-        more = (
-            *more,
-            Choice("threads", "1", "components of model exchange must rest while all of them are integrated"),
-        )
     return model_exchange.Beside(base, integrator), (*choices, *more)
+
+
+def _threads(settings: Settings, master: Master, ode: PlannedOde | None) -> Iterator[Choice]:
+    """Why there is one thread although more were asked for."""
+    if settings.threads == 1:
+        return
+    if ode is not None:
+        yield Choice("threads", "1", "components of model exchange must rest while all of them are integrated")
+    elif master.name == MasterName.GAUSS_SEIDEL:
+        reason = "gauss-seidel steps one component after the other; master jacobi steps them side by side"
+        yield Choice("threads", "1", reason)
 
 
 def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:

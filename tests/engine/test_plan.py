@@ -41,6 +41,13 @@ def choice(plan, setting):
 # -- masters and inputs --------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("master", "told"), [("gauss-seidel", True), ("jacobi", False)])
+def test_threads_that_a_master_has_no_use_for_are_told(master, told):
+    plan = make_plan(oscillator(), Settings(master=master, threads=2))
+    reasons = [one.reason for one in plan.choices if one.setting == "threads"]
+    assert bool(reasons) == told and all("master jacobi steps them side by side" in reason for reason in reasons)
+
+
 @pytest.mark.parametrize("sources", [None, FMI3, NO_FLANGE])
 def test_components_that_feed_each_other_are_iterated_with_interpolated_inputs(sources):
     plan = make_plan(oscillator(sources), Settings())

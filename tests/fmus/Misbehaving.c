@@ -24,10 +24,10 @@ typedef enum {
     EAT_MEMORY,
     NOT_A_NUMBER,
     OVERFLOW_STACK,
-    KILL_ITSELF, /* as if somebody else had done so */
-    KILL_PARENT, /* likewise; takes 1 ms per step from the start */
-    CRAWL,       /* takes 100 ms per evaluation */
-    NAN_INSIDE,  /* der(x) is no number */
+    KILL_ITSELF,  /* as if somebody else had done so */
+    KILL_PARENT,  /* likewise; takes 1 ms per step from the start */
+    CRAWL,        /* takes 100 ms per evaluation */
+    NAN_INSIDE,   /* der(x) is no number */
     LEAVE_THREAD, /* once, one that never ends */
     PRINT,        /* a few words to stdout, which stay in its buffer */
     GO_ELSEWHERE  /* to another working directory */

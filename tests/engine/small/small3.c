@@ -159,12 +159,21 @@ static Status set_any(C c, const VR r[], size_t n, const void *x, size_t nx)
     {                                                                             \
         return set_any(c, r, n, x, nx);                                           \
     }
+/* clang-format off */
 ACCESS(Float64, fmi3Float64)
-ACCESS(Float32, fmi3Float32) ACCESS(Int8, fmi3Int8) ACCESS(UInt8, fmi3UInt8) ACCESS(Int16, fmi3Int16)
-    ACCESS(UInt16, fmi3UInt16) ACCESS(Int32, fmi3Int32) ACCESS(UInt32, fmi3UInt32) ACCESS(Int64, fmi3Int64)
-        ACCESS(UInt64, fmi3UInt64) ACCESS(Boolean, fmi3Boolean)
+ACCESS(Float32, fmi3Float32)
+ACCESS(Int8, fmi3Int8)
+ACCESS(UInt8, fmi3UInt8)
+ACCESS(Int16, fmi3Int16)
+ACCESS(UInt16, fmi3UInt16)
+ACCESS(Int32, fmi3Int32)
+ACCESS(UInt32, fmi3UInt32)
+ACCESS(Int64, fmi3Int64)
+ACCESS(UInt64, fmi3UInt64)
+ACCESS(Boolean, fmi3Boolean)
+/* clang-format on */
 
-            Status fmi3GetString(C c, const VR r[], size_t n, fmi3String x[], size_t nx)
+Status fmi3GetString(C c, const VR r[], size_t n, fmi3String x[], size_t nx)
 {
     IN(c);
     (void)nx;

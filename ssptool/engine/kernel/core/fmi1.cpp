@@ -1,5 +1,5 @@
-// FMI 1.0 co-simulation, which has neither saved states nor directional derivatives. What can reject steps does the last
-// one again: so the only state that it can go back to is that before its last step, and with the next step only.
+// FMI 1.0 co-simulation, which has neither saved states nor directional derivatives. What can reject steps does the
+// last one again: so the only state that it can go back to is that before its last step, and with the next step only.
 #include <algorithm>
 #include <utility>
 

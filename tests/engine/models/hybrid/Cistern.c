@@ -1,4 +1,5 @@
-/* FMI 3.0: x' = u. At x = top the clock `full` ticks and x becomes 0; whenever `drop` ticks, x becomes less by `amount`. */
+/* FMI 3.0: x' = u. At x = top the clock `full` ticks and x becomes 0; whenever `drop` ticks, x becomes less by
+ * `amount`. */
 #include "hybrid.h"
 
 enum { TIME, u, drop, amount, x, der_x, full, fills, top, z, COUNT };

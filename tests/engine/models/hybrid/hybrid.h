@@ -1,6 +1,7 @@
 /* A model with continuous states, events and variables of all types, for FMI 2.0 and 3.0, model exchange and
- * co-simulation, of FMI 3.0 with event mode if the model says so. hybrid2.c and hybrid3.c do what FMI wants around it, and refuse every call that FMI
- * does not allow: discrete inputs in continuous time, clocked variables without their clock.
+ * co-simulation, of FMI 3.0 with event mode if the model says so. hybrid2.c and hybrid3.c do what FMI wants around it,
+ * and refuse every call that FMI does not allow: discrete inputs in continuous time, clocked variables without their
+ * clock.
  *
  * A variable is a row of the table; its number is the value reference, row 0 is the time. Rows of types that FMI 2.0
  * does not have, and clocks, exist in FMI 3.0 only.
