@@ -1,7 +1,7 @@
 """Other programs beside us: the dual-mass oscillator and the chain of tiny FMUs, with the same macro step.
 
 Each takes a package and steps it from within its own process; nothing is recorded by them, inputs and outputs by us.
-libcosim and ecos exchange signals one step late and solve no algebraic loop, so that they make fewer calls than we do.
+They exchange signals one step late and solve no algebraic loop, so that they make fewer calls than we do.
 Times are CPU times of the process over all its threads; ratios are to a C loop that makes our calls. A program that is
 not installed is named as missing.
 """
@@ -25,6 +25,7 @@ import fmpy
 from fmpy.fmi2 import FMU2Slave
 
 import ssptool
+from benchmarks import cofmupy_apart
 from benchmarks.bench import SYSTEM, c_loop, engine, from_python, planned, unpacked
 from benchmarks.chain import bare_loop, chain_of_calls, write
 from benchmarks.tiny_fmu import NAME, TOKEN, build
@@ -126,6 +127,7 @@ def oscillator(steps: int, folder: Path) -> None:
     line("ssptool", floor * statistics.median(own / bare for bare, own in pairs), floor, steps)
     line("FMPy", steps * from_python(fmus, steps, False).seconds, floor, steps)
     others(packed_for_peers(SYSTEM.name, folder / "peers"), steps, floor, steps)
+    line("CoFmuPy", cofmupy_apart.step(plan, SYSTEM, folder, steps, STEP), floor, steps)
 
 
 def chain(count: int, steps: int, folder: Path, loop: ctypes.CDLL) -> None:
@@ -139,6 +141,8 @@ def chain(count: int, steps: int, folder: Path, loop: ctypes.CDLL) -> None:
     package = folder / f"chain{count}.ssp"
     ssptool.pack(system, package)
     others(package, steps, floor, per)
+    planned_chain = ssptool.plan(system, settings=ssptool.Settings(step_size=STEP, stop_time=steps * STEP))
+    line("CoFmuPy", cofmupy_apart.step(planned_chain, system, folder, steps, STEP), floor, per)
 
 
 def chain_in_fmpy(fmu: Path, count: int, steps: int, folder: Path) -> float:
