@@ -147,10 +147,14 @@ def _participants(plan: Plan, group: PlannedGroup) -> Participants:
         held=tuple(name for name, able in follows.items() if not able),
         iterated=bool(group.unknowns),
         interpolates=group.interpolates,
+        integrated=tuple(_together(plan, member) for member in group.members if _is_ode(plan, member)),
     )
 
 
 def _together(plan: Plan, member: tuple[int, ...]) -> str:
     names = ", ".join(plan.instances[index].name for index in member)
-    coupled = plan.coupled_ode is not None and member == plan.coupled_ode.instances
-    return f"the ODE of {names}" if coupled else names
+    return f"the ODE of {names}" if _is_ode(plan, member) else names
+
+
+def _is_ode(plan: Plan, member: tuple[int, ...]) -> bool:
+    return plan.coupled_ode is not None and member == plan.coupled_ode.instances

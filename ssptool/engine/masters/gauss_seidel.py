@@ -41,6 +41,7 @@ class GaussSeidel:
         lines: list[str] = []
         for one in (one for group in groups for one in group.one_by_one()):
             lines += [f"exchange into {one}", *one.moves(self._coupling(one.interpolates[0]).name), f"step {one}"]
+            lines += [f"evaluate {one}"] * bool(one.integrated)
         return (*lines, "evaluate")
 
     def _step(self, one: Instances) -> Iterator[Instruction]:

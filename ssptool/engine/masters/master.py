@@ -503,7 +503,8 @@ class Participants(NamedTuple):
     """A group by the names of its instances, in the order in which they step, for an outline of a macro step.
 
     `following` are those whose inputs follow the coupling, `held` those whose inputs can only be held (or
-    that have none); `iterated`: they feed each other. `interpolates` is that of `Instances`, per name.
+    that have none); `iterated`: they feed each other. `interpolates` is that of `Instances`, per name; `integrated`
+    are those that are the ODE.
     """
 
     names: tuple[str, ...]
@@ -511,6 +512,7 @@ class Participants(NamedTuple):
     held: tuple[str, ...]
     iterated: bool
     interpolates: tuple[bool, ...]
+    integrated: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return ", ".join(self.names)
@@ -528,6 +530,7 @@ class Participants(NamedTuple):
                 tuple(n for n in self.held if n == name),
                 False,
                 (able,),
+                tuple(n for n in self.integrated if n == name),
             )
             for name, able in zip(self.names, self.interpolates, strict=True)
         )

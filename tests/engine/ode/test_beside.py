@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ssptool.engine import loop_run
+from ssptool.engine.call_sequence import call_sequence
 from ssptool.engine.ending import Ending
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.ode.component import OdeComponent
@@ -366,3 +367,12 @@ def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_
     result = with_follower(("System1", "System2"), master="gauss-seidel")
     assert result.statistics.loops_rescued > 0
     assert result.unwrap().y == pytest.approx(reference.y, abs=1e-7)
+
+
+def test_the_plan_says_that_an_ode_is_evaluated_before_what_is_stepped_after_it():
+    net = network({**FMI2, "Third": "System1.fmu"}, [*WIRES, ("System2.F", "Third.F")])
+    plan = make_plan(beside(net, "System1", "System2"), Settings(master="gauss-seidel", step_size=0.01))
+    lines = [line.strip() for line in call_sequence(plan)]
+    stepped = lines.index("step the ODE of System1, System2")
+    assert lines[stepped + 1] == "evaluate the ODE of System1, System2"
+    assert lines.index("step Third") > stepped
