@@ -10,7 +10,7 @@ import numpy as np
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Memory, part_of, under
+from ssptool.engine.masters.partners import Memory, part_of, under
 from ssptool.engine.plan import Plan
 
 _FORMAT = 3

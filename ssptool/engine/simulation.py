@@ -22,13 +22,13 @@ from ssptool.engine.masters.master import Coupled, Remembering, Stepper
 from ssptool.engine.passed_on import pass_on, why_not
 from ssptool.engine.plan import Plan
 from ssptool.engine.saved import SavedLoop, SavedSimulation
+from ssptool.engine.simulation_errors import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
 from ssptool.engine.stopped import Stopped
 from ssptool.engine.trace import Trace
 from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.arrays import elements
 from ssptool.network.signals import Signal
-from ssptool.wrong_usage import WrongUsage
 
 Observer = Callable[[float, Mapping[str, Value]], None]
 """Takes a time [s] and a view of the values there."""
@@ -40,49 +40,6 @@ TOLERANCE = 1e-9
 """Of a macro step: so close to a communication point is at it."""
 
 _CHUNK = 256
-
-
-class UnknownName(WrongUsage, KeyError):
-    """The system has nothing of that name."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the system has no variable {name!r}; full names are like System1.x1")
-        self.name = name
-
-
-class NotSettable(ValueError):
-    """The value of a variable is not the user's to choose, or not now."""
-
-    def __init__(self, name: str, reason: str) -> None:
-        super().__init__(f"{name} cannot be set: {reason}")
-        self.name = name
-        self.reason = reason
-
-
-class NotSavable(Exception):
-    """The state of a simulation cannot be had as a whole."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"the simulation cannot be saved: {reason}")
-        self.reason = reason
-
-
-class NotRunning(Exception):
-    """Outside of its context a simulation has no FMUs."""
-
-    def __init__(self, ended: bool) -> None:
-        reason = "has ended with its context: make a new one" if ended else "runs in a `with` statement only"
-        super().__init__(f"a simulation {reason}")
-        self.ended = ended
-
-
-class PastTheEnd(ValueError):
-    """The stop time is earlier."""
-
-    def __init__(self, time: float, stop: float) -> None:
-        super().__init__(f"t = {time:g} s is after the stop time of {stop:g} s; plan with a later one")
-        self.time = time
-        self.stop = stop
 
 
 class _View(Mapping[str, Value]):

@@ -16,7 +16,8 @@ from ssptool.engine.recording.selection import select
 from ssptool.engine.saved import NotASavedSimulation, SavedForAnother
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import NotRunning, NotSavable, NotSettable, PastTheEnd, Simulation, UnknownName
+from ssptool.engine.simulation import Simulation
+from ssptool.engine.simulation_errors import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 
 

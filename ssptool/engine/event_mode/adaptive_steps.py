@@ -8,7 +8,8 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.eventful import Following
-from ssptool.engine.masters.master import CLOSE, Coupled, Events, Stretch
+from ssptool.engine.masters.master import CLOSE, Coupled, Stretch
+from ssptool.engine.masters.partners import Events
 
 
 class _ReturnedEarly(Exception):

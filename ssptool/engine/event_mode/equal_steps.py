@@ -7,7 +7,8 @@ from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_natively import ProgrammedIteration
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import CLOSE, Coupled, Events, OneStepper, Stretch
+from ssptool.engine.masters.master import CLOSE, Coupled, OneStepper, Stretch
+from ssptool.engine.masters.partners import Events
 from ssptool.engine.masters.program import Program
 
 MAX_RETURNS = 100

@@ -15,7 +15,8 @@ from ssptool.engine.event_mode.running import RunningEvents
 from ssptool.engine.event_mode.sampling import system_takes_samples
 from ssptool.engine.event_mode.steps import StepReport
 from ssptool.engine.kernel.interface import Call, Outcome
-from ssptool.engine.masters.master import CLOSE, Component, Coupled, Memory, Updated
+from ssptool.engine.masters.master import CLOSE, Coupled
+from ssptool.engine.masters.partners import Component, Memory, Updated
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.instance import FmiError
 

@@ -10,7 +10,7 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.agenda import WithoutInterval, without_interval
 from ssptool.engine.event_mode.running import OutOfRange, RunningEvents
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Updated
+from ssptool.engine.masters.partners import Updated
 from ssptool.engine.stopped import Stopped
 from ssptool.network.signals import Signal
 

@@ -14,19 +14,8 @@ from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import (
-    CLOSE,
-    Coupled,
-    Events,
-    Master,
-    Memory,
-    Participants,
-    Remembering,
-    Stepper,
-    Stretch,
-    part_of,
-    under,
-)
+from ssptool.engine.masters.master import CLOSE, Coupled, Master, Participants, Remembering, Stepper, Stretch
+from ssptool.engine.masters.partners import Events, Memory, part_of, under
 from ssptool.engine.stimuli.findings import BadInputs
 
 

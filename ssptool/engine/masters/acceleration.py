@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
-from ssptool.engine.masters.master import Memory, StepDerivatives
+from ssptool.engine.masters.master import StepDerivatives
+from ssptool.engine.masters.partners import Memory
 
 
 class Interface(NamedTuple):

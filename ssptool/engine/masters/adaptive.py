@@ -10,16 +10,8 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.inputs import Inputs
-from ssptool.engine.masters.master import (
-    Coupled,
-    Memory,
-    OneStepper,
-    Participants,
-    Remembering,
-    Stretch,
-    part_of,
-    under,
-)
+from ssptool.engine.masters.master import Coupled, OneStepper, Participants, Remembering, Stretch
+from ssptool.engine.masters.partners import Memory, part_of, under
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""

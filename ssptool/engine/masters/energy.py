@@ -12,7 +12,8 @@ from ssptool.engine.masters.bond import Bond
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import Coupled, Memory, Participants, Stretch
+from ssptool.engine.masters.master import Coupled, Participants, Stretch
+from ssptool.engine.masters.partners import Memory
 from ssptool.engine.masters.program import Program
 
 _WEIGHTS = (1 / 2, 5 / 12, 3 / 8)

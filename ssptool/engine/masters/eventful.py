@@ -15,19 +15,8 @@ from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import (
-    CLOSE,
-    Coupled,
-    Drive,
-    Memory,
-    OneStepper,
-    Participants,
-    Remembering,
-    Stepper,
-    Stretch,
-    part_of,
-    under,
-)
+from ssptool.engine.masters.master import CLOSE, Coupled, OneStepper, Participants, Remembering, Stepper, Stretch
+from ssptool.engine.masters.partners import Drive, Memory, part_of, under
 from ssptool.engine.masters.through_jumps import FEW_STEPS, goes_through, through_jumps
 from ssptool.engine.stimuli.findings import BadInputs
 

@@ -9,7 +9,7 @@ from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.loops.jacobian import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
 from ssptool.engine.masters.acceleration import Accelerator, Interface
-from ssptool.engine.masters.master import Memory
+from ssptool.engine.masters.partners import Memory
 
 
 @dataclass(frozen=True, slots=True)

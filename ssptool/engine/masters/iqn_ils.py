@@ -9,7 +9,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.acceleration import Accelerator, Interface
-from ssptool.engine.masters.master import Memory
+from ssptool.engine.masters.partners import Memory
 
 _NOISE = 1e-12
 """Differences of residuals below this (in nominal values) are rounding."""

@@ -21,18 +21,9 @@ from ssptool.engine.masters.iterated_natively import (
     programmed,
     suits,
 )
-from ssptool.engine.masters.master import (
-    AskDerivatives,
-    Coupled,
-    Instances,
-    Memory,
-    Participants,
-    StepDerivatives,
-    Stretch,
-    part_of,
-    under,
-)
+from ssptool.engine.masters.master import AskDerivatives, Coupled, Instances, Participants, StepDerivatives, Stretch
 from ssptool.engine.masters.measures import FixedCount, Measure, Relative, same
+from ssptool.engine.masters.partners import Memory, part_of, under
 
 MISSES, MISSES_WITHIN = 5, 50
 """So many steps in which plain iteration was not good enough, within so many steps, are too many."""

@@ -10,8 +10,9 @@ from ssptool.engine.kernel.interface import Floats, Instruction, IterationCalls,
 from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.masters.acceleration import EachStep
 from ssptool.engine.masters.inputs import Interpolate
-from ssptool.engine.masters.master import Coupled, Memory, Stretch
+from ssptool.engine.masters.master import Coupled, Stretch
 from ssptool.engine.masters.measures import Absolute, Relative
+from ssptool.engine.masters.partners import Memory
 
 if TYPE_CHECKING:
     from ssptool.engine.masters.iterated import Group, Iterated, Iteration

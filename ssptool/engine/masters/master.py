@@ -1,8 +1,8 @@
 """What a master algorithm is given, and what it returns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,21 +11,9 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Floats, Instruction, Kernel, Op, Outcome, Slots
+from ssptool.engine.masters.partners import Checkpoint, Component, Drive, Events, Memory, Ode
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.instance import FmiError
-
-Memory = Mapping[str, NDArray[Any]]
-"""What somebody has to remember, as arrays by name."""
-
-
-def under(name: str, memory: Memory) -> dict[str, NDArray[Any]]:
-    """The memory of a part, in that of the whole."""
-    return {f"{name}/{key}": value for key, value in memory.items()}
-
-
-def part_of(memory: Memory, name: str) -> Memory:
-    """What a part remembers: the inverse of `under`."""
-    return {key.removeprefix(f"{name}/"): value for key, value in memory.items() if key.startswith(f"{name}/")}
 
 
 class Instances(NamedTuple):
@@ -76,193 +64,6 @@ class Part(NamedTuple):
     inputs: NDArray[np.intp]
     substeps: int
     follows: bool
-
-
-class Checkpoint(Protocol):
-    """States of all instances, kept beside the one that a kernel saves."""
-
-    def save(self, time: float) -> Failure | None: ...
-
-    def restore(self, time: float) -> Failure | None: ...
-
-
-class Ode(Protocol):
-    """Components of model exchange, all together: most of what can be done to them can be done in event mode only."""
-
-    def intervene(self, action: Callable[[], None]) -> Failure | None:
-        """Let `action` set what it likes at the communication point that was reached, which is an event."""
-        ...
-
-
-class Updated(NamedTuple):
-    """A component has updated its discrete states in event mode; `again`: it wants another event iteration."""
-
-    component: str
-    again: bool
-
-
-class Component(Ode, Protocol):
-    """An ODE that is stepped as if it were a component of co-simulation."""
-
-    def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Rows (k, 1 + recorded) of communication points, the one before them being `before`, with those of events in
-        between: new ones, or the same where there are no events. And which of them are communication points.
-        """
-        ...
-
-    @property
-    def listens(self) -> bool:
-        """Whether components of co-simulation feed inputs that are set at events only."""
-        ...
-
-    def waits(self) -> bool:
-        """Whether such an input has changed, so that there has to be an event at the communication point reached."""
-        ...
-
-    @property
-    def next_time(self) -> float:
-        """When the next event is known to be [s]."""
-        ...
-
-    def enter(self) -> None:
-        """Into event mode, with all other components. Like `update` and `leave`, may raise `Stopped`, `FmiError`."""
-        ...
-
-    def update(self, t: float) -> Sequence[Updated]:
-        """New discrete states, at t [s]."""
-        ...
-
-    def leave(self, *, changed: bool, first: bool) -> bool:
-        """Into continuous time, from where signals are now, which have `changed` or not; `first`: for the first time
-        after initialization. Gives whether it was more than an indicator of its own that leaves zero.
-        """
-        ...
-
-    def news(self) -> tuple[int, int]:
-        """Events, and evaluations of derivatives, since this was asked last."""
-        ...
-
-    def memory(self) -> Memory:
-        """What is needed to go on from where it is, as it does itself from now on."""
-        ...
-
-    def recall(self, memory: Memory) -> None:
-        """Go on from there."""
-        ...
-
-
-class Drive(Protocol):
-    """What acts on the system from outside."""
-
-    end: float
-    """Until which time [s] nothing jumps."""
-    stretch: int
-    """How often it has jumped."""
-
-    @property
-    def instructions(self) -> tuple[Instruction, ...]:
-        """What a macro step begins with, as part of a program."""
-        ...
-
-    def begin(self, h: float, end: float) -> None:
-        """Before a macro step of size h [s] to `end` [s], where it is not a program. May raise BadInputs."""
-        ...
-
-    def jump(self) -> Outcome:
-        """To the other side of `end`. May raise FmiError."""
-        ...
-
-    def go_to(self, stretch: int) -> None:
-        """Be where it was when it had jumped so often; values and parameters are those of then."""
-        ...
-
-    def write(self, t: float) -> None:
-        """What acts is as it is at t [s], which is not after `end`."""
-        ...
-
-    def limits(self, stretch: int) -> tuple[float, float]:
-        """Start and end [s] of a stretch."""
-        ...
-
-    def only_courses(self, stretch: int) -> bool:
-        """Whether at the end of a stretch nothing jumps but what the kernel knows by itself."""
-        ...
-
-    def limit(self, t: float) -> float:
-        """The next time after t [s] that an integrator must not step over."""
-        ...
-
-    def due(self, t: float) -> bool:
-        """Whether `end` is reached at t [s]."""
-        ...
-
-
-class Events(Protocol):
-    """Components whose events are handled in event mode, and their clocks."""
-
-    failure: Failure | None
-    """Why there is no first instant."""
-    seen: bool
-    """Whether the last event is one for the trace."""
-    samples: bool
-    """What is taken at events only may change between them."""
-
-    @property
-    def pending(self) -> bool:
-        """Whether something that is taken at events only has changed."""
-        ...
-
-    @property
-    def next_time(self) -> float:
-        """When the next event is known to be [s]."""
-        ...
-
-    @property
-    def goes_back(self) -> bool:
-        """Whether macro steps can be taken back, for which states are saved at their start."""
-        ...
-
-    def before_steps(self) -> None:
-        """Some macro steps begin, of which the kernel saves the states if need be."""
-        ...
-
-    def before_step(self, t: float) -> Failure | None:
-        """A macro step begins at t [s], and all states are saved if need be."""
-        ...
-
-    def early(self, end: float, *, goes_on: bool = False) -> float | None:
-        """Where the macro step to `end` [s] has ended for the first component that has not got there; if it `goes_on`,
-        without an event there, `end` itself where one asks for an event.
-        """
-        ...
-
-    def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
-        """To the start t of the macro step, which then leads to `end` [s].
-
-        Those that are there stay, unless all are to do that step.
-        """
-        ...
-
-    @property
-    def wanted(self) -> bool:
-        """Whether a component asks for an event where the last step has led to."""
-        ...
-
-    def handle(self, system: "Coupled", t: float, *, jump: bool) -> Failure | None:
-        """The event at t [s]; with `jump`, what acts from outside jumps too."""
-        ...
-
-    def intervene(self, system: "Coupled", t: float, action: Callable[[], None]) -> Failure | None:
-        """Let `action` set what it likes at t [s], which is an event."""
-        ...
-
-    def memory(self) -> Memory:
-        """What is needed to go on."""
-        ...
-
-    def recall(self, memory: Memory) -> None:
-        """Go on from there."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from dataclasses import field
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Op, Outcome
-from ssptool.engine.masters.master import Coupled, Instances, Memory, Stretch
+from ssptool.engine.masters.master import Coupled, Instances, Stretch
+from ssptool.engine.masters.partners import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.choices import Interval
 from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Memory, Stretch, part_of, under
+from ssptool.engine.masters.master import Stretch
+from ssptool.engine.masters.partners import Memory, part_of, under
 from ssptool.engine.ode.cvode import Effort
 from ssptool.engine.ode.integration import Integration, OdeStatistics
 from ssptool.engine.ode.position import Position

@@ -8,7 +8,7 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import copy_cells
 from ssptool.engine.ending import Failure
-from ssptool.engine.masters.master import Drive
+from ssptool.engine.masters.partners import Drive
 from ssptool.engine.ode.beside import Beside
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.system import OdeSystem, Sweeps

@@ -11,18 +11,8 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import (
-    Component,
-    Coupled,
-    Master,
-    Memory,
-    Participants,
-    Remembering,
-    Stepper,
-    Stretch,
-    part_of,
-    under,
-)
+from ssptool.engine.masters.master import Coupled, Master, Participants, Remembering, Stepper, Stretch
+from ssptool.engine.masters.partners import Component, Memory, part_of, under
 from ssptool.engine.ode.integrated import Integrated
 
 

@@ -12,7 +12,8 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
 from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.kernel.interface import FLOAT, Floats
-from ssptool.engine.masters.master import CLOSE, Memory, Updated
+from ssptool.engine.masters.master import CLOSE
+from ssptool.engine.masters.partners import Memory, Updated
 from ssptool.engine.ode.alone import Tally
 from ssptool.engine.ode.border import Border
 from ssptool.engine.ode.course import Course

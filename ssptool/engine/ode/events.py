@@ -8,7 +8,7 @@ from ssptool.engine.chatter import Cause, wish_to_end
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.iteration import EventIteration
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Updated
+from ssptool.engine.masters.partners import Updated
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.exchange import DiscreteUpdate

@@ -8,7 +8,7 @@ import numpy as np
 from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import CHATTER_EVENTS, Cause
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Memory
+from ssptool.engine.masters.partners import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ssptool.engine.chatter import Cause
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
-from ssptool.engine.masters.master import Drive
+from ssptool.engine.masters.partners import Drive
 from ssptool.engine.ode.course import NO_COURSE, Course
 from ssptool.engine.plan import PlannedInstance, PlannedOde
 from ssptool.engine.stimuli.findings import BadInputs

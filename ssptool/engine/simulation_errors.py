@@ -1,0 +1,46 @@
+"""What a program can ask of a simulation in vain."""
+
+from ssptool.wrong_usage import WrongUsage
+
+
+class UnknownName(WrongUsage, KeyError):
+    """The system has nothing of that name."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"the system has no variable {name!r}; full names are like System1.x1")
+        self.name = name
+
+
+class NotSettable(ValueError):
+    """The value of a variable is not the user's to choose, or not now."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name} cannot be set: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class NotSavable(Exception):
+    """The state of a simulation cannot be had as a whole."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the simulation cannot be saved: {reason}")
+        self.reason = reason
+
+
+class NotRunning(Exception):
+    """Outside of its context a simulation has no FMUs."""
+
+    def __init__(self, ended: bool) -> None:
+        reason = "has ended with its context: make a new one" if ended else "runs in a `with` statement only"
+        super().__init__(f"a simulation {reason}")
+        self.ended = ended
+
+
+class PastTheEnd(ValueError):
+    """The stop time is earlier."""
+
+    def __init__(self, time: float, stop: float) -> None:
+        super().__init__(f"t = {time:g} s is after the stop time of {stop:g} s; plan with a later one")
+        self.time = time
+        self.stop = stop
