@@ -103,7 +103,7 @@ def test_a_plain_run_loads_only_what_its_plan_asks_for():
         "event_mode": {"planned"},
         "interface": set(),
         "loops": {"solution"},
-        "masters": {"bond", "inputs", "jacobi", "master", "program"},
+        "masters": {"bond", "inputs", "jacobi", "master", "partners", "program"},
         "ode": {"planned_events"},
         "stimuli": {"acting", "boundaries", "course", "findings", "modification", "resolve", "stimuli"},
     }
