@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,7 +19,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.connection import Connection
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.kernel.interface import Floats
@@ -190,8 +190,8 @@ def main() -> None:
     """Entry of a fresh interpreter: descriptors of the connection and the memory are its arguments. Tells when it is
     ready to work.
     """
-    reading, writing, shared, parent = map(int, sys.argv[1:])
-    connection = Connection((reading, writing))
+    descriptor, shared, parent = map(int, sys.argv[1:])
+    connection = Connection(descriptor)
     assignment: Assignment = pickle.loads(connection.recv_bytes())
     connection.send_bytes(b"")
     work(assignment, SharedMemory(shared, assignment.size), connection, parent)

@@ -12,6 +12,7 @@ import threading
 import time
 import warnings
 from dataclasses import replace
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +20,6 @@ import numpy as np
 
 from ssptool.engine.blocks import blocks_at_once, rows_at_once
 from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, work
-from ssptool.engine.connection import Connection, connected
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.execution import Counts, Execution, Job
 from ssptool.engine.initialize import InitializationReport
@@ -99,7 +99,7 @@ class _Fork:
     """A copy of this process."""
 
     def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
-        self.connection, theirs = connected()
+        self.connection, theirs = Pipe()
         parent = os.getpid()
         self._status: int | None = None
         with warnings.catch_warnings():
@@ -133,8 +133,8 @@ class _Fresh:
 
     def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
         task = task_for_fresh(assignment)
-        self.connection, theirs = connected()
-        descriptors = (*theirs.descriptors, memory.descriptor)
+        self.connection, theirs = Pipe()
+        descriptors = (theirs.fileno(), memory.descriptor)
         command = [sys.executable, "-c", _ENTRY, *map(str, descriptors), str(os.getpid())]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._process = subprocess.Popen(command, pass_fds=descriptors, env=environment, stdin=subprocess.DEVNULL)
