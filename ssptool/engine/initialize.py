@@ -137,7 +137,7 @@ class _Initialization:
             before = dict(passed)
             for source, destination, conversion, _ in self.plan.parameter_wires:
                 found = instances[source.component].get([source.variable])[source.variable]
-                taking = instances[destination.component].description.variables[destination.variable]
+                taking = self.plan.network.variable(destination)
                 value = convert(str(destination), conversion.carry(found), taking.type)
                 if passed.get(destination) != value:
                     instances[destination.component].set({destination.variable: value})

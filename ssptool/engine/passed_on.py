@@ -6,7 +6,7 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.plan import Plan
 from ssptool.engine.stopped import Stopped
 from ssptool.engine.unsupported import Unsupported
-from ssptool.fmu.description import Causality, Value, Variability, Variable
+from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.network import Network
 from ssptool.network.signals import Signal, Wire
@@ -54,9 +54,9 @@ def unsettled(what: str, signals: Iterable[Signal], passes: int, time: float) ->
 
 def _news(plan: Plan, instances: Mapping[str, FmuInstance], changed: Iterable[str]) -> Iterator[tuple[Signal, Value]]:
     for wire in plan.parameter_wires:
-        if wire.source.component in changed and _variable(plan.network, wire.source).variability is TUNABLE:
+        if wire.source.component in changed and plan.network.variable(wire.source).variability is TUNABLE:
             found = instances[wire.source.component].get([wire.source.variable])[wire.source.variable]
-            taking = _variable(plan.network, wire.destination)
+            taking = plan.network.variable(wire.destination)
             value = convert(str(wire.destination), wire.conversion.carry(found), taking.type)
             instance = instances[wire.destination.component]
             if value != instance.get([wire.destination.variable])[wire.destination.variable]:
@@ -72,7 +72,7 @@ def why_not(network: Network, wires: Sequence[Wire], parameter: Signal) -> str:
         if wire.destination == parameter:
             return f"it is connected to {wire.source}, which gives it its value"
     for wire in _reached(network, wires, parameter.component):
-        variable = _variable(network, wire.destination)
+        variable = network.variable(wire.destination)
         if variable.causality is Causality.PARAMETER and variable.variability is not TUNABLE:
             return (
                 f"{wire.source} may follow from it, and is connected to the {variable.variability} parameter "
@@ -99,12 +99,8 @@ def _reached(network: Network, wires: Sequence[Wire], component: str) -> Iterato
     while waiting:
         name = waiting.pop()
         for wire in wires:
-            if wire.source.component == name and _variable(network, wire.source).variability is TUNABLE:
+            if wire.source.component == name and network.variable(wire.source).variability is TUNABLE:
                 yield wire
                 if wire.destination.component not in known:
                     known.add(wire.destination.component)
                     waiting.append(wire.destination.component)
-
-
-def _variable(network: Network, signal: Signal) -> Variable:
-    return network.components[signal.component].description.variables[signal.variable]

@@ -25,7 +25,7 @@ from ssptool.engine.saved import SavedLoop, SavedSimulation
 from ssptool.engine.simulation_errors import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
 from ssptool.engine.stopped import Stopped
 from ssptool.engine.trace import Trace
-from ssptool.fmu.description import Causality, InterfaceType, Value, Variability, Variable
+from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.network.arrays import elements
 from ssptool.network.signals import Signal
@@ -382,7 +382,7 @@ class Simulation:
     def _set_at_event(self, signal: Signal, given: Mapping[Signal, Any]) -> None:
         """Of a component in event mode. What belongs to a clock waits for its next tick."""
         assert self._system.events is not None
-        values = {each.variable: own for each, own in given.items() if not self._variable(each).clocks}
+        values = {each.variable: own for each, own in given.items() if not self.plan.network.variable(each).clocks}
 
         def action() -> None:
             if values:
@@ -411,7 +411,7 @@ class Simulation:
             if self._slots[signal] not in self.plan.constants:
                 raise NotSettable(name, "it is an output of the system")
             return
-        variable = self._variable(signal)
+        variable = self.plan.network.variable(signal)
         if variable.type == CLOCK:
             raise NotSettable(name, "it is a clock; it ticks at its own times, or where a connection triggers it")
         tunable = variable.causality is Causality.PARAMETER and variable.variability is Variability.TUNABLE
@@ -450,9 +450,6 @@ class Simulation:
             if signal in self._slots or signal in self._arrays or signal.variable in known:
                 return signal
         raise UnknownName(name)
-
-    def _variable(self, signal: Signal) -> Variable:
-        return self.plan.network.components[signal.component].description.variables[signal.variable]
 
     def _instance(self, signal: Signal) -> FmuInstance:
         return next(one for one in self._assembly.instances if one.name == signal.component)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
-from ssptool.fmu.description import FmuDescription, Value
+from ssptool.fmu.description import FmuDescription, Value, Variable
 from ssptool.network.signals import Signal, Wire
 
 
@@ -146,3 +146,7 @@ class Network:
     boundary_assignments: Mapping[Signal, Assignment] = field(default_factory=dict)
     dangling: tuple[Wire, ...] = ()
     arrays: Mapping[Signal, tuple[int, ...]] = field(default_factory=dict)
+
+    def variable(self, signal: Signal) -> Variable:
+        """What the FMU of a component says of it."""
+        return self.components[signal.component].description.variables[signal.variable]

@@ -25,11 +25,10 @@ def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]
 def found_once(find: Callable[[Structure], V]) -> Callable[[Structure], V]:
     """The same for a function of a structure as a whole."""
 
+    of_whole = remembered(lambda _whole, structure: find(structure))
+
     def recall(structure: Structure) -> V:
-        known: dict[None, V] = structure.memory.setdefault(find, {})
-        if None not in known:
-            known[None] = find(structure)
-        return known[None]
+        return of_whole(None, structure)
 
     recall.__doc__ = find.__doc__
     return recall

@@ -303,7 +303,7 @@ def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], si
 
 def _check_trigger(network: Network, wire: Wire) -> None:
     destination = wire.destination
-    variable = network.components[destination.component].description.variables[destination.variable]
+    variable = network.variable(destination)
     if variable.causality is not Causality.INPUT or not event_mode.is_triggered(variable):
         raise Unsupported(
             f"connection {wire.source} → {destination}",

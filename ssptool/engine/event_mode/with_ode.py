@@ -8,7 +8,7 @@ from ssptool.engine.event_mode.planned import NO_EVENT_MODES, EventModes, clock_
 from ssptool.engine.unsupported import UnsupportedByFmu
 from ssptool.fmu.description import InterfaceType, Variability
 from ssptool.network.network import Network
-from ssptool.network.signals import Signal, Wire
+from ssptool.network.signals import Wire
 
 
 def shared_with_ode(
@@ -38,7 +38,7 @@ def shared_with_ode(
     silent -= of_simulation.members.keys()  # what these do inside a step, nobody knows
     told = (one for one in crossing if one.destination in heard and one.source.component not in silent)
     # What changes all the time is sampled, on either side.
-    jumps = any(_variability(network, one.source) is not Variability.CONTINUOUS for one in told)
+    jumps = any(network.variable(one.source).variability is not Variability.CONTINUOUS for one in told)
     if not of_simulation.rolls_back or not jumps:
         return of_simulation, of_ode
     together = of_simulation.beside(of_ode)
@@ -48,7 +48,3 @@ def shared_with_ode(
 def _crosses(wire: Wire, implementations: Mapping[str, InterfaceType]) -> bool:
     ends = [implementations.get(signal.component) for signal in (wire.source, wire.destination)]
     return None not in ends and ends[0] is not ends[1]
-
-
-def _variability(network: Network, signal: Signal) -> Variability:
-    return network.components[signal.component].description.variables[signal.variable].variability

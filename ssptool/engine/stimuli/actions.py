@@ -99,9 +99,7 @@ class _Resolution:
         self.driven[target.signal] = replace(base, course=course_now, origin=f"{base.origin}; changed by the scenario")
 
     def _connected(self, port: Port, events: tuple[Event, ...]) -> None:
-        component = self.network.components[port.signal.component]
-        variable = component.description.variables[port.signal.variable]
-        changes = self._modifications(of_variable(port.signal, variable), events)
+        changes = self._modifications(of_variable(port.signal, self.network.variable(port.signal)), events)
         if port.kind == "input":
             self.at_destination[port.signal] = changes
         elif any(wire.source == port.signal for wire in self.network.wires):
@@ -110,8 +108,7 @@ class _Resolution:
             self._refuse(events, "nothing is connected to this output, so nothing would change")
 
     def _parameter(self, signal: Signal, events: tuple[Event, ...]) -> None:
-        component = self.network.components[signal.component]
-        variable = component.description.variables[signal.variable]
+        variable = self.network.variable(signal)
         if variable.causality is not Causality.PARAMETER or variable.variability is not Variability.TUNABLE:
             self._refuse(
                 events,
