@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from types import MappingProxyType
+from typing import NamedTuple
 
 from ssptool.engine import event_mode
 from ssptool.engine import ode as model_exchange
@@ -15,7 +16,7 @@ from ssptool.engine.choices import (
     refuse_substeps,
 )
 from ssptool.engine.event_mode.planned import EventModes, plan_event_modes
-from ssptool.engine.implementations import choose_implementations
+from ssptool.engine.implementations import Implementations, choose_implementations
 from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
@@ -32,6 +33,7 @@ from ssptool.engine.stimuli.acting import acted_on
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
+from ssptool.network.signals import Wire
 
 
 def make_plan(
@@ -54,13 +56,35 @@ def make_plan(
     BadInputs
         A driven input has no value at the start time.
     """
+    prepared = _prepare(network, settings, stimuli)
+    network, implementations = prepared.network, prepared.implementations
+    table = SlotTable(network, implementations.of, prepared.stimuli, prepared.events.beside(prepared.of_ode))
+    instances = tuple(table.instance(name) for name in network.components)
+    return _planned(prepared, settings, Schedules(table, instances, implementations.exchange), bonds, units)
+
+
+class _Prepared(NamedTuple):
+    """A network as it is planned: with driven inputs as its own, and with what is to be known of each component."""
+
+    network: Network
+    interval: Interval
+    stimuli: Stimuli
+    parameter_wires: tuple[Wire, ...]
+    implementations: Implementations
+    events: EventModes
+    of_ode: EventModes
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+
+
+def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepared:
     refuse(network)
     for log in (settings.log_loops, settings.log_coupling):
         if log is not None:
             check_log_name(log)
-    interval, time_choices = choose_interval(network, settings)
+    interval, choices = choose_interval(network, settings)
     stimuli.check_start(interval.start)
-    network, parameter_wires, parameter_notes = settle_parameters(network)
+    network, parameter_wires, notes = settle_parameters(network)
     network = extended(network, stimuli, interval.start)
     check_settings(network, parameter_wires, (one.signal for one in stimuli.settings))
     implementations = choose_implementations(network, settings)
@@ -68,19 +92,23 @@ def make_plan(
     of_ode = plan_ode_events(network, implementations.of)
     if events and implementations.exchange:
         events, of_ode = event_mode.shared_with_ode(network, implementations.of, events, of_ode)
-    table = SlotTable(network, implementations.of, stimuli, events.beside(of_ode))
-    instances = tuple(table.instance(name) for name in network.components)
-    schedules = Schedules(table, instances, implementations.exchange)
+    choices = (*choices, implementations.choice)
+    return _Prepared(network, interval, stimuli, parameter_wires, implementations, events, of_ode, choices, notes)
+
+
+def _planned(
+    prepared: _Prepared, settings: Settings, schedules: Schedules, bonds: tuple[PowerBond, ...], units: Units
+) -> Plan:
+    network, table, events = prepared.network, schedules.table, prepared.events
     initialization = schedules.initialization()
-    ode = schedules.ode(of_ode)
+    ode = schedules.ode(prepared.of_ode)
     groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
-    master, master_choices = _choose_master(
-        schedules, settings, ode, events, interval, bonds_of(network, settings, bonds, schedules.exchange, units)
-    )
+    power = bonds_of(network, settings, bonds, schedules.exchange, units)
+    master, choices = _choose_master(schedules, settings, ode, events, prepared.interval, power)
     return Plan(
         network=network,
         settings=settings,
-        interval=interval,
+        interval=prepared.interval,
         master=master,
         init=settings.init,
         signals=table.signals,
@@ -88,25 +116,24 @@ def make_plan(
         types=table.types,
         columns=tuple(table.column(table.ports[slot]) for slot in table.recorded),
         recorded=table.recorded,
-        instances=instances,
+        instances=tuple(schedules.instances),
         wires=table.wires(),
         groups=groups,
         ode=ode,
         initialization=initialization,
         loops=tuple(schedules.loops),
-        constants=MappingProxyType(table.constants() | table.driven(interval.start)),
+        constants=MappingProxyType(table.constants() | table.driven(prepared.interval.start)),
         guesses=MappingProxyType(table.guesses()),
         choices=(
-            *time_choices,
-            implementations.choice,
-            *master_choices,
+            *prepared.choices,
+            *choices,
             *_threads(settings, master, ode),
             _init_choice(settings, schedules.loops),
         ),
-        notes=(*parameter_notes, *table.notes(), *implementations.notes, *events.notes),
-        stimuli=stimuli,
+        notes=(*prepared.notes, *table.notes(), *prepared.implementations.notes, *events.notes),
+        stimuli=prepared.stimuli,
         event_modes=events,
-        parameter_wires=parameter_wires,
+        parameter_wires=prepared.parameter_wires,
     )
 
 
