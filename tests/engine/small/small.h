@@ -224,7 +224,7 @@ static Instance *cloned(Instance *s)
     return c;
 }
 
-static void dropped(Instance *s)
+static void emptied(Instance *s)
 {
     for (VR r = 0; r < ROWS; r++)
         for (size_t i = 0; i < count(s, r); i++) {
@@ -233,19 +233,18 @@ static void dropped(Instance *s)
             if (rows[r].type == BIN)
                 free(((Bytes *)at(s, r))[i].p);
         }
+}
+
+static void dropped(Instance *s)
+{
+    emptied(s);
     free(s);
 }
 
 static void restored(Instance *s, Instance *from)
 {
     Instance *c = cloned(from);
-    for (VR r = 0; r < ROWS; r++)
-        for (size_t i = 0; i < count(s, r); i++) {
-            if (rows[r].type == STR)
-                free(((char **)at(s, r))[i]);
-            if (rows[r].type == BIN)
-                free(((Bytes *)at(s, r))[i].p);
-        }
+    emptied(s);
     *s = *c;
     free(c);
 }

@@ -10,6 +10,12 @@ typedef fmi2Component C;
 
 typedef fmi2Real D;
 
+typedef fmi2FMUstate Saved;
+
+#define FMI(Name) fmi2##Name
+#define FMU_STATE(before, after) fmi2##before##FMUstate##after
+#include "alike.h"
+
 const char *fmi2GetTypesPlatform(void)
 {
     return "default";
@@ -31,15 +37,6 @@ C fmi2Instantiate(fmi2String name, fmi2Type type, fmi2String g, fmi2String r, co
     Instance *s = born(name, type == fmi2CoSimulation);
     s->mode = INSTANTIATED;
     return s;
-}
-
-void fmi2FreeInstance(C c)
-{
-    if (c) {
-        IN(c);
-        say("free");
-        dropped(s);
-    }
 }
 
 Status fmi2SetupExperiment(C c, fmi2Boolean td, D tol, D t, fmi2Boolean sd, D stop)
@@ -69,14 +66,6 @@ Status fmi2ExitInitializationMode(C c)
     s->mode = s->cs ? STEP : EVENT;
     calc(v);
     return on_exit_init(v);
-}
-
-Status fmi2Terminate(C c)
-{
-    IN(c);
-    say("terminate");
-    s->mode = TERM;
-    return 0;
 }
 
 Status fmi2Reset(C c)
@@ -126,40 +115,6 @@ ACCESS(Boolean, fmi2Boolean, x[i] = *(bool *)at(s, q), (*(bool *)at(s, q) = x[i]
 ACCESS(String, fmi2String, x[i] = *(char **)at(s, q),
        (set_text((char **)at(s, q), x[i]), say("set %s %s", names[q], x[i])))
 
-Status fmi2GetFMUstate(C c, fmi2FMUstate *f)
-{
-    IN(c);
-    if (*f)
-        dropped(*f);
-    *f = cloned(s);
-    say("save");
-    return 0;
-}
-
-Status fmi2SetFMUstate(C c, fmi2FMUstate f)
-{
-    IN(c);
-    restored(s, f);
-    say("restore");
-    return 0;
-}
-
-Status fmi2FreeFMUstate(C c, fmi2FMUstate *f)
-{
-    (void)c;
-    if (*f)
-        dropped(*f);
-    *f = NULL;
-    return 0;
-}
-
-Status fmi2SerializedFMUstateSize(C c, fmi2FMUstate f, size_t *n)
-{
-    (void)c;
-    *n = packed(f, NULL);
-    return 0;
-}
-
 Status fmi2SerializeFMUstate(C c, fmi2FMUstate f, fmi2Byte b[], size_t n)
 {
     (void)c;
@@ -188,14 +143,6 @@ Status fmi2GetDirectionalDerivative(C c, const VR z[], size_t nz, const VR x[], 
     return 0;
 }
 
-Status fmi2EnterEventMode(C c)
-{
-    IN(c);
-    say("enter_event %.17g", v->time);
-    s->mode = EVENT;
-    return 0;
-}
-
 Status fmi2NewDiscreteStates(C c, fmi2EventInfo *e)
 {
     IN(c);
@@ -213,14 +160,6 @@ Status fmi2NewDiscreteStates(C c, fmi2EventInfo *e)
     return st;
 }
 
-Status fmi2EnterContinuousTimeMode(C c)
-{
-    IN(c);
-    say("enter_continuous");
-    s->mode = CONT;
-    return 0;
-}
-
 Status fmi2CompletedIntegratorStep(C c, fmi2Boolean p, fmi2Boolean *enter, fmi2Boolean *term)
 {
     IN(c);
@@ -234,21 +173,6 @@ Status fmi2CompletedIntegratorStep(C c, fmi2Boolean p, fmi2Boolean *enter, fmi2B
     return st;
 }
 
-Status fmi2SetTime(C c, D t)
-{
-    IN(c);
-    v->time = t;
-    return 0;
-}
-
-Status fmi2SetContinuousStates(C c, const D x[], size_t n)
-{
-    IN(c);
-    (void)n;
-    set_states(s, x);
-    return check(v);
-}
-
 Status fmi2GetDerivatives(C c, D x[], size_t n)
 {
     IN(c);
@@ -257,28 +181,11 @@ Status fmi2GetDerivatives(C c, D x[], size_t n)
     return got(v);
 }
 
-Status fmi2GetEventIndicators(C c, D z[], size_t n)
-{
-    IN(c);
-    (void)n;
-    calc(v);
-    indicators(v, z);
-    return 0;
-}
-
 Status fmi2GetContinuousStates(C c, D x[], size_t n)
 {
     IN(c);
     (void)n;
     get_states(s, x);
-    return 0;
-}
-
-Status fmi2GetNominalsOfContinuousStates(C c, D x[], size_t n)
-{
-    (void)c;
-    for (size_t i = 0; i < n; i++)
-        x[i] = 1;
     return 0;
 }
 

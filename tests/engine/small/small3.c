@@ -12,6 +12,12 @@ typedef fmi3Float64 D;
 
 typedef fmi3Boolean B;
 
+typedef fmi3FMUState Saved;
+
+#define FMI(Name) fmi3##Name
+#define FMU_STATE(before, after) fmi3##before##FMUState##after
+#include "alike.h"
+
 const char *fmi3GetVersion(void)
 {
     return "3.0";
@@ -52,15 +58,6 @@ C fmi3InstantiateCoSimulation(fmi3String name, fmi3String tk, fmi3String res, B 
     return s;
 }
 
-void fmi3FreeInstance(C c)
-{
-    if (c) {
-        IN(c);
-        say("free");
-        dropped(s);
-    }
-}
-
 Status fmi3EnterInitializationMode(C c, B td, D tol, D t, B sd, D stop)
 {
     IN(c);
@@ -79,22 +76,6 @@ Status fmi3ExitInitializationMode(C c)
     s->mode = s->cs && !v->event_mode ? STEP : EVENT;
     calc(v);
     return on_exit_init(v);
-}
-
-Status fmi3EnterEventMode(C c)
-{
-    IN(c);
-    say("enter_event %.17g", v->time);
-    s->mode = EVENT;
-    return 0;
-}
-
-Status fmi3Terminate(C c)
-{
-    IN(c);
-    say("terminate");
-    s->mode = TERM;
-    return 0;
 }
 
 Status fmi3Reset(C c)
@@ -248,40 +229,6 @@ Status fmi3SetClock(C c, const VR r[], size_t n, const fmi3Clock x[])
     return 0;
 }
 
-Status fmi3GetFMUState(C c, fmi3FMUState *f)
-{
-    IN(c);
-    if (*f)
-        dropped(*f);
-    *f = cloned(s);
-    say("save");
-    return 0;
-}
-
-Status fmi3SetFMUState(C c, fmi3FMUState f)
-{
-    IN(c);
-    restored(s, f);
-    say("restore");
-    return 0;
-}
-
-Status fmi3FreeFMUState(C c, fmi3FMUState *f)
-{
-    (void)c;
-    if (*f)
-        dropped(*f);
-    *f = NULL;
-    return 0;
-}
-
-Status fmi3SerializedFMUStateSize(C c, fmi3FMUState f, size_t *n)
-{
-    (void)c;
-    *n = packed(f, NULL);
-    return 0;
-}
-
 Status fmi3SerializeFMUState(C c, fmi3FMUState f, fmi3Byte b[], size_t n)
 {
     (void)c;
@@ -412,14 +359,6 @@ Status fmi3UpdateDiscreteStates(C c, B *again, B *term, B *nom, B *val, B *def, 
     return st;
 }
 
-Status fmi3EnterContinuousTimeMode(C c)
-{
-    IN(c);
-    say("enter_continuous");
-    s->mode = CONT;
-    return 0;
-}
-
 Status fmi3CompletedIntegratorStep(C c, B p, B *enter, B *term)
 {
     IN(c);
@@ -433,21 +372,6 @@ Status fmi3CompletedIntegratorStep(C c, B p, B *enter, B *term)
     return st;
 }
 
-Status fmi3SetTime(C c, D t)
-{
-    IN(c);
-    v->time = t;
-    return 0;
-}
-
-Status fmi3SetContinuousStates(C c, const D x[], size_t n)
-{
-    IN(c);
-    (void)n;
-    set_states(s, x);
-    return check(v);
-}
-
 Status fmi3GetContinuousStateDerivatives(C c, D x[], size_t n)
 {
     IN(c);
@@ -455,28 +379,11 @@ Status fmi3GetContinuousStateDerivatives(C c, D x[], size_t n)
     return k == n ? got(v) : ERROR;
 }
 
-Status fmi3GetEventIndicators(C c, D z[], size_t n)
-{
-    IN(c);
-    (void)n;
-    calc(v);
-    indicators(v, z);
-    return 0;
-}
-
 Status fmi3GetContinuousStates(C c, D x[], size_t n)
 {
     IN(c);
     size_t k = get_states(s, x);
     return k == n ? 0 : ERROR;
-}
-
-Status fmi3GetNominalsOfContinuousStates(C c, D x[], size_t n)
-{
-    (void)c;
-    for (size_t i = 0; i < n; i++)
-        x[i] = 1;
-    return 0;
 }
 
 Status fmi3GetNumberOfEventIndicators(C c, size_t *n)
