@@ -12,7 +12,7 @@ from ssptool.fmu.units import Unit
 from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.types import canonical, is_float
 from ssptool.network.units import named
-from ssptool.rules.declared import Declared, Statement, by_name, declared, interface
+from ssptool.rules.declared import Declared, Statement, by_name, interface
 from ssptool.rules.instances import instance_of
 from ssptool.rules.memory import pool, remembered
 from ssptool.rules.subjects import Structure
@@ -334,9 +334,9 @@ def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) 
     if connector.says.sizes:
         return connector.says.sizes
     instance = instance_of(owner, structure)
-    for inner in () if instance is None else declared(instance.system, instance.structure):
-        if inner.name == connector.name and inner.says.sizes:
-            return inner.says.sizes
+    inner = None if instance is None else by_name(instance.system, instance.structure).get(connector.name)
+    if inner is not None and inner.says.sizes:
+        return inner.says.sizes
     description = structure.fmu_of(owner)
     variable = None if description is None else description.variables.get(connector.name)
     if variable is not None:
