@@ -31,7 +31,9 @@ def resident():
 
 
 def open_files():
-    return len(list(Path("/proc/self/fd").iterdir()))
+    """Descriptor → what it leads to, without files of tests before this one that wait for the garbage collector."""
+    gc.collect()
+    return {entry.name: entry.readlink() for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()}
 
 
 def libraries():
@@ -54,8 +56,8 @@ def test_cycles_leak_nothing_and_change_no_result(sources):
             assert np.array_equal(run(plan, Folder()).unwrap().y, reference)
         memory.append(resident())
     assert np.median(np.diff(memory)) <= 1024 * (CYCLES // BLOCKS)
-    assert open_files() == files
-    assert libraries() == loaded
+    assert open_files().items() <= files.items()
+    assert libraries() <= loaded
 
 
 def test_children_leave_no_files_open_and_no_processes():
@@ -64,6 +66,6 @@ def test_children_leave_no_files_open_and_no_processes():
     files = open_files()
     for _ in range(10):
         run(plan, Folder(), isolated=True)
-    assert open_files() == files
+    assert open_files().items() <= files.items()
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
