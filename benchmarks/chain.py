@@ -43,7 +43,7 @@ from ssptool.engine.recording.files import open_writer
 from ssptool.engine.recording.parquet import GROUP_ROWS
 from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.trace import Floats
-from tests.fmu.typed_fmu import build_shared
+from tests.fmu.building import build_shared
 
 BUDGET, PARQUET_BUDGET, CSV_BUDGET, START_BUDGET = 4.0, 0.05, 0.15, 3.0
 CHUNK, CSV_ROWS = 500, 8_000

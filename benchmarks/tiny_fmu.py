@@ -4,8 +4,9 @@ import zipfile
 from pathlib import Path
 
 import fmpy
+from fmpy.fmi2 import FMU2Slave
 
-from tests.fmu.typed_fmu import PLATFORM, build_fmi2
+from tests.fmu.building import PLATFORM, build_model
 
 SOURCE = Path(__file__).with_name("tiny.c")
 NAME, TOKEN = "tiny", "{tiny}"
@@ -28,7 +29,7 @@ _DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
 
 def build(folder: Path) -> Path:
     """tiny.fmu."""
-    library = build_fmi2(folder / f"{NAME}.so", SOURCE)
+    library = build_model(folder / f"{NAME}.so", SOURCE, FMU2Slave, flags=("-O2",))
     fmu = folder / f"{NAME}.fmu"
     with zipfile.ZipFile(fmu, "w") as archive:
         archive.writestr("modelDescription.xml", _DESCRIPTION)

@@ -1,6 +1,5 @@
 """FMUs of kernel/carrier.c, and systems of them with connections of any type."""
 
-import re
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,7 +9,7 @@ from fmpy.fmi1 import FMU1Slave
 from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
-from tests.fmu.typed_fmu import PLATFORM, build_shared
+from tests.fmu.building import PLATFORM, build_model
 
 _SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
 _SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"
@@ -28,15 +27,8 @@ _PLACES = {"Enumeration": 2}  # its variables share the storage of integers, so 
 
 def build(folder: Path) -> None:
     """carrier1.fmu, carrier2.fmu and carrier3.fmu."""
-    text = SOURCE.read_text()
-    own = set(re.findall(r"\b(fmi[23]\w+|carrier_fmi\w+)\(", text)) | {
-        f"fmi3{verb}{kind}" for verb in ("Get", "Set") for kind in TYPES[3] if kind != "Enumeration"
-    }
-    every = {n for slave in (FMU2Slave, FMU3Slave) for n in dir(slave) if n.startswith(("fmi2", "fmi3"))}
-    every |= {f"carrier_fmi{n.removeprefix('fmi1')}" for n in dir(FMU1Slave) if n.startswith("fmi1")}
-    stubs = folder / "stubs.c"
-    stubs.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in sorted(every - own)))
-    library = build_shared(folder / "carrier.so", SOURCE, stubs).read_bytes()
+    slaves = (FMU1Slave, FMU2Slave, FMU3Slave)
+    library = build_model(folder / "carrier.so", SOURCE, *slaves, prefix1="carrier_").read_bytes()
     for version in TYPES:
         with zipfile.ZipFile(folder / f"carrier{version}.fmu", "w") as archive:
             archive.writestr("modelDescription.xml", _description(version))

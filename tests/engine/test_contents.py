@@ -14,12 +14,10 @@ from ssptool.engine import execution
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.simulate import run
 from tests.engine.test_types import Folder
-from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
+from tests.fmu.building import PLATFORM, build_model
 
 SOURCE = Path(__file__).with_name("changing.c")
 SIZE = 1024
-OWN = {"fmi3InstantiateCoSimulation", "fmi3DoStep", "fmi3GetBinary"}
-DONE = {"fmi3EnterInitializationMode", "fmi3ExitInitializationMode", "fmi3Terminate", "fmi3FreeInstance", "fmi3Reset"}
 DESCRIPTION = """<fmiModelDescription fmiVersion="3.0" modelName="changing" instantiationToken="changing">
 <CoSimulation modelIdentifier="changing"/><ModelVariables>
 <Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>
@@ -45,10 +43,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("changing")
-    stubs = write_stubs(folder / "stubs.c", OWN | DONE, FMU3Slave)
-    with stubs.open("a") as file:
-        file.writelines(f"int {name}(void) {{ return 0; }}\n" for name in sorted(DONE))
-    library = build_shared(folder / "changing.so", SOURCE, stubs)
+    library = build_model(folder / "changing.so", SOURCE, FMU3Slave)
     with zipfile.ZipFile(folder / "changing.fmu", "w") as fmu:
         fmu.writestr("modelDescription.xml", DESCRIPTION)
         fmu.write(library, f"binaries/{PLATFORM[3]}/changing{fmpy.sharedLibraryExtension}")

@@ -10,10 +10,11 @@ from pathlib import Path
 import fmpy
 import numpy as np
 import pytest
+from fmpy.fmi2 import FMU2Slave
 
 import ssptool
 from ssptool.engine.simulate import run
-from tests.fmu.typed_fmu import PLATFORM, build_fmi2
+from tests.fmu.building import PLATFORM, build_model
 
 SOURCE = Path(__file__).with_name("relay.c")
 VARIABLES = (
@@ -30,7 +31,7 @@ VARIABLES = (
 @pytest.fixture(scope="module")
 def relay(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("relay")
-    library = build_fmi2(folder / "relay.so", SOURCE).read_bytes()
+    library = build_model(folder / "relay.so", SOURCE, FMU2Slave).read_bytes()
     with zipfile.ZipFile(folder / "relay.fmu", "w") as archive:
         archive.writestr("modelDescription.xml", _description())
         archive.writestr(f"binaries/{PLATFORM[2]}/relay{fmpy.sharedLibraryExtension}", library)

@@ -1,6 +1,5 @@
 """FMUs with arrays, and systems of them."""
 
-import re
 import zipfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -8,7 +7,7 @@ from pathlib import Path
 import fmpy
 from fmpy.fmi3 import FMU3Model, FMU3Slave
 
-from tests.fmu.typed_fmu import PLATFORM, build_shared, write_stubs
+from tests.fmu.building import PLATFORM, build_model
 
 HERE = Path(__file__).parent
 _SSP = "http://ssp-standard.org/SSP1/"
@@ -21,13 +20,7 @@ TYPES = (
 def build(folder: Path) -> None:
     """The libraries of state_space.c and reversed.c; functions of FMI that they do not have return an error."""
     for name in ("state_space", "reversed"):
-        source = HERE / f"{name}.c"
-        text = source.read_text()
-        own = set(re.findall(r"\b(fmi3\w+)\(", text))
-        if name == "reversed":
-            own |= {f"fmi3{verb}{kind}" for kind in TYPES for verb in ("Get", "Set")}
-        stubs = write_stubs(folder / f"{name}_stubs.c", own, FMU3Model, FMU3Slave)
-        build_shared(folder / f"{name}.so", source, stubs)
+        build_model(folder / f"{name}.so", HERE / f"{name}.c", FMU3Model, FMU3Slave)
 
 
 def pack(fmu: Path, description: str, library: Path | None = None) -> Path:

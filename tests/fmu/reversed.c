@@ -28,19 +28,6 @@ void fmi3FreeInstance(Model *model)
     free(model);
 }
 
-int fmi3EnterInitializationMode(Model *model, bool defined, double tolerance, double start, bool stops, double stop)
-{
-    return OK;
-}
-int fmi3ExitInitializationMode(Model *model)
-{
-    return OK;
-}
-int fmi3Terminate(Model *model)
-{
-    return OK;
-}
-
 int fmi3DoStep(Model *model, double t, double h, bool no_way_back, bool *event, bool *terminate, bool *early,
                double *reached)
 {

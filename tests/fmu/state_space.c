@@ -170,11 +170,6 @@ int fmi3ExitInitializationMode(Model *model)
     return change(model, INITIALIZATION, RUNNING);
 }
 
-int fmi3Terminate(Model *model)
-{
-    return OK;
-}
-
 int fmi3SetUInt64(Model *model, const unsigned *vr, size_t count, const uint64_t *values, size_t n)
 {
     if (model->mode != CONFIGURATION || n != count)

@@ -16,7 +16,8 @@ from ssptool.engine.kernel.interface import FUNCTIONS
 from ssptool.fmu.binary import MissingBinary, UnloadableBinary, UnsupportedFmu, load
 from ssptool.fmu.description import UnreadableFmu, read_description
 from ssptool.fmu.instance import FmiError
-from tests.fmu.typed_fmu import PLATFORM, build_library, build_shared, write_fmu
+from tests.fmu.building import PLATFORM, build_shared
+from tests.fmu.typed_fmu import build_library, write_fmu
 
 
 @pytest.fixture(scope="module")

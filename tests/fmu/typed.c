@@ -118,16 +118,6 @@ int fmi2SetupExperiment(void *c, int has_tolerance, double tolerance, double sta
 {
     return begin(c, has_tolerance, tolerance, start, has_stop, stop);
 }
-int fmi2EnterInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
-}
-int fmi2ExitInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
-}
 int fmi2Terminate(void *c)
 {
     return check_integer(c, ((Instance *)c)->Int32[63]);
@@ -207,11 +197,6 @@ void fmi3FreeInstance(void *c)
 int fmi3EnterInitializationMode(void *c, bool has_tolerance, double tolerance, double start, bool has_stop, double stop)
 {
     return begin(c, has_tolerance, tolerance, start, has_stop, stop);
-}
-int fmi3ExitInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
 }
 int fmi3Terminate(void *c)
 {

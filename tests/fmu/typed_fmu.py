@@ -1,9 +1,5 @@
 """The FMU of typed.c, built with the system's compiler, for FMI 2.0 and 3.0."""
 
-import os
-import re
-import shutil
-import subprocess
 import zipfile
 from pathlib import Path
 
@@ -11,10 +7,9 @@ import fmpy
 from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
+from tests.fmu.building import PLATFORM, build_model
+
 SOURCE = Path(__file__).with_name("typed.c")
-LIFE = Path(__file__).with_name("fmi2_life.h")
-PLATFORM = {1: fmpy.platform, 2: fmpy.platform, 3: fmpy.platform_tuple}
-FMI2_TYPES = ("Real", "Integer", "Boolean", "String")
 FMI3_TYPES = (
     *("Float32", "Float64", "Int8", "UInt8", "Int16", "UInt16", "Int32", "UInt32", "Int64", "UInt64"),
     *("Boolean", "String", "Binary"),
@@ -23,33 +18,7 @@ FMI3_TYPES = (
 
 def build_library(folder: Path) -> Path:
     """The shared library; functions of FMI that typed.c does not have return an error."""
-    own = set(re.findall(r"\b(fmi[23]\w+)\(", SOURCE.read_text()))
-    text = SOURCE.read_text()
-    for version, types in ((2, FMI2_TYPES), (3, FMI3_TYPES)):
-        own |= {f"fmi{version}{verb}{kind}" for kind in types for verb in ("Get", "Set") if kind in text}
-    return build_shared(folder / "typed.so", SOURCE, write_stubs(folder / "stubs.c", own, FMU2Slave, FMU3Slave))
-
-
-def build_fmi2(library: Path, source: Path) -> Path:
-    """A model that includes fmi2_life.h; functions of FMI that it does not have return an error."""
-    own = set(re.findall(r"\b(fmi2\w+)\(", source.read_text() + LIFE.read_text()))
-    return build_shared(library, source, write_stubs(library.with_suffix(".stubs.c"), own, FMU2Slave), "-O2")
-
-
-def write_stubs(path: Path, own: set[str], *models: type) -> Path:
-    """C functions that return an error, for those of FMI that FMPy asks for in such a model and that are not `own`."""
-    every = {name for model in models for name in dir(model) if name.startswith(("fmi2", "fmi3"))}
-    path.write_text("".join(f"int {name}(void) {{ return 3; }}\n" for name in sorted(every - own)))
-    return path
-
-
-def build_shared(library: Path, *sources: Path | str) -> Path:
-    """From sources, and what else the compiler is to be told."""
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    assert compiler, "a C compiler is needed to build the FMU that these tests use"
-    flags = ["-std=c11", "-O1", "-g", "-Wall", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, *sources, "-o", library], check=True)
-    return library
+    return build_model(folder / "typed.so", SOURCE, FMU2Slave, FMU3Slave)
 
 
 def _fmi2_description() -> str:

@@ -196,21 +196,6 @@ void fmi3FreeInstance(void *c)
 {
     free(c);
 }
-int fmi3EnterInitializationMode(void *c, bool a, double b, double d, bool e, double f)
-{
-    (void)c, (void)a, (void)b, (void)d, (void)e, (void)f;
-    return 0;
-}
-int fmi3ExitInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
-}
-int fmi3Terminate(void *c)
-{
-    (void)c;
-    return 0;
-}
 int fmi3DoStep(void *c, double t, double h, bool keep, bool *event, bool *terminate, bool *early, double *last)
 {
     (void)keep, (void)event, (void)terminate, (void)early;
@@ -291,26 +276,6 @@ void *fmi2Instantiate(const char *name, int type, const char *guid, const char *
 void fmi2FreeInstance(void *c)
 {
     free(c);
-}
-int fmi2SetupExperiment(void *c, int a, double b, double d, int e, double f)
-{
-    (void)c, (void)a, (void)b, (void)d, (void)e, (void)f;
-    return 0;
-}
-int fmi2EnterInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
-}
-int fmi2ExitInitializationMode(void *c)
-{
-    (void)c;
-    return 0;
-}
-int fmi2Terminate(void *c)
-{
-    (void)c;
-    return 0;
 }
 int fmi2DoStep(void *c, double t, double h, int keep)
 {

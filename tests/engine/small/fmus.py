@@ -10,7 +10,7 @@ import fmpy
 from fmpy.fmi2 import FMU2Slave
 from fmpy.fmi3 import FMU3Slave
 
-from tests.fmu.typed_fmu import PLATFORM, build_shared
+from tests.fmu.building import PLATFORM, build_shared, write_missing
 
 _HERE = Path(__file__).parent
 _SLAVES = {2: FMU2Slave, 3: FMU3Slave}
@@ -128,13 +128,10 @@ def make_fmu(
     (folder / "model.h").write_text(_model([Var("time", "independent"), *every], own, functions))
     (folder / "step.h").write_text(rest)
     source = _HERE / f"small{version}.c"
-    stubs = folder / "stubs.c"
-    every_function = sorted(one for one in dir(_SLAVES[version]) if one.startswith(f"fmi{version}"))
-    refusing = "__attribute__((weak)) int {}(void) {{ return 3; }}\n"
-    stubs.write_text("".join(map(refusing.format, every_function)))
+    missing = write_missing(folder / "missing.c", _SLAVES[version])
     headers = Path(fmpy.__file__).parent / "c-code"
     flags = ["-w", f"-I{folder}", f"-I{_HERE}", f"-I{headers}", "-DFMI2_OVERRIDE_FUNCTION_PREFIX"]
-    library = build_shared(folder / f"{name}{fmpy.sharedLibraryExtension}", *flags, source, stubs, "-lm")
+    library = build_shared(folder / f"{name}{fmpy.sharedLibraryExtension}", *flags, source, missing, "-lm")
     interfaces = _interfaces(name, version, me, cs)
     with zipfile.ZipFile(path, "w") as archive:
         description = _Description(version, [*every], units, items).text(name, interfaces)
