@@ -5,11 +5,14 @@ import gc
 import os
 import sys
 
+from ssptool.cli.streams import open_streams
+
 
 def main() -> None:
     """Run the command and end the process with its exit status."""
     # Most of what a short command makes are modules, which stay to its end: garbage is not often looked for in them.
     gc.set_threshold(200_000)
+    open_streams()
     end = _QuickEnd()
     atexit.register(end)  # the first that is registered is the last that is called
     try:

@@ -20,7 +20,12 @@ class SharedMemory:
         else:
             with tempfile.TemporaryFile() as file:
                 descriptor = os.dup(file.fileno())
-        os.ftruncate(descriptor, max(1, size))
+        try:
+            os.ftruncate(descriptor, max(1, size))
+        except OSError as error:  # such as a limit of the sizes of files
+            os.close(descriptor)
+            wanted = f"no {size} bytes of memory to share with a child process"
+            raise OSError(error.errno, f"{wanted}: {error.strerror}; run in this process (--in-process)") from error
         return cls(descriptor, size)
 
     def close(self) -> None:

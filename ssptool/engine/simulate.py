@@ -1,7 +1,7 @@
 """Carry out a plan and say how it went."""
 
 from collections.abc import Callable, Sequence
-from contextlib import chdir, nullcontext
+from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -31,6 +31,7 @@ from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.time_resolution import check_step
 from ssptool.engine.trace import Column, Trace
 from ssptool.engine.watch import CallCount, Watch
+from ssptool.fmu.working_directory import kept_working_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +320,7 @@ def _until(recorder: Recorder, output: Path | None) -> str:
 
 def _here(job: Job, recorder: Recorder) -> Execution:
     names = [instance.name for instance in job.plan.instances]
-    with chdir("."):  # from where an FMU may go elsewhere
+    with kept_working_directory():
         return execute(job, recorder, Watch.private(names, measured=True) if job.measured else None)
 
 

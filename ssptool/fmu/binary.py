@@ -1,6 +1,5 @@
 """The binary of an FMU: unpacked, loaded, and instantiated for co-simulation or model exchange."""
 
-import contextlib
 import ctypes
 import shutil
 import zipfile
@@ -31,6 +30,7 @@ from ssptool.fmu.packed import packed
 from ssptool.fmu.platforms import library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
+from ssptool.fmu.working_directory import kept_working_directory
 from ssptool.scratch import ScratchFolder
 
 
@@ -120,7 +120,7 @@ class Binary:
         if self._instances and _offered(self.path, self.description, self.interface).once_per_process:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
             raise UnsupportedFmu(self.path, reason)
-        with contextlib.chdir("."):  # an FMU may go elsewhere
+        with kept_working_directory():
             if self.description.fmi_major == 1:
                 instance = self._instantiate_fmi1(name, logging)
             elif self.description.fmi_major == 2:

@@ -1,6 +1,5 @@
 """The functions of FMI, as their headers declare them, in a library that is loaded."""
 
-import contextlib
 import ctypes
 import sys
 from collections.abc import Callable, Mapping
@@ -11,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.working_directory import visited
 
 Function = Callable[..., Any]
 
@@ -196,7 +196,7 @@ class Library:
 
     def __init__(self, path: Path, major: int, interface: InterfaceType, before: str = "") -> None:
         # Some libraries look for others beside them.
-        with contextlib.chdir(path.parent):
+        with visited(path.parent):
             self._library: ctypes.CDLL | None = ctypes.CDLL(str(path))
         self.functions: Mapping[str, Function] = {
             name: kind((before + name, self._library)) for name, kind in prototypes(major, interface).items()

@@ -1,6 +1,7 @@
 #include "workers.hpp"
 
 #include <chrono>
+#include <system_error>
 
 namespace ssptool {
 
@@ -18,7 +19,11 @@ std::uint32_t changed(const std::atomic<std::uint32_t>& value, std::uint32_t old
 }  // namespace
 
 Workers::Workers(std::size_t count) {
-  for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this] { wait(); });
+  try {
+    for (std::size_t i = 1; i < count; ++i) threads_.emplace_back([this] { wait(); });
+  } catch (const std::system_error&) {
+    // The system has no more threads: those that there are share the work.
+  }
 }
 
 Workers::~Workers() {

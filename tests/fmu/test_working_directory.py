@@ -1,0 +1,71 @@
+"""The working directory is back where it was, however many threads have FMUs that leave it."""
+
+import os
+from pathlib import Path
+from threading import Barrier, Thread
+
+import pytest
+
+from ssptool.fmu.working_directory import kept_working_directory, visited
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    for name in ("home", "elsewhere", "library"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "home")
+    return tmp_path / "home"
+
+
+def test_who_goes_elsewhere_is_brought_back(home):
+    with kept_working_directory():
+        os.chdir("../elsewhere")
+    assert Path.cwd() == home
+
+
+def test_a_block_that_begins_elsewhere_comes_back_to_where_the_first_began(home):
+    """One thread has been led astray by its FMU when another one begins; the first ends before the other."""
+    astray, both, first_left = Barrier(2), Barrier(2), Barrier(2)
+
+    def first():
+        with kept_working_directory():
+            os.chdir("../elsewhere")
+            astray.wait()
+            both.wait()
+        first_left.wait()
+
+    thread = Thread(target=first)
+    thread.start()
+    astray.wait()
+    with kept_working_directory():
+        both.wait()
+        first_left.wait()
+    thread.join()
+    assert Path.cwd() == home
+
+
+def test_a_visit_is_not_ended_by_others(home):
+    left = []
+
+    def other():
+        with kept_working_directory():
+            pass
+        left.append(True)
+
+    thread = Thread(target=other)
+    with visited(home.parent / "library"):
+        thread.start()
+        thread.join(0.05)
+        assert Path.cwd().name == "library"
+    thread.join()
+    assert Path.cwd() == home and left
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows does not let go of a working directory")
+def test_a_directory_that_is_no_longer_there_is_left_alone(home):
+    home.rmdir()
+    with kept_working_directory():
+        pass
+    with visited(home.parent / "library"):
+        pass
+    assert home.parent.is_dir()
