@@ -47,6 +47,6 @@ def create(slots: int, *, integers: Slots = (), native: bool | None = None) -> K
     if NATIVE and native is not False:
         return NativeKernel(slots, integers)
     # Loaded here, because every run would pay for what few need.
-    from ssptool.engine.kernel.twin import TwinKernel
+    from ssptool.engine.kernel.twin.kernel import TwinKernel
 
     return TwinKernel(slots, integers)

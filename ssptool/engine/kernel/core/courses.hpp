@@ -1,4 +1,4 @@
-// Tables that drive slots over time. What is promised is written in interface.py, and done by twin_courses.py: the
+// Tables that drive slots over time. What is promised is written in interface.py, and done by twin/courses.py: the
 // same arithmetic in the same order.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Values, instances, and the bulk operations on them. What each one promises is written in interface.py, and
-// what it does in twin.py: the same arithmetic in the same order. Nothing is allocated while stepping.
+// what it does in twin/: the same arithmetic in the same order. Nothing is allocated while stepping.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-"""Tables that drive slots, and what is done to values on their way, in plain Python."""
+"""Tables that drive slots, and what is done to values on their way."""
 
 import math
 from bisect import bisect_left, bisect_right
@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ssptool.engine.kernel.interface import Change, ChangeKind, Column, Courses, Floats, Integers
+from ssptool.engine.kernel.twin.checks import check_index, item
 
 
 def changed_double(value: float, change: Change) -> float:
@@ -42,22 +43,21 @@ class TwinCourses:
         self._times = [times.tolist() for times in self._axes]
         self._columns = courses.columns
         self._integer = [column.slot in integers for column in courses.columns]
-        self.cells = [np.array(column.cells, dtype=np.float64) for column in courses.columns]
+        self._cells = [np.array(column.cells, dtype=np.float64) for column in courses.columns]
         self._changes = [Change()] * len(self._columns)
         self._begin, self._end = -math.inf, math.inf
         for number, times in enumerate(self._axes):
             _check_times(times, number)
-        for column, cells, integer in zip(self._columns, self.cells, self._integer, strict=True):
-            if not 0 <= column.axis < len(self._axes):
-                raise IndexError(f"axis {column.axis} does not exist, there are {len(self._axes)}")
+        for column, cells, integer in zip(self._columns, self._cells, self._integer, strict=True):
+            check_index(column.axis, self._axes, "axis")
             _check_cells(column, cells, len(self._axes[column.axis]), integer)
 
-    def check(self, column: int) -> None:
-        if not 0 <= column < len(self._columns):
-            raise IndexError(f"column {column} does not exist, there are {len(self._columns)}")
+    def column(self, column: int) -> Floats:
+        """Its cells."""
+        return item(self._cells, column, "column")
 
     def change(self, column: int, change: Change) -> None:
-        self.check(column)
+        check_index(column, self._columns, "column")
         self._changes[column] = change
 
     def between(self, begin: float, end: float) -> None:
@@ -68,7 +68,7 @@ class TwinCourses:
         time = self._end if from_left else max(t, self._begin)
         seek = bisect_left if from_left else bisect_right
         rows = [seek(times, time) for times in self._times]
-        every = zip(self._columns, self.cells, self._integer, self._changes, strict=True)
+        every = zip(self._columns, self._cells, self._integer, self._changes, strict=True)
         for column, cells, integer, change in every:
             row = rows[column.axis]
             if integer:

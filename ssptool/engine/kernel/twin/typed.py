@@ -9,51 +9,11 @@ from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import ACCESS, FLOAT, REAL_TYPES, Floats, Slots, prefix
-from ssptool.engine.kernel.twin_fmi import References
+from ssptool.engine.kernel.twin.contents import Contents
+from ssptool.engine.kernel.twin.instance import References
 
 _POINTER = np.dtype(np.uintp)
 _BOOLEAN = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.bool_)}
-
-
-ENTRY_BYTES = 64
-"""What a content takes besides its bytes."""
-
-
-class Contents:
-    """Texts that a kernel has met, and what binary variables had, by number. No number means another one later."""
-
-    def __init__(self) -> None:
-        self._all: dict[int, bytes] = {}
-        self._numbers: dict[bytes, int] = {}
-        self._kept: set[int] = set()
-        self._next = self.bytes = 0
-        self.number(b"", keep=True)
-
-    def __len__(self) -> int:
-        return self._next
-
-    def __getitem__(self, number: int) -> bytes:
-        if number not in self._all:
-            raise IndexError(f"content {number} does not exist, or is forgotten")
-        return self._all[number]
-
-    def number(self, content: bytes, keep: bool = False) -> int:
-        found = self._numbers.setdefault(content, self._next)
-        if found == self._next:
-            self._all[found] = content
-            self._next += 1
-            self.bytes += ENTRY_BYTES + len(content)
-        if keep:
-            self._kept.add(found)
-        return found
-
-    def forget(self, needed: Sequence[int]) -> list[int]:
-        forgotten = sorted(self._all.keys() - self._kept - set(needed))
-        for number in forgotten:
-            content = self._all.pop(number)
-            del self._numbers[content]
-            self.bytes -= ENTRY_BYTES + len(content)
-        return forgotten
 
 
 @dataclass(frozen=True, slots=True)

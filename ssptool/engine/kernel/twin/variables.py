@@ -5,18 +5,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from ssptool.engine.kernel.interface import FLOAT, InstanceTable, Slots
-from ssptool.engine.kernel.twin_fmi import References, float_references
-from ssptool.engine.kernel.twin_typed import Typed, by_type
-
-
-class Member(NamedTuple):
-    """The variables of an instance, those of type Float64 apart from the others."""
-
-    inputs: list[int]
-    outputs: list[int]
-    output_references: References
-    typed_inputs: tuple[Typed, ...]
-    typed_outputs: tuple[Typed, ...]
+from ssptool.engine.kernel.twin.instance import References, float_references
+from ssptool.engine.kernel.twin.typed import Typed, by_type
 
 
 class Variable(NamedTuple):
@@ -75,15 +65,4 @@ def complete(table: InstanceTable) -> InstanceTable:
         raise ValueError("as many elements as slots are needed, or none at all")
     return replace(
         table, input_types=inputs, output_types=outputs, input_elements=elements[0], output_elements=elements[1]
-    )
-
-
-def member_of(table: InstanceTable) -> Member:
-    inputs, outputs = inputs_of(table), outputs_of(table)
-    return Member(
-        [variable.slot for variable in inputs if variable.kind == FLOAT],
-        [variable.slot for variable in outputs if variable.kind == FLOAT],
-        references_of(outputs),
-        typed_of(table.fmi_major, inputs),
-        typed_of(table.fmi_major, outputs),
     )

@@ -1,0 +1,114 @@
+"""FMI 3.0."""
+
+import ctypes
+from ctypes import c_bool, c_double
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.kernel.interface import Floats, InstanceTable
+from ssptool.engine.kernel.twin.instance import (
+    ERROR,
+    WARNING,
+    Failure,
+    Motion,
+    References,
+    SavedState,
+    checked,
+    float_references,
+    functions,
+)
+
+
+class Fmi3Instance:
+    """FMI 3.0 co-simulation. In event mode, what a step says goes to a report."""
+
+    get_function = "fmi3GetFloat64"
+
+    def __init__(self, table: InstanceTable) -> None:
+        self._component = table.component
+        self._functions = functions(table)
+        self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
+        self._has_environment = table.environment != 0
+        self._report = table.report
+        self._start = 0.0
+        self._motion: Motion | None = None  # while a step is under way
+        self._intermediate_failure: Failure | None = None
+        self._state = SavedState(
+            table.component,
+            self._functions["fmi3GetFMUState"],
+            self._functions["fmi3SetFMUState"],
+            self._functions["fmi3FreeFMUState"],
+        )
+
+    @property
+    def has_saved_state(self) -> bool:
+        return bool(self._state)
+
+    def set(self, references: References, values: Floats) -> Failure | None:
+        return self.access("fmi3SetFloat64", references, values)
+
+    def get(self, references: References, values: Floats) -> Failure | None:
+        return self.access("fmi3GetFloat64", references, values)
+
+    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+        if self._inputs.size and (failure := self.set(self._inputs, motion.value)):
+            return failure
+        varies = motion.order() > 0
+        if varies and not self._has_environment:
+            return Failure("fmi3DoStep:intermediateUpdate", ERROR)
+        self._start, self._motion, self._intermediate_failure = t, motion if varies else None, None
+        failure = self._do_step(t, h)
+        self._motion = None
+        return self._intermediate_failure or failure
+
+    def _do_step(self, t: float, h: float) -> Failure | None:
+        if self._report is not None and self._report[2]:
+            return None
+        event, terminate, early = c_bool(), c_bool(), c_bool()
+        reached = c_double()
+        flags = (ctypes.addressof(flag) for flag in (event, terminate, early, reached))
+        status = self._functions["fmi3DoStep"](self._component, t, h, not self._state, *flags)
+        if status > WARNING:
+            return Failure("fmi3DoStep", status)
+        if self._report is not None:
+            self._report[:2] = event.value or early.value, reached.value if early else t + h
+        elif early:
+            return Failure("fmi3DoStep:earlyReturn", status)
+        elif event:
+            return Failure("fmi3DoStep:eventHandlingNeeded", status)
+        if terminate:
+            return Failure("fmi3DoStep:terminateSimulation", status)
+        return None
+
+    def intermediate_update(self, time: float) -> None:
+        """The FMU asks, inside a step, for its inputs at `time`."""
+        if self._motion is not None:
+            failure = self.set(self._inputs, self._motion.at(time - self._start))
+            self._intermediate_failure = self._intermediate_failure or failure
+
+    def save(self) -> Failure | None:
+        return checked("fmi3GetFMUState", self._state.save())
+
+    def restore(self) -> Failure | None:
+        return checked("fmi3SetFMUState", self._state.restore())
+
+    def release(self) -> None:
+        self._state.release()
+
+    def directional(
+        self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
+    ) -> Failure | None:
+        status = self._functions["fmi3GetDirectionalDerivative"](
+            self._component,
+            *(unknowns.ctypes.data, unknowns.size, knowns.ctypes.data, knowns.size),
+            *(seed.ctypes.data, seed.size, sensitivity.ctypes.data, sensitivity.size),
+        )
+        return checked("fmi3GetDirectionalDerivative", status)
+
+    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+        count = values.shape[-1]  # of binary variables there are two rows
+        memory = [row.ctypes.data for row in np.atleast_2d(values)]
+        status = self._functions[function](self._component, references.ctypes.data, references.size, *memory, count)
+        return checked(function, status)

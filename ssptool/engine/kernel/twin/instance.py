@@ -1,0 +1,156 @@
+"""One running FMU behind the same operations for every version of FMI, through ctypes.
+
+Every operation returns None, or which function failed and how. Buffers are numpy arrays, passed by address.
+"""
+
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import c_bool, c_double, c_int, c_size_t, c_void_p
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.kernel.interface import FLOAT, FUNCTIONS, Floats, InstanceTable, functions_for
+
+References = NDArray[np.uint32]
+Function = Callable[..., int]
+WARNING = 1
+ERROR = 3
+
+
+class Failure(NamedTuple):
+    """An FMI function that returned something worse than a warning."""
+
+    function: str
+    status: int
+
+
+class Motion(NamedTuple):
+    """How the inputs of an instance run over a step: value, first and second derivative at its start."""
+
+    value: Floats
+    first: Floats
+    second: Floats
+
+    def order(self) -> int:
+        """The highest derivative that is not zero."""
+        if np.any(self.second != 0.0):
+            return 2
+        return 1 if np.any(self.first != 0.0) else 0
+
+    def at(self, s: float) -> Floats:
+        """The inputs `s` seconds into the step."""
+        return self.value + s * (self.first + (0.5 * s) * self.second)
+
+
+class FmiInstance(Protocol):
+    """One running FMU, whatever its version of FMI."""
+
+    get_function: str  # the name under which a failing or nan-returning `get` is reported
+
+    @property
+    def has_saved_state(self) -> bool: ...
+
+    def set(self, references: References, values: Floats) -> Failure | None: ...
+
+    def get(self, references: References, values: Floats) -> Failure | None:
+        """Fill `values`."""
+
+    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+        """Set or get by a function that takes or fills `values` of its own type; see `Typed.room`."""
+
+    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+        """Set the inputs to their course over the step and do it."""
+
+    def save(self) -> Failure | None: ...
+
+    def restore(self) -> Failure | None: ...
+
+    def release(self) -> None: ...
+
+    def directional(
+        self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
+    ) -> Failure | None:
+        """Fill `sensitivity`."""
+
+
+_ADDRESS, _COUNT, _REAL, _FLAG = c_void_p, c_size_t, c_double, c_int
+
+_ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
+    "fmiSetRealInputDerivatives": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
+    "fmiDoStep": (_ADDRESS, _REAL, _REAL, c_bool),
+    "fmi2SetRealInputDerivatives": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
+    "fmi2DoStep": (_ADDRESS, _REAL, _REAL, _FLAG),
+    "fmi2GetFMUstate": (_ADDRESS, _ADDRESS),
+    "fmi2SetFMUstate": (_ADDRESS, _ADDRESS),
+    "fmi2FreeFMUstate": (_ADDRESS, _ADDRESS),
+    "fmi2GetDirectionalDerivative": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS),
+    **{f"fmi3{verb}Binary": (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _ADDRESS, _COUNT) for verb in ("Set", "Get")},
+    "fmi3DoStep": (_ADDRESS, _REAL, _REAL, c_bool, _ADDRESS, _ADDRESS, _ADDRESS, _ADDRESS),
+    "fmi3GetFMUState": (_ADDRESS, _ADDRESS),
+    "fmi3SetFMUState": (_ADDRESS, _ADDRESS),
+    "fmi3FreeFMUState": (_ADDRESS, _ADDRESS),
+    "fmi3GetDirectionalDerivative": (
+        *(_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
+        *(_ADDRESS, _COUNT, _ADDRESS, _COUNT),
+    ),
+}
+_ACCESS: Mapping[int, tuple[Any, ...]] = {
+    1: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
+    2: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS),
+    3: (_ADDRESS, _ADDRESS, _COUNT, _ADDRESS, _COUNT),
+}
+"""Of all that sets or gets variables."""
+
+
+def functions(table: InstanceTable) -> dict[str, Function]:
+    """The functions of the table, ready to be called.
+
+    Raises
+    ------
+    ValueError
+        The version of FMI is none that a kernel knows, or a type none that it carries, or an address is missing.
+    """
+    major = table.fmi_major
+    if major not in FUNCTIONS:
+        raise ValueError(f"FMI {major} is not one that a kernel steps: {sorted(FUNCTIONS)}")
+    names = functions_for(major, (FLOAT, *table.input_types, *table.output_types))
+    missing = [name for name in names if not table.functions.get(name)]
+    if missing:
+        raise ValueError(f"the function table has no {', '.join(missing)}")
+    return {
+        name: ctypes.CFUNCTYPE(c_int, *_ARGUMENTS.get(name, _ACCESS[major]))(table.functions[name]) for name in names
+    }
+
+
+def float_references(references: Sequence[int], types: Sequence[str], elements: Sequence[int]) -> References:
+    """Those of type Float64, of an array one."""
+    known = zip(references, types, elements, strict=True)
+    return np.array([r for r, kind, element in known if kind == FLOAT and element == 0], dtype=np.uint32)
+
+
+def checked(function: str, status: int) -> Failure | None:
+    return Failure(function, status) if status > WARNING else None
+
+
+class SavedState:
+    """The one saved state of an instance: FMI hands out an address and takes it back for reuse."""
+
+    def __init__(self, component: int, take: Function, put: Function, free: Function) -> None:
+        self._component, self._take, self._put, self._free = component, take, put, free
+        self._address = c_void_p()
+
+    def __bool__(self) -> bool:
+        return bool(self._address)
+
+    def save(self) -> int:
+        return self._take(self._component, ctypes.addressof(self._address))
+
+    def restore(self) -> int:
+        return self._put(self._component, self._address)
+
+    def release(self) -> None:
+        if self._address:
+            self._free(self._component, ctypes.addressof(self._address))
+            self._address = c_void_p()

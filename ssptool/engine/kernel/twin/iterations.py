@@ -1,0 +1,115 @@
+"""Steps that are repeated until what goes into inputs is what comes out."""
+
+import math
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import OK, Code, Floats, IterationCalls, Kernel, Outcome
+from ssptool.engine.kernel.twin.cells import Cells
+from ssptool.engine.kernel.twin.checks import MAX_ORDER, check_index, check_order, item
+from ssptool.engine.kernel.twin.members import Members
+from ssptool.engine.kernel.twin.sweeps import Sweeps
+
+
+class Iteration(NamedTuple):
+    calls: IterationCalls
+    x: Floats
+    tolerance: Floats
+
+
+class Iterations:
+    """Of one, `kernel` does each part at the request of a master, too. `counts` are those of the steps of a run."""
+
+    def __init__(self, kernel: Kernel, cells: Cells, members: Members, sweeps: Sweeps) -> None:
+        self._kernel, self._cells, self._members, self._sweeps = kernel, cells, members, sweeps
+        self._every: list[Iteration] = []
+        self.counts: list[int] = []
+
+    def __len__(self) -> int:
+        return len(self._every)
+
+    def __getitem__(self, iteration: int) -> Iteration:
+        return item(self._every, iteration, "iteration")
+
+    def register(self, calls: IterationCalls) -> int:
+        for group in (calls.group, calls.following, calls.held):
+            self._members.check_group(group)
+        check_index(calls.sweep, self._sweeps, "sweep")
+        check_order(calls.prediction)
+        if calls.order not in range(MAX_ORDER + 1):
+            raise ValueError(f"polynomial order is {calls.order}, must be 0 to {MAX_ORDER}")
+        if calls.max_iterations < 1:
+            raise ValueError(f"max_iterations is {calls.max_iterations}, must be at least 1")
+        if len(calls.nominal) != len(calls.unknowns):
+            raise ValueError("as many nominal values as unknowns are needed")
+        for slot in calls.unknowns:
+            self._cells.check(slot)
+            if slot in self._cells.holds_integer:
+                raise ValueError(f"slot {slot} holds integers and cannot be iterated")
+        size = len(calls.unknowns)
+        self._every.append(Iteration(calls, np.zeros(size), np.zeros(size)))
+        return len(self._every) - 1
+
+    def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
+        kernel, own = self._kernel, self[iteration]
+        calls = own.calls
+        outcome = kernel.save(calls.group) if first else kernel.restore(calls.group)
+        if not outcome.ok:
+            return outcome
+        if first:
+            self._predict(own, h)
+            kernel.exchange(calls.group)
+        for i, slot in enumerate(calls.unknowns):
+            self._cells.values[slot] = own.x[i]
+        kernel.hold(calls.held)
+        if calls.order:
+            kernel.interpolate(calls.following, calls.order, h)
+        else:
+            kernel.hold(calls.following)
+        outcome = kernel.advance(calls.group, t, h)
+        if outcome.ok:
+            outcome = kernel.evaluate(calls.sweep)
+        if outcome.ok:
+            kernel.exchange(calls.group)
+        return outcome
+
+    def _predict(self, own: Iteration, h: float) -> None:
+        """Where the polynomial through the accepted points leads."""
+        calls, cells = own.calls, self._cells
+        self._kernel.extrapolate(calls.group, calls.prediction)
+        for i, slot in enumerate(calls.unknowns):
+            first, second = cells.input_rates[:, slot]
+            x = cells.input_value[slot] + h * first + h * h / 2 * second
+            own.x[i] = x
+            own.tolerance[i] = calls.absolute + calls.relative * max(abs(x), calls.nominal[i])
+
+    @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
+    def converge(self, iteration: int, t: float, h: float) -> Outcome:
+        own, values = self[iteration], self._cells.values
+        calls, least = own.calls, math.inf
+        for count in range(1, calls.max_iterations + 1):
+            outcome = self.iterate(iteration, t, h, count == 1)
+            if not outcome.ok:
+                return replace(outcome, iterations=count)
+            excess = 0.0
+            for i, slot in enumerate(calls.unknowns):
+                own_excess = abs(values[slot] - own.x[i]) / own.tolerance[i]
+                excess = excess if own_excess <= excess or math.isnan(excess) else own_excess
+            if excess <= 1.0:
+                self.counts[-1] = max(self.counts[-1], count)
+                return OK
+            if count == calls.max_iterations or not excess <= calls.growth * least:
+                break
+            least = min(least, excess)
+            for i, slot in enumerate(calls.unknowns):
+                own.x[i] = _relaxed(own.x[i], values[slot], calls.nominal[i], calls.relaxation)
+        return Outcome(Code.COUPLING, iterations=count)
+
+
+def _relaxed(x: float, found: float, nominal: float, relaxation: float) -> float:
+    if relaxation == 1.0:
+        return nominal * (found / nominal)
+    x, found = x / nominal, found / nominal
+    return nominal * (x + relaxation * (found - x))

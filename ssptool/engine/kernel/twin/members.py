@@ -1,0 +1,148 @@
+"""The instances of a kernel, and groups of them."""
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ssptool.engine.kernel.interface import FLOAT, Floats, InstanceTable
+from ssptool.engine.kernel.twin.cells import Cells
+from ssptool.engine.kernel.twin.checks import check_index, item
+from ssptool.engine.kernel.twin.fmi1 import Fmi1Instance
+from ssptool.engine.kernel.twin.fmi2 import Fmi2Instance
+from ssptool.engine.kernel.twin.fmi3 import Fmi3Instance
+from ssptool.engine.kernel.twin.instance import FmiInstance, References
+from ssptool.engine.kernel.twin.typed import Typed, holds_integers
+from ssptool.engine.kernel.twin.variables import complete, inputs_of, outputs_of, references_of, typed_of
+
+IntermediateUpdate = ctypes.CFUNCTYPE(
+    *(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_bool, ctypes.c_bool, ctypes.c_bool, ctypes.c_bool),
+    *(ctypes.POINTER(ctypes.c_bool), ctypes.POINTER(ctypes.c_double)),
+)
+
+
+class Member(NamedTuple):
+    """An instance and its variables, those of type Float64 apart from the others."""
+
+    number: int
+    fmu: FmiInstance
+    table: InstanceTable
+    inputs: list[int]
+    outputs: list[int]
+    output_references: References
+    typed_inputs: tuple[Typed, ...]
+    typed_outputs: tuple[Typed, ...]
+
+
+class Members:
+    def __init__(self, cells: Cells) -> None:
+        self._cells = cells
+        self._every: list[Member] = []
+        self._groups: list[tuple[Member, ...]] = []
+        self.owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
+        self.reports: list[Floats] = []  # of instances in event mode
+        self._environments: dict[int, Fmi3Instance | None] = {}
+        self._intermediate_update = IntermediateUpdate(self._on_intermediate_update)
+
+    def __len__(self) -> int:
+        return len(self._every)
+
+    def __getitem__(self, index: int) -> Member:
+        return item(self._every, index, "instance")
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._every)
+
+    # -- instances -------------------------------------------------------------------------------------------
+
+    def add(self, table: InstanceTable) -> int:
+        index = len(self._every)
+        if len(table.input_slots) != len(table.input_references):
+            raise ValueError("as many input slots as input references are needed")
+        if len(table.output_slots) != len(table.output_references):
+            raise ValueError("as many output slots as output references are needed")
+        table = complete(table)
+        fmu = self._make(table)
+        self._check_types((*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types))
+        for slot in (*table.input_slots, *table.output_slots):
+            if slot in self.owner:
+                raise ValueError(f"slot {slot} already belongs to instance {self.owner[slot]}")
+            self.owner[slot] = index
+        if table.report is not None:
+            self.reports.append(table.report)
+        self._every.append(_member(index, fmu, table))
+        return index
+
+    def _make(self, table: InstanceTable) -> FmiInstance:
+        if table.fmi_major == 1:
+            return Fmi1Instance(table)
+        if table.fmi_major != 3:
+            return Fmi2Instance(table)
+        instance = Fmi3Instance(table)
+        if table.environment:
+            if table.environment not in self._environments:
+                raise ValueError("the environment of an instance must come from the same kernel")
+            self._environments[table.environment] = instance
+        return instance
+
+    def _check_types(self, slots: Sequence[int], types: Sequence[str]) -> None:
+        for slot, kind in zip(slots, types, strict=True):
+            self._cells.check(slot)
+            if holds_integers(kind) != (slot in self._cells.holds_integer):
+                holds = "integers" if slot in self._cells.holds_integer else "doubles"
+                raise ValueError(f"slot {slot} holds {holds}, which a variable of type {kind} has not")
+
+    # -- groups ----------------------------------------------------------------------------------------------
+
+    @property
+    def grouped(self) -> bool:
+        return bool(self._groups)
+
+    def group(self, instances: Sequence[int]) -> int:
+        self._groups.append(tuple(self[index] for index in instances))
+        return len(self._groups) - 1
+
+    def of(self, group: int) -> tuple[Member, ...]:
+        return item(self._groups, group, "group")
+
+    def check_group(self, group: int) -> None:
+        check_index(group, self._groups, "group")
+
+    # -- intermediate update ---------------------------------------------------------------------------------
+
+    def environment(self) -> int:
+        handle = len(self._environments) + 1
+        self._environments[handle] = None
+        return handle
+
+    def intermediate_update_address(self) -> int:
+        return ctypes.cast(self._intermediate_update, ctypes.c_void_p).value or 0
+
+    def _on_intermediate_update(
+        self,
+        environment: int | None,
+        time: float,
+        set_requested: bool,
+        _get_allowed: bool,
+        _step_finished: bool,
+        _can_return_early: bool,
+        early_return_requested: Any,
+        _early_return_time: Any,
+    ) -> None:
+        early_return_requested[0] = False
+        instance = self._environments.get(environment or 0)
+        if set_requested and instance is not None:
+            instance.intermediate_update(time)
+
+
+def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> Member:
+    inputs, outputs = inputs_of(table), outputs_of(table)
+    return Member(
+        index,
+        fmu,
+        table,
+        [variable.slot for variable in inputs if variable.kind == FLOAT],
+        [variable.slot for variable in outputs if variable.kind == FLOAT],
+        references_of(outputs),
+        typed_of(table.fmi_major, inputs),
+        typed_of(table.fmi_major, outputs),
+    )
