@@ -19,6 +19,7 @@ from ssptool.engine.recording.files import read_manifest, read_trace
 from tests.engine.carriers import build as build_carriers
 from tests.fmus import build as fmus
 
+PATIENCE = 90.0  # [s]: long enough for any machine, and never waited for where the claim holds
 SYSTEM = """<?xml version="1.0" encoding="UTF-8"?>
 <ssd:SystemStructureDescription version="1.0" name="Lag"
     xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription"
@@ -74,7 +75,7 @@ def misbehave(folder, monkeypatch, capsys, tmp_path):
     ("what", "arguments", "words"),
     [
         (fmus.WRITE_TO_NULL, [], "SIGSEGV"),
-        (fmus.HANG, ["--step-timeout", 0.5], "0.5 s"),
+        (fmus.HANG, ["--step-timeout", 1.5], "1.5 s"),
         (fmus.EAT_MEMORY, ["--memory-limit", 400], "400 MiB"),
         (fmus.NOT_A_NUMBER, [], "nan"),
     ],
@@ -156,17 +157,26 @@ def start(folder, tmp_path):
         process.communicate()
 
 
+def patiently():
+    """Goes round long enough for any machine; whoever waits for something leaves when it has come."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        yield
+        time.sleep(0.02)
+
+
 @pytest.mark.parametrize("ending", ["csv", "parquet", "mat"])
 def test_a_run_that_is_killed_at_90_percent_leaves_what_it_had(start, tmp_path, ending):
     """Bad kills the command at t = 0.9 s. A tenth of a second of wall time may not be in the file by then, of the two
-    or more that 1000 steps with ten evaluations of 0.1 ms and their overhead take.
+    or more that 1000 steps with ten evaluations of 0.1 ms and their overhead take; twice as much again is for a
+    machine that does something else just then.
     """
     if ending == "parquet":
         pytest.importorskip("pyarrow")
     path = tmp_path / f"run.{ending}"
-    assert start(path, "--set", "Bad.when=0.9").wait(timeout=60) == -signal.SIGKILL
+    assert start(path, "--set", "Bad.when=0.9").wait(timeout=PATIENCE) == -signal.SIGKILL
     trace = read_trace(path)
-    assert 0.8 < trace.t[-1] <= 0.9
+    assert 0.6 < trace.t[-1] <= 0.9
     assert trace["Bad.y"] == approx(1 - np.exp(-trace.t), abs=1e-9)
 
 
@@ -186,9 +196,9 @@ def test_what_a_killed_run_leaves_has_its_types(start, folder, tmp_path, ending)
     )
     path, large, text = tmp_path / f"run.{ending}", 2**63 - 1, 'off,\n"on"'
     given = ["--set", "Bad.when=0.9", "--set", f"A.Int64_u={large}", "--set", f"A.String_u={text}"]
-    assert start(path, *given).wait(timeout=60) == -signal.SIGKILL
+    assert start(path, *given).wait(timeout=PATIENCE) == -signal.SIGKILL
     trace = read_trace(path)
-    assert 0.8 < trace.t[-1] <= 0.9
+    assert 0.6 < trace.t[-1] <= 0.9
     assert (set(trace["A.Int64_is"].tolist()), set(trace["A.String_is"])) == ({large}, {text})
     assert trace["A.Boolean_is"].tolist() == [False] * len(trace)
     assert read_manifest(path) == {}
@@ -207,14 +217,10 @@ CARRIER = """<ssd:Component name="A" type="application/x-fmu-sharedlibrary" sour
 
 def test_no_process_outlives_a_command_that_was_killed(start, tmp_path):
     process = start(tmp_path / "run.csv", "--set", "Bad.when=0.1")
-    process.wait(timeout=60)
-    for _ in range(100):
-        try:
+    process.wait(timeout=PATIENCE)
+    with pytest.raises(ProcessLookupError):
+        for _ in patiently():
             os.killpg(process.pid, 0)
-        except ProcessLookupError:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the process of the FMUs is still there")
 
 
 def test_what_a_killed_command_has_unpacked_is_removed_by_the_next(start, folder, tmp_path, monkeypatch):
@@ -225,12 +231,12 @@ def test_what_a_killed_command_has_unpacked_is_removed_by_the_next(start, folder
     system = (tmp_path / "lag.zip").rename(tmp_path / "lag.ssp")
     shutil.rmtree(folder)
     system.rename(folder)
-    start(tmp_path / "a.csv", "--set", "Bad.when=0.1").wait(timeout=60)
+    start(tmp_path / "a.csv", "--set", "Bad.when=0.1").wait(timeout=PATIENCE)
     left = list(scratch.iterdir())
     assert left
     for each in left:
         os.utime(each, (0, 0))
-    start(tmp_path / "b.csv", "--set", "Bad.when=0.1").wait(timeout=60)
+    start(tmp_path / "b.csv", "--set", "Bad.when=0.1").wait(timeout=PATIENCE)
     assert not {*left} & {*scratch.iterdir()}
 
 
@@ -240,13 +246,12 @@ def test_an_interrupted_run_leaves_what_it_had(start, tmp_path, monkeypatch, num
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
     process = start(path)
-    for _ in range(500):
+    for _ in patiently():
         if path.exists() and len(path.read_text().splitlines()) > 50:
             break
-        time.sleep(0.02)
     # As the terminal does to all, a scheduler of jobs to the one that it has started.
     os.killpg(process.pid, number) if number == signal.SIGINT else process.terminate()
-    assert process.wait(timeout=30) == status
+    assert process.wait(timeout=PATIENCE) == status
     assert 50 <= len(read_trace(path)) < 1001
     assert read_manifest(path)["status"] == "interrupted"
     assert not list(scratch.iterdir())

@@ -132,7 +132,8 @@ def test_zooming_into_one_panel_zooms_all(ssptool, results, tmp_path, page):
         "() => { const l = document.querySelector('.js-plotly-plot')._fullLayout;"
         " return l._subplots.xaxis.map(id => l['xaxis' + id.slice(1)].range); }"
     )
-    assert len(page.evaluate(ranges)) == 4
+    before = page.evaluate(ranges)
+    assert len(before) == 4
     box = page.locator(
         ".js-plotly-plot .subplot.xy .drag, .js-plotly-plot .draglayer .xy .nsewdrag"
     ).first.bounding_box()
@@ -141,7 +142,7 @@ def test_zooming_into_one_panel_zooms_all(ssptool, results, tmp_path, page):
     page.mouse.down()
     page.mouse.move(box["x"] + 0.5 * box["width"], y, steps=8)
     page.mouse.up()
-    page.wait_for_timeout(500)
+    page.wait_for_function(f"before => ({ranges})().every((now, k) => now[0] !== before[k][0])", arg=before)
     for begin, end in page.evaluate(ranges):
         assert (begin, end) == pytest.approx((0.25, 0.5), abs=0.02)
     assert page.errors == []

@@ -1,6 +1,5 @@
 """FMUs in a child process: whatever they do, the run ends with what it had, and says whose call it was."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -124,27 +123,26 @@ def test_a_crash_while_starting_names_the_call_too(misbehave):
 
 @stand_ins
 def test_a_step_that_never_returns_ends_with_the_step_limit(start, misbehave):
-    result = misbehave(fmus.HANG, limits=Limits(step_seconds=0.3))
+    result = misbehave(fmus.HANG, limits=Limits(step_seconds=1.0))
     assert result.status is Ending.TIMEOUT
     assert (result.failure.component, result.failure.function) == ("Bad", "fmi2DoStep")
-    assert "0.3 s" in result.failure.message
+    assert "for 1 s" in result.failure.message
     assert result.rows == 46
 
 
 @stand_ins
 def test_a_run_that_never_returns_ends_with_the_limit_of_the_run(start, misbehave):
-    began = time.monotonic()
-    result = misbehave(fmus.HANG, limits=Limits(seconds=0.5))
-    assert time.monotonic() - began < 5  # not exact, but not for ever either
+    result = misbehave(fmus.HANG, limits=Limits(seconds=1.5))
     assert result.status is Ending.TIMEOUT
+    assert "has taken 1.5 s" in result.failure.message
     assert (result.failure.component, result.rows) == ("Bad", 46)
 
 
 def test_a_run_that_gets_on_slowly_does_not_offend_the_step_limit(start, misbehave):
-    """Only the whole run takes longer than a step may: 400 steps of at least 10 evaluations of 0.1 ms each."""
-    result = misbehave(fmus.KILL_PARENT, when=1e9, stop=4.0, limits=Limits(step_seconds=0.8))
+    """Only the whole run takes longer than a step may: 1000 steps of at least 10 evaluations of 0.1 ms each."""
+    result = misbehave(fmus.KILL_PARENT, when=1e9, stop=10.0, limits=Limits(step_seconds=0.9))
     assert result.ok
-    assert result.statistics.seconds > 0.8
+    assert result.statistics.seconds > 0.9
 
 
 @stand_ins

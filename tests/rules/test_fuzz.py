@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 COUNT = int(os.environ.get("SSPTOOL_FUZZ", "2000"))
 PARTS = 20
 LONGEST = 20
-"""Seconds for one package; most take some hundredths."""
+"""Seconds of processor time for one package, whatever else the machine does; most take some hundredths."""
 MOST_MEMORY = 2 * 2**30
 """Bytes of address space beyond what the process has at the start: a check that needs more raises MemoryError."""
 
@@ -65,8 +65,8 @@ def limited() -> Iterator[None]:
     def stop(*_: object) -> None:
         raise TimeoutError(f"not ready after {LONGEST} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, LONGEST)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LONGEST)
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + MOST_MEMORY, hard))
@@ -74,8 +74,8 @@ def limited() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def flipped(content: bytes, chance: random.Random) -> bytes:

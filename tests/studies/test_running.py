@@ -92,7 +92,7 @@ def test_results_of_another_study_are_left_alone(oscillating, client, tmp_path):
 
 @pytest.mark.parametrize("what", [fmus.WRITE_TO_NULL, fmus.HANG])
 def test_a_bad_run_is_recorded_as_failed_and_the_rest_goes_on(misbehaving, client, on_dask, tmp_path, what):
-    study = misbehaving([fmus.NOTHING, what], values=[1.0, 2.0], effort={"timeout": 1, "retries": 0})
+    study = misbehaving([fmus.NOTHING, what], values=[1.0, 2.0], effort={"timeout": 3, "retries": 0})
     results = ssptool.study(study, tmp_path / "out", scheduler=client)
     assert (results.status.completed, results.status.failed, results.status.left) == (2, 2, 0)
     table = results.table().to_pylist()

@@ -69,7 +69,7 @@ def test_what_ends_the_process_is_told_with_the_call(misbehave, exchange, versio
 @KINDS
 @VERSIONS
 def test_a_call_that_never_returns_ends_with_the_step_limit(misbehave, exchange, version):
-    result = misbehave(fmus.HANG, exchange, version=version, limits=Limits(step_seconds=0.3))
+    result = misbehave(fmus.HANG, exchange, version=version, limits=Limits(step_seconds=1.0))
     assert result.status is Ending.TIMEOUT
     assert (result.failure.component, result.failure.function[:4]) == ("Bad", f"fmi{version}")
     check_rows(result, exchange)
