@@ -183,7 +183,8 @@ class Batches:
             future = self._next()
             batch = self._sent.pop(future)
             outcomes = self._outcomes(future, batch)
-            future.release()
+            if future not in self._sent:
+                future.release()
             if outcomes:
                 self._learn(outcomes)
                 count -= len(outcomes)
@@ -215,7 +216,12 @@ class Batches:
             try:
                 outcomes: list[Outcome] = future.result(timeout=CONNECT_SECONDS)
                 return outcomes
-            except (OSError, TimeoutError, distributed.CancelledError) as error:
+            except TimeoutError:
+                self._workers()
+                # Its worker died with it, and another one has it to do again, however long that takes.
+                self._await(future, batch)
+                return []
+            except (OSError, distributed.CancelledError) as error:
                 raise LostScheduler(str(error)) from None
         if future.status in ("cancelled", "lost"):
             raise LostScheduler(f"a task is {future.status}")
@@ -228,9 +234,11 @@ class Batches:
 
     def _send(self, batch: list[Task]) -> None:
         if batch:
-            future = self._client.submit(run_batch, self._name, dumps(batch), pure=False)
-            self._sent[future] = batch
-            future.add_done_callback(self._ended.put)
+            self._await(self._client.submit(run_batch, self._name, dumps(batch), pure=False), batch)
+
+    def _await(self, future: Any, batch: list[Task]) -> None:
+        self._sent[future] = batch
+        future.add_done_callback(self._ended.put)
 
     def _threads(self) -> int:
         try:

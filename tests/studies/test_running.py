@@ -135,6 +135,22 @@ def test_a_worker_that_is_killed_loses_no_run(misbehaving, client, on_dask, tmp_
     assert killed and results.status.ok and len(results.table()) == 4
 
 
+def test_a_result_that_does_not_come_is_waited_for_again(oscillating, client, on_dask, tmp_path, monkeypatch):
+    """As where a worker died with what it had finished, and another one takes long over doing it again."""
+    result, asked = distributed.Future.result, []
+
+    def late(future, timeout=None):
+        asked.append(future.key)
+        if len(asked) == 1:
+            raise TimeoutError("timed out after 20 s.")
+        return result(future, timeout)
+
+    monkeypatch.setattr(distributed.Future, "result", late)
+    results = ssptool.study(oscillating(), tmp_path, scheduler=client)
+    assert results.status.ok and len(results.table()) == 3
+    assert asked.count(asked[0]) == 2
+
+
 SCRIPT = """
     import sys, ssptool
     if __name__ == "__main__":
