@@ -19,7 +19,7 @@ import ssptool
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 STEP = 1e-3
-IMPORTS = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import typer, lxml.etree, numpy"  # as a run does
+IMPORTS = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import typer, lxml.etree, fmpy.fmi2"  # as a run does
 
 
 def fresh(command: list[str]) -> float:

@@ -1,14 +1,16 @@
-"""The binary of an FMU: unpacked, loaded, and instantiated for co-simulation or model exchange."""
+"""The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange."""
 
 import ctypes
-import shutil
 import zipfile
 from collections import deque
 from collections.abc import Iterable, Sequence, Set
 from pathlib import Path
-from typing import Self
-from zlib import error as ZlibError
+from typing import Any, Self
 
+import fmpy
+from fmpy import fmi1, fmi2, fmi3
+
+from ssptool.documents.uri import unsafe
 from ssptool.fmu.description import (
     FmuDescription,
     Interface,
@@ -16,7 +18,7 @@ from ssptool.fmu.description import (
     UnreadableFmu,
     unsupported_of_fmi1,
 )
-from ssptool.fmu.instance import Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, references_of
+from ssptool.fmu.instance import Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, Slave1, references_of
 from ssptool.fmu.messages import (
     STATUS,
     Log,
@@ -30,7 +32,7 @@ from ssptool.fmu.packed import packed
 from ssptool.fmu.platforms import library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
-from ssptool.fmu.working_directory import kept_working_directory
+from ssptool.fmu.working_directory import kept_working_directory, visited
 from ssptool.scratch import ScratchFolder
 
 
@@ -80,8 +82,7 @@ class Binary:
         self.folder = folder
         self._unpacked = unpacked
         self._instances: list[FmuInstance] = []
-        self._library: Library | None = None
-        self._fatal = False
+        self._library = Library()
 
     def instantiate(
         self,
@@ -137,16 +138,12 @@ class Binary:
     def forget(self, instance: FmuInstance) -> None:
         """An instance that was freed is no longer one of this binary."""
         self._instances.remove(instance)
-        self._fatal = self._fatal or instance.fatal
 
     def close(self) -> None:
         """Free all instances and remove the unpacked files; doing it again does no harm."""
         for instance in reversed(self._instances):
             instance.free()
-            self._fatal = self._fatal or instance.fatal
-        # After fatal no function may be called, and those that the system calls at the end of a library are some.
-        if self._library is not None and not self._fatal:
-            self._library.close()
+        self._library.close()
         if self._unpacked is not None:
             self._unpacked.cleanup()
 
@@ -158,37 +155,40 @@ class Binary:
 
     def _instantiate_fmi1(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
-        library = self._loaded()
-        callbacks = fmi1_callbacks()
+        slave = self._load(Slave1, name)
+        slave.callbacks = fmi1_callbacks()
+        no, yes = fmi1.fmi1False, fmi1.fmi1True
         with fmi1_messages(log):
-            component = library.functions["fmiInstantiateSlave"](
+            slave.component = slave.fmi1InstantiateSlave(
                 name.encode(),
                 self.description.token.encode(),
                 self.folder.as_uri().encode(),
                 b"application/x-fmu-sharedlibrary",
                 0.0,  # timeout: as long as it takes
-                False,  # visible
-                False,  # interactive
-                callbacks,
-                logging,
+                no,  # visible
+                no,  # interactive
+                slave.callbacks,
+                yes if logging else no,
             )
-        if component:
-            fmi1_instance(component, log)
-        return self._instance(Fmi1Instance, name, component, log, callbacks)
+        if slave.component:
+            fmi1_instance(slave.component, log)
+        return self._instance(Fmi1Instance, name, slave, log)
 
     def _instantiate_fmi2(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
-        callbacks = fmi2_callbacks(log)
-        component = self._loaded().functions["fmi2Instantiate"](
+        exchange = self.interface is InterfaceType.MODEL_EXCHANGE
+        slave = self._load(fmi2.FMU2Model if exchange else fmi2.FMU2Slave, name)
+        slave.callbacks = fmi2_callbacks(log)
+        slave.component = slave.fmi2Instantiate(
             name.encode(),
-            _FMI2_TYPES[self.interface],
+            fmi2.fmi2ModelExchange if exchange else fmi2.fmi2CoSimulation,
             self.description.token.encode(),
             (self.folder / "resources").as_uri().encode(),
-            ctypes.byref(callbacks),
+            ctypes.byref(slave.callbacks),
             False,
             logging,
         )
-        return self._instance(Fmi2Instance, name, component, log, callbacks)
+        return self._instance(Fmi2Instance, name, slave, log)
 
     def _instantiate_fmi3(
         self,
@@ -199,54 +199,68 @@ class Binary:
         logging: bool,
         modes: tuple[bool, bool],
     ) -> FmuInstance:
+        if self.interface is InterfaceType.MODEL_EXCHANGE:
+            return self._instantiate_fmi3_exchange(name, logging)
         log: Log = deque(maxlen=1000)
-        logger = fmi3_logger(log)
-        common = (
+        slave = self._load(fmi3.FMU3Slave, name)
+        slave.logMessage = fmi3_logger(log)
+        slave.intermediateUpdate = fmi3.fmi3IntermediateUpdateCallback(intermediate_update)
+        slave.component = slave.fmi3InstantiateCoSimulation(
             name.encode(),
             self.description.token.encode(),
             f"{self.folder / 'resources'}/".encode(),
             False,
             logging,
+            *modes,  # eventModeUsed, earlyReturnAllowed
+            (fmi3.fmi3ValueReference * len(references))(*references),
+            len(references),
+            environment,
+            slave.logMessage,
+            slave.intermediateUpdate,
         )
-        functions = self._loaded().functions
-        if self.interface is InterfaceType.MODEL_EXCHANGE:
-            component = functions["fmi3InstantiateModelExchange"](*common, None, logger)
-        else:
-            component = functions["fmi3InstantiateCoSimulation"](
-                *common,
-                *modes,  # eventModeUsed, earlyReturnAllowed
-                (ctypes.c_uint * len(references))(*references),
-                len(references),
-                environment,
-                logger,
-                intermediate_update,
-            )
-        return self._instance(Fmi3Instance, name, component, log, logger)
+        return self._instance(Fmi3Instance, name, slave, log)
 
-    def _instance(
-        self, kind: type[FmuInstance], name: str, component: int | None, log: Log, *keep: object
-    ) -> FmuInstance:
-        if not component:
+    def _instantiate_fmi3_exchange(self, name: str, logging: bool) -> FmuInstance:
+        log: Log = deque(maxlen=1000)
+        slave = self._load(fmi3.FMU3Model, name)
+        slave.logMessage = fmi3_logger(log)
+        slave.component = slave.fmi3InstantiateModelExchange(
+            name.encode(),
+            self.description.token.encode(),
+            f"{self.folder / 'resources'}/".encode(),
+            False,
+            logging,
+            None,
+            slave.logMessage,
+        )
+        return self._instance(Fmi3Instance, name, slave, log)
+
+    def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: Log) -> FmuInstance:
+        if not slave.component:
+            slave.freeLibrary()
             function = instantiation(self.description.fmi_major, self.interface)
             raise FmiError(name, function, STATUS.index("error"), tuple(log))
-        return kind(name, self.description, self._loaded(), component, log, keep)
+        return kind(name, self.description, slave, self._library.addresses, log)
 
-    def _loaded(self) -> Library:
-        if self._library is None:
-            major = self.description.fmi_major
-            identifier = _offered(self.path, self.description, self.interface).model_identifier
-            path = self.folder / library(major, identifier)
-            if unsafe := why_unsafe(path):
-                raise UnloadableBinary(self.path, unsafe)
-            try:
-                self._library = Library(path, major, self.interface, f"{identifier}_" if major == 1 else "")
-            except (OSError, AttributeError) as error:
-                raise UnloadableBinary(self.path, why_unloadable(path, error)) from error
-        return self._library
-
-
-_FMI2_TYPES = {InterfaceType.MODEL_EXCHANGE: 0, InterfaceType.CO_SIMULATION: 1}
-"""fmi2Type."""
+    def _load(self, slave: Any, name: str) -> Any:
+        # FMPy goes to the folder of the library while it loads, and stays there if that fails. It raises plain
+        # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
+        identifier = _offered(self.path, self.description, self.interface).model_identifier
+        found = self.folder / library(self.description.fmi_major, identifier)
+        if reason := why_unsafe(found):
+            raise UnloadableBinary(self.path, reason)
+        try:
+            with visited(found.parent):
+                return self._library.instance(
+                    slave,
+                    prefix=f"{identifier}_" if self.description.fmi_major == 1 else "",
+                    instanceName=name,
+                    guid=self.description.token,
+                    modelIdentifier=identifier,
+                    unzipDirectory=str(self.folder),
+                )
+        except Exception as error:
+            raise UnloadableBinary(self.path, why_unloadable(found, error)) from error
 
 
 def instantiation(major: int, interface: InterfaceType) -> str:
@@ -273,39 +287,16 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         raise MissingBinary(path, wanted, _platforms(names))
     if path.is_dir():
         return Binary(path, description, path.resolve(), None, interface)
+    for name in names:
+        if reason := unsafe(name):
+            raise UnreadableFmu(path, f"the entry {name!r} {reason}, so that it may lead out of the folder")
     unpacked = ScratchFolder()
     try:
-        _unpack(path, Path(unpacked.name))
-    except (OSError, ValueError, NotImplementedError, RuntimeError, zipfile.BadZipFile, ZlibError) as error:
+        fmpy.extract(path, unpacked.name)
+    except Exception as error:  # FMPy raises plain Exception for colons in names
         unpacked.cleanup()
         raise UnreadableFmu(path, str(error)) from error
     return Binary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
-
-
-def _unpack(path: Path, folder: Path) -> None:
-    made = {folder}
-    with zipfile.ZipFile(path) as archive:
-        for info in archive.infolist():
-            if leads_out(info.filename):
-                raise ValueError(f"Illegal path in the archive, which leads out of its folder: {info.filename}")
-            target = folder / info.filename
-            parent = target if info.is_dir() else target.parent
-            if parent not in made:
-                parent.mkdir(parents=True, exist_ok=True)
-                made.add(parent)
-            if not info.is_dir():
-                with archive.open(info) as content, target.open("wb") as file:
-                    shutil.copyfileobj(content, file, _PORTION)
-
-
-def leads_out(name: str) -> bool:
-    """Whether the name of an entry is that of a place outside, on this system or on another one."""
-    parts = name.replace("\\", "/").split("/")
-    return parts[0] == "" or parts[0][1:2] == ":" or ".." in parts
-
-
-_PORTION = 1 << 20
-"""Bytes of a file that are unpacked at a time."""
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:

@@ -1,28 +1,18 @@
-"""A modelDescription.xml as frozen values."""
+"""A modelDescription.xml as frozen values, read through FMPy."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, replace
 from enum import StrEnum
-from math import prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from lxml import etree
 
 from ssptool.dataclass import dataclass
 from ssptool.fmu import fmi1
-from ssptool.fmu.model_xml import (
-    MODEL_DESCRIPTION,
-    UnusableXml,
-    by_content,
-    model_description,
-    parse,
-    unreadable_reason,
-)
+from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
 from ssptool.fmu.shapes import element_names
-from ssptool.fmu.stated import StatedVariable, stated_variables
-from ssptool.fmu.structure import ModelStructure, Reference, Unknown, model_structure, references
 from ssptool.fmu.units import Exponents, Unit
 
 Value: TypeAlias = float | int | bool | str | bytes
@@ -206,13 +196,19 @@ def read_description(path: Path) -> FmuDescription:
     """
     try:
         return _read(model_description(path))
-    except (UnusableXml, ValueError) as error:
+    # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
+    # Python raises for the rest (KeyError, TypeError, ValueError …).
+    except Exception as error:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
 @by_content
 def _read(content: bytes) -> FmuDescription:
-    return _description(parse(content))
+    # FMPy loads numpy: half of the time that it takes to check a small system, which may have no FMU at all.
+    from fmpy.model_description import read_model_description
+
+    root = parse(content)
+    return _description(read_model_description(in_memory_fmu(root), validate=False), root)
 
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
@@ -220,48 +216,66 @@ _INFINITY = float("inf")
 _OSMP_BINARY = "ModelVariables/*/Annotations//{*}osmp-binary-variable"
 
 
-def _description(root: etree._Element) -> FmuDescription:
-    version = root.get("fmiVersion", "")
-    major = int(version.split(".")[0])
-    stated = stated_variables(root)
-    structure = model_structure(root, stated)
-    aliases = _aliases(stated)
-    if major == 1:
-        # There is no initialization mode: what holds at communication points holds at the first one.
-        outputs = initial_unknowns = fmi1.direct_dependencies(root.iterfind("ModelVariables/ScalarVariable"))
-    else:
-        outputs, initial_unknowns = (
-            _dependencies(of, aliases) for of in (structure.outputs, structure.initial_unknowns)
-        )
-    variables = MappingProxyType(_variables(stated, major))
+def _description(raw: Any, root: etree._Element) -> FmuDescription:
+    nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
+    aliases = _aliases(raw.modelVariables)
+    variables = {
+        variable.name: _variable(variable, nodes.get((variable.alias or variable).name))
+        for variable in raw.modelVariables
+    }
+    version = int(raw.fmiVersion.split(".")[0])
+    if version == 1:
+        own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
+        return _description_of_fmi1(raw, root, MappingProxyType(own))
     return FmuDescription(
-        fmi_version=version,
-        model_name=root.get("modelName", ""),
-        token=root.get("instantiationToken" if major >= 3 else "guid", ""),
-        co_simulation=_co_simulation_of_fmi1(root) if major == 1 else _interface(root.find("CoSimulation"), major),
-        model_exchange=_exchange_of_fmi1(root) if major == 1 else _interface(root.find("ModelExchange"), major),
-        scheduled_execution=root.find("ScheduledExecution") is not None,
-        variables=variables,
-        units=fmi1.units(root) if major == 1 else _units(root),
-        outputs=outputs,
-        derivatives=_dependencies(structure.derivatives, aliases),
-        initial_unknowns=initial_unknowns,
-        step_size=None if major == 1 else _step_size(root.find("DefaultExperiment")),
-        event_indicators=_event_indicators(root, structure, variables),
+        fmi_version=raw.fmiVersion,
+        model_name=raw.modelName or "",
+        token=raw.guid or "",
+        co_simulation=_interface(raw.coSimulation, root.find("CoSimulation"), version),
+        model_exchange=_interface(raw.modelExchange, root.find("ModelExchange"), version),
+        scheduled_execution=raw.scheduledExecution is not None,
+        variables=MappingProxyType(variables),
+        units=MappingProxyType({unit.name: _unit(unit) for unit in raw.unitDefinitions}),
+        outputs=_dependencies(raw.outputs, aliases),
+        derivatives=_dependencies(raw.derivatives, aliases),
+        initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
+        step_size=_step_size(raw.defaultExperiment),
+        event_indicators=int(raw.numberOfEventIndicators),
         binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
     )
 
 
-def _event_indicators(root: etree._Element, structure: ModelStructure, variables: Mapping[str, Variable]) -> int:
-    """FMI 3.0 lists them, and an array is as many as it has elements."""
-    listed = (prod(variables[one.variable.name].shape) for one in structure.event_indicators)
-    return int(root.get("numberOfEventIndicators", "0")) + sum(listed)
+def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str, Variable]) -> FmuDescription:
+    outputs = fmi1.direct_dependencies(root.iterfind("ModelVariables/ScalarVariable"))
+    exchange = None if raw.modelExchange is None else Interface(root.get("modelIdentifier", ""), False, False, False)
+    return FmuDescription(
+        fmi_version=raw.fmiVersion,
+        model_name=raw.modelName or "",
+        token=raw.guid or "",
+        co_simulation=_co_simulation_of_fmi1(root),
+        model_exchange=exchange,
+        scheduled_execution=False,
+        variables=variables,
+        units=fmi1.units(root),
+        outputs=outputs,
+        derivatives=MappingProxyType({}),
+        # There is no initialization mode: what holds at communication points holds at the first one.
+        initial_unknowns=outputs,
+        step_size=None,
+        event_indicators=int(raw.numberOfEventIndicators),
+        binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
+    )
 
 
-def _exchange_of_fmi1(root: etree._Element) -> Interface | None:
-    if root.find("Implementation") is not None:
-        return None
-    return Interface(root.get("modelIdentifier", ""), False, False, False)
+def _of_fmi1(variable: Variable, node: etree._Element) -> Variable:
+    role = fmi1.role(node)
+    return replace(
+        variable,
+        causality=Causality(role.causality),
+        variability=Variability(role.variability),
+        initial=role.initial,
+        negated=node.get("alias") == fmi1.NEGATED,
+    )
 
 
 def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
@@ -282,146 +296,131 @@ def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
     )
 
 
-def _step_size(experiment: etree._Element | None) -> float | None:
-    stated = None if experiment is None else experiment.get("stepSize")
-    return None if stated is None else float(stated)
+def _step_size(experiment: Any) -> float | None:
+    return None if experiment is None or experiment.stepSize is None else float(experiment.stepSize)
 
 
-def _units(root: etree._Element) -> Mapping[str, Unit]:
-    return MappingProxyType({node.get("name", ""): _unit(node) for node in root.iterfind("UnitDefinitions/Unit")})
-
-
-def _unit(node: etree._Element) -> Unit:
-    base = node.find("BaseUnit")
+def _unit(raw: Any) -> Unit:
+    base = raw.baseUnit
     if base is None:
-        return Unit(node.get("name", ""), None)
-    exponents = Exponents(*(int(base.get(name, "0")) for name in Exponents._fields))
-    return Unit(node.get("name", ""), exponents, float(base.get("factor", "1")), float(base.get("offset", "0")))
+        return Unit(raw.name, None)
+    exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
+    return Unit(raw.name, exponents, base.factor, base.offset)
 
 
-def _interface(node: etree._Element | None, major: int) -> Interface | None:
-    if node is None:
+def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface | None:
+    if raw is None:
         return None
-    new = major >= 3  # some names have changed
     return Interface(
-        model_identifier=node.get("modelIdentifier", ""),
-        saves_state=_flag(node, "canGetAndSetFMUState" if new else "canGetAndSetFMUstate"),
-        serializes_state=_flag(node, "canSerializeFMUState" if new else "canSerializeFMUstate"),
-        directional_derivatives=_flag(node, "providesDirectionalDerivative" + ("s" if new else "")),
-        variable_step=_flag(node, "canHandleVariableCommunicationStepSize"),
-        input_derivatives=_flag(node, "canInterpolateInputs"),
-        output_derivative_order=int(node.get("maxOutputDerivativeOrder", "0")),
-        intermediate_update=_flag(node, "providesIntermediateUpdate"),
-        once_per_process=_flag(node, "canBeInstantiatedOnlyOncePerProcess"),
-        needs_tool=_flag(node, "needsExecutionTool"),
-        event_mode=_flag(node, "hasEventMode"),
+        model_identifier=raw.modelIdentifier or "",
+        saves_state=raw.canGetAndSetFMUstate,
+        serializes_state=raw.canSerializeFMUstate,
+        # FMI 3.0 renamed the flag in the plural, which FMPy does not copy.
+        directional_derivatives=raw.providesDirectionalDerivative or _flag(node, "providesDirectionalDerivatives"),
+        variable_step=getattr(raw, "canHandleVariableCommunicationStepSize", False),
+        input_derivatives=getattr(raw, "canInterpolateInputs", False),
+        output_derivative_order=getattr(raw, "maxOutputDerivativeOrder", 0),
+        intermediate_update=getattr(raw, "providesIntermediateUpdate", False),
+        once_per_process=raw.canBeInstantiatedOnlyOncePerProcess,
+        needs_tool=raw.needsExecutionTool,
+        event_mode=getattr(raw, "hasEventMode", False),
         # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
         needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
-        or (major == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
+        or (version == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
         adjoint_derivatives=_flag(node, "providesAdjointDerivatives"),
     )
 
 
-def _flag(node: etree._Element, attribute: str) -> bool:
-    return node.get(attribute, "").strip() in ("true", "1")
+def _flag(node: etree._Element | None, attribute: str) -> bool:
+    return node is not None and node.get(attribute, "").strip() in ("true", "1")
 
 
-class _Around(NamedTuple):
-    """What a variable may refer to."""
-
-    major: int
-    refer: Reference
-    by_reference: Mapping[int, StatedVariable]
-    items: Mapping[str | None, Mapping[str, int]]
-
-
-def _variables(stated: Sequence[StatedVariable], major: int) -> dict[str, Variable]:
-    """By name."""
-    declared = {one.declared_name: one.declared for one in stated}
-    items = {name: _items(node, major) for name, node in declared.items()}
-    by_reference = {one.reference: one for one in stated if one.name == one.base}
-    around = _Around(major, references(major, stated), by_reference, items)
-    return {one.name: _variable(one, around) for one in stated}
-
-
-def _variable(stated: StatedVariable, around: _Around) -> Variable:
-    node, kind = stated.node, _FMI3_TYPE.get(stated.type, stated.type)
-    starts = _starts(_start_texts(stated, kind), kind)
-    dimensions = node.findall("Dimension")
-    # FMI 1.0 has no such reference.
-    derivative = stated.typed.get("derivative") if around.major > 1 else None
+def _variable(raw: Any, node: etree._Element | None) -> Variable:
+    kind = _FMI3_TYPE.get(raw.type, raw.type)
+    declared = raw.declaredType
+    starts = _starts(_start_texts(raw, node, kind), kind)
     return Variable(
-        name=stated.name,
-        reference=stated.reference,
+        name=raw.name,
+        reference=raw.valueReference,
         type=kind,
-        causality=Causality(stated.role.causality),
-        variability=Variability(stated.role.variability),
-        initial=stated.role.initial,
+        causality=Causality(raw.causality),
+        variability=Variability(raw.variability),
+        initial=raw.initial,
         start=starts[0] if starts else None,
-        unit=stated.get("unit"),
-        nominal=abs(_number(stated, "nominal", 1.0)) or 1.0,
-        minimum=_number(stated, "min", -_INFINITY),
-        maximum=_number(stated, "max", _INFINITY),
-        relative_quantity=stated.flag("relativeQuantity"),
-        shape=tuple(_extent(one, around.by_reference, stated) for one in dimensions),
-        items=around.items[stated.declared_name],
-        description=stated.description,
-        derivative_of=None if derivative is None else around.refer(derivative, node).name,
+        unit=_inherited(raw, node, "unit"),
+        nominal=abs(_number(raw, node, "nominal", 1.0)) or 1.0,
+        minimum=_number(raw, node, "min", -_INFINITY),
+        maximum=_number(raw, node, "max", _INFINITY),
+        relative_quantity=_flag(_typed(node), "relativeQuantity") or bool(declared and declared.relativeQuantity),
+        shape=raw.shape or (),
+        items=MappingProxyType({} if declared is None else {i.name: int(i.value) for i in declared.items}),
+        description=raw.description or "",
+        derivative_of=None if raw.derivative is None else _name(raw.derivative),
         intermediate_update=_flag(node, "intermediateUpdate"),
-        line=stated.line,
+        line=_line(node),
         starts=starts,
-        declared_type=stated.declared_name,
-        clocks=tuple(around.refer(text, node).name for text in node.get("clocks", "").split()),
-        sizes=tuple(_size(one, around.by_reference) for one in dimensions),
-        clock=tuple((str(key), str(value)) for key, value in node.attrib.items()) if kind == "Clock" else (),
-        mime_type=node.get("mimeType"),
-        negated=around.major == 1 and node.get("alias") == fmi1.NEGATED,
+        declared_type=None if declared is None else declared.name,
+        clocks=tuple(clock.name for clock in raw.clocks or ()),
+        sizes=tuple(None if one.variable is None else one.variable.name for one in raw.dimensions),
+        clock=_attributes(node) if kind == "Clock" else (),
+        mime_type=None if node is None else node.get("mimeType"),
     )
 
 
-def _items(declared: etree._Element | None, major: int) -> Mapping[str, int]:
-    """Of an enumeration; in FMI 1.0 they are counted from 1."""
-    nodes = enumerate(() if declared is None else declared.iterfind("Item"), start=1)
-    return MappingProxyType(
-        {node.get("name", ""): place if major == 1 else int(node.get("value", "")) for place, node in nodes}
-    )
+def _attributes(node: etree._Element | None) -> tuple[tuple[str, str], ...]:
+    return () if node is None else tuple((str(key), str(value)) for key, value in node.attrib.items())
 
 
-def _extent(dimension: etree._Element, by_reference: Mapping[int, StatedVariable], array: StatedVariable) -> int:
-    """Of one dimension, with the start values of structural parameters."""
-    stated = dimension.get("start")
-    if stated is None:
-        size = by_reference.get(int(dimension.get("valueReference", "")))
-        stated = None if size is None else size.typed.get("start")
-    if stated is None:
-        raise UnusableXml(
-            f'{MODEL_DESCRIPTION}: the extent of variable "{array.name}" (line {array.line}) is not stated'
-        )
-    return int(stated)
+def _line(node: etree._Element | None) -> int:
+    # lxml's stubs declare `sourceline` as writable, of a type that mypy cannot narrow.
+    line: Any = None if node is None else node.sourceline
+    return int(line or 0)
 
 
-def _size(dimension: etree._Element, by_reference: Mapping[int, StatedVariable]) -> str | None:
-    """The structural parameter that gives the extent; None where it is fixed."""
-    return None if "start" in dimension.attrib else by_reference[int(dimension.get("valueReference", ""))].name
+def _name(derivative: Any) -> str | None:
+    # FMI 1.0 has no such reference; FMPy resolves those of FMI 2 and 3 to the variable.
+    return None if isinstance(derivative, str) else str(derivative.name)
 
 
-def _number(variable: StatedVariable, attribute: str, default: float) -> float:
-    text = variable.get(attribute)
+_FMI12_TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration")
+
+
+def _typed(node: etree._Element | None) -> etree._Element | None:
+    """The element with the type's attributes: a child in FMI 1 and 2, the variable itself in FMI 3."""
+    if node is None or node.tag != "ScalarVariable":
+        return node
+    return next((child for child in node if child.tag in _FMI12_TYPES), None)
+
+
+def _inherited(raw: Any, node: etree._Element | None, attribute: str) -> str | None:
+    """An attribute of the variable, or of its declared type where the variable is silent.
+
+    The variable's own comes from the XML: FMPy reads `min` and `max` of signed integers only.
+    """
+    typed = _typed(node)
+    own = None if typed is None else typed.get(attribute)
+    if own is not None or raw.declaredType is None:
+        return own
+    inherited: str | None = getattr(raw.declaredType, attribute)
+    return inherited
+
+
+def _number(raw: Any, node: etree._Element | None, attribute: str, default: float) -> float:
+    text = _inherited(raw, node, attribute)
     if text is None:
         return default
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f'variable "{variable.name}": {attribute}="{text}" is not a number') from None
+        raise ValueError(f'variable "{raw.name}": {attribute}="{text}" is not a number') from None
 
 
-def _start_texts(variable: StatedVariable, kind: str) -> list[str]:
-    if variable.typed is variable.node and kind in ("String", "Binary"):
-        return [start.get("value", "") for start in variable.node.iterfind("Start")]
-    start = variable.typed.get("start")
-    if start is None:
+def _start_texts(raw: Any, node: etree._Element | None, kind: str) -> list[str]:
+    if kind in ("String", "Binary") and node is not None and node.tag in ("String", "Binary"):
+        return [start.get("value", "") for start in node.findall("Start")]
+    if raw.start is None:
         return []
-    return [start] if kind in ("String", "Binary") else start.split()
+    return [raw.start] if kind in ("String", "Binary") else raw.start.split()
 
 
 def _boolean(text: str) -> bool:
@@ -450,15 +449,16 @@ def _starts(texts: list[str], kind: str) -> tuple[Value, ...]:
 Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
-def _aliases(variables: Iterable[StatedVariable]) -> Aliases:
+def _aliases(variables: Iterable[Any]) -> Aliases:
     """Variable → its name and those of its FMI 3.0 aliases, which share its place in the model structure."""
     names: dict[str, tuple[str, ...]] = {}
     for variable in variables:
-        names[variable.base] = (*names.get(variable.base, ()), variable.name)
+        base = (variable.alias or variable).name
+        names[base] = (*names.get(base, ()), variable.name)
     return names
 
 
-def _dependencies(unknowns: Iterable[Unknown], aliases: Aliases) -> Dependencies:
+def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
     declared: dict[str, frozenset[str] | None] = {}
     for unknown in unknowns:
         known = unknown.dependencies

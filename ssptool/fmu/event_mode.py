@@ -36,30 +36,30 @@ class EventMode:
         return self.instance.name
 
     def enter(self) -> None:
-        self.instance.call("EnterEventMode")
+        self.instance.call("enterEventMode")
 
     def leave(self) -> None:
         """Back to step mode."""
-        self.instance.call("EnterStepMode")
+        self.instance.call("enterStepMode")
 
     def update(self) -> DiscreteUpdate:
         """One event iteration."""
         again, terminate, nominals, states, defined = (c_bool() for _ in range(5))
         time = c_double()
         flags = [byref(flag) for flag in (again, terminate, nominals, states, defined)]
-        self.instance.call("UpdateDiscreteStates", *flags, byref(time))
+        self._call("fmi3UpdateDiscreteStates", *flags, byref(time))
         next_time = time.value if defined else math.inf
         return DiscreteUpdate(again.value, terminate.value, nominals.value, states.value, next_time)
 
     def tick(self, clocks: Sequence[Clock]) -> None:
         """Activate input clocks."""
         count = len(clocks)
-        self.instance.call("SetClock", _references(clocks), count, (c_bool * count)(*(True for _ in clocks)))
+        self._call("fmi3SetClock", _references(clocks), count, (c_bool * count)(*(True for _ in clocks)))
 
     def ticking(self, clocks: Sequence[Clock]) -> tuple[Clock, ...]:
         """Those of these output clocks that are active; FMI lets an FMU say so only once."""
         found = (c_bool * len(clocks))()
-        self.instance.call("GetClock", _references(clocks), len(clocks), found)
+        self._call("fmi3GetClock", _references(clocks), len(clocks), found)
         return tuple(clock for clock, active in zip(clocks, found, strict=True) if active)
 
     def interval(self, clock: Clock) -> tuple[Fraction, Qualifier]:
@@ -67,10 +67,10 @@ class EventMode:
         qualifier = (c_int * 1)()
         if clock.supports_fraction:
             counter, resolution = (c_uint64 * 1)(), (c_uint64 * 1)()
-            self.instance.call("GetIntervalFraction", _references([clock]), 1, counter, resolution, qualifier)
+            self._call("fmi3GetIntervalFraction", _references([clock]), 1, counter, resolution, qualifier)
             return Fraction(counter[0], resolution[0] or 1), Qualifier(qualifier[0])
         decimal = (c_double * 1)()
-        self.instance.call("GetIntervalDecimal", _references([clock]), 1, decimal, qualifier)
+        self._call("fmi3GetIntervalDecimal", _references([clock]), 1, decimal, qualifier)
         seconds = decimal[0] if math.isfinite(decimal[0]) else 0.0
         return Fraction(seconds), Qualifier(qualifier[0])
 
@@ -78,23 +78,26 @@ class EventMode:
         """The time of the first tick after the start [s]."""
         if clock.supports_fraction:
             counter, resolution = (c_uint64 * 1)(), (c_uint64 * 1)()
-            self.instance.call("GetShiftFraction", _references([clock]), 1, counter, resolution)
+            self._call("fmi3GetShiftFraction", _references([clock]), 1, counter, resolution)
             return Fraction(counter[0], resolution[0] or 1)
         decimal = (c_double * 1)()
-        self.instance.call("GetShiftDecimal", _references([clock]), 1, decimal)
+        self._call("fmi3GetShiftDecimal", _references([clock]), 1, decimal)
         return Fraction(decimal[0] if math.isfinite(decimal[0]) else 0.0)
 
     def tell(self, clock: Clock) -> None:
         """The interval and the shift that were chosen for a clock; in initialization mode, or in event mode."""
-        for what, function in (("interval", "SetInterval"), ("shift", "SetShift")):
+        for what, function in (("interval", "fmi3SetInterval"), ("shift", "fmi3SetShift")):
             time = clock.interval if what == "interval" else clock.shift
             if what not in clock.told or time is None:
                 continue
             if clock.supports_fraction:
                 fraction = (c_uint64 * 1)(time.numerator), (c_uint64 * 1)(time.denominator)
-                self.instance.call(f"{function}Fraction", _references([clock]), 1, *fraction)
+                self._call(f"{function}Fraction", _references([clock]), 1, *fraction)
             else:
-                self.instance.call(f"{function}Decimal", _references([clock]), 1, (c_double * 1)(float(time)))
+                self._call(f"{function}Decimal", _references([clock]), 1, (c_double * 1)(float(time)))
+
+    def _call(self, function: str, *arguments: object) -> None:
+        self.instance.call(function, self.instance.component, *arguments)
 
 
 def _references(clocks: Sequence[Clock]) -> object:

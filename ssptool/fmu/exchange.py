@@ -6,8 +6,10 @@ Vectors are passed by address, so that an FMU reads and writes those of the inte
 import ctypes
 import math
 from collections.abc import Mapping
-from ctypes import Structure, byref, c_bool, c_double, c_int, c_size_t, c_void_p
+from ctypes import byref, c_bool, c_double, c_int, c_size_t, c_void_p
 from typing import Any, NamedTuple, NoReturn
+
+from fmpy.fmi2 import fmi2EventInfo
 
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.instance import FmiError, FmuInstance
@@ -33,19 +35,6 @@ class DiscreteUpdate(NamedTuple):
     nominals_changed: bool
     states_changed: bool
     next_time: float
-
-
-class _EventInfo(Structure):
-    """fmi2EventInfo."""
-
-    _fields_ = (
-        ("newDiscreteStatesNeeded", c_int),
-        ("terminateSimulation", c_int),
-        ("nominalsOfContinuousStatesChanged", c_int),
-        ("valuesOfContinuousStatesChanged", c_int),
-        ("nextEventTimeDefined", c_int),
-        ("nextEventTime", c_double),
-    )
 
 
 _VECTOR = (c_void_p, c_void_p, c_size_t)
@@ -172,7 +161,7 @@ class ContinuousModel:
     def update_discrete_states(self) -> DiscreteUpdate:
         """One event iteration, in event mode."""
         if self.major == 2:
-            info = _EventInfo()
+            info = fmi2EventInfo()
             self._do("NewDiscreteStates", byref(info))
             return DiscreteUpdate(
                 bool(info.newDiscreteStatesNeeded),

@@ -1,4 +1,8 @@
-"""What model descriptions of FMI 1.0 say in a way of their own (FMI 1.0, both parts, §3)."""
+"""What model descriptions of FMI 1.0 say in a way of their own (FMI 1.0 for Co-Simulation §3, for Model Exchange §3).
+
+FMPy reads the rest of them, but neither direct dependencies nor capabilities, and of parameters it loses what they were
+besides.
+"""
 
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType

@@ -1,13 +1,15 @@
-"""A running copy of an FMU: its life, its variables, its states."""
+"""A running copy of an FMU, driven through FMPy: its life, its variables, its states."""
 
 import contextlib
 import ctypes
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from ctypes import byref, c_bool, c_byte, c_char, c_char_p, c_double, c_float, c_int, c_size_t, c_uint, c_void_p
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, ClassVar, Self
+
+from fmpy import fmi1
+from fmpy.fmi1 import FMICallException
 
 from ssptool.fmu.description import (
     FmuDescription,
@@ -15,10 +17,9 @@ from ssptool.fmu.description import (
     Variable,
 )
 from ssptool.fmu.messages import STATUS, Log, status_word
-from ssptool.fmu.prototypes import Function, Library, prefix
 from ssptool.fmu.shapes import element_names
 
-WARNING, FATAL = STATUS.index("warning"), STATUS.index("fatal")
+FATAL = STATUS.index("fatal")
 
 
 class FmiError(Exception):
@@ -34,27 +35,22 @@ class FmiError(Exception):
 
 
 class FmuInstance(ABC):
-    """One running FMU. `functions` and `component` (the address that instantiation returned) are what a kernel steps it
-    by; `description` has the sizes that its arrays have. `keep` lives as long as the instance.
+    """One running FMU. `functions` and `component` are what a kernel steps it by; `description` has the sizes that its
+    arrays have.
 
     A status worse than a warning raises `FmiError`. As a context manager it terminates and frees itself.
     """
 
     _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
-    _terminate, _reset, _free = "Terminate", "Reset", "FreeInstance"
-    _state, _deserialize = "", ""  # how functions on states are spelled
 
     def __init__(
-        self, name: str, description: FmuDescription, library: Library, component: int, log: Log, keep: Sequence[object]
+        self, name: str, description: FmuDescription, slave: Any, functions: Mapping[str, int], log: Log
     ) -> None:
         self.name = name
         self.description = description
-        self.component = component
-        self._library = library
-        self._prefix = prefix(description.fmi_major)
-        self._called: Mapping[str, Function] = library.functions
+        self._slave = slave
+        self._functions = functions
         self._log = log
-        self._kept_alive = keep  # what the FMU calls back
         self._entered = False
         self._initialized = False
         self._fatal = False
@@ -62,9 +58,14 @@ class FmuInstance(ABC):
         self._terminated = False
 
     @property
+    def component(self) -> int:
+        """The address that instantiation returned."""
+        return int(self._slave.component)
+
+    @property
     def functions(self) -> Mapping[str, int]:
         """FMI function name → address in the loaded binary, for all functions of its interface type."""
-        return self._library.addresses
+        return self._functions
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -82,16 +83,19 @@ class FmuInstance(ABC):
 
     def configure(self, values: Mapping[str, Value]) -> None:
         """Set structural parameters (FMI 3.0) in configuration mode, before everything else. Raises as `set` does."""
-        self.call("EnterConfigurationMode")
+        with self._checked():
+            self._slave.enterConfigurationMode()
         self.set(values)
-        self.call("ExitConfigurationMode")
+        with self._checked():
+            self._slave.exitConfigurationMode()
 
     def start_over(self, values: Mapping[str, Value]) -> None:
         """Begin anew, with these values, what was initialized; only where that is the way of doing it."""
         raise AssertionError(f"{self.name} has an initialization mode")
 
     def exit_initialization(self) -> None:
-        self.call("ExitInitializationMode")
+        with self._checked():
+            self._slave.exitInitializationMode()
         self._initialized = True
 
     def set(self, values: Mapping[str, Value]) -> None:
@@ -114,7 +118,8 @@ class FmuInstance(ABC):
             kept = self._kept([variable for variable in group if variable.name not in values])
             every = {**kept, **values}
             fitting = [_fitting(variable.name, suffix, every[variable.name]) for variable in group]
-            self._write(suffix, references_of(group), fitting)
+            with self._checked():
+                getattr(self._slave, "set" + suffix)(references_of(group), fitting)
 
     def _kept(self, variables: Sequence[Variable]) -> dict[str, Value]:
         """The values of elements beside others that are set."""
@@ -132,7 +137,11 @@ class FmuInstance(ABC):
         wanted = list(names)
         found: dict[str, Value] = {}
         for kind, group in self._by_type(wanted).items():
-            values = self._read(self._suffix[kind], references_of(group), len(group))
+            with self._checked():
+                getter = getattr(self._slave, "get" + self._suffix[kind])
+                references = references_of(group)
+                # FMI 2.0 has no arrays, and its functions do not take the number of values.
+                values = getter(references) if len(references) == len(group) else getter(references, len(group))
             found |= {v.name: _typed(kind, value) for v, value in zip(group, values, strict=True)}
         return {name: found[name] for name in wanted}
 
@@ -140,23 +149,23 @@ class FmuInstance(ABC):
         """Derivatives of these inputs are zero from now on, up to this order ≥ 1."""
         references = [self.description.variables[name].reference for name in names]
         orders = [k for k in range(1, order + 1) for _ in references]
-        zeros = (c_double * len(orders))()
-        arguments = (c_uint * len(orders))(*references * order), len(orders), (c_int * len(orders))(*orders), zeros
-        self.call("SetRealInputDerivatives", *arguments)
+        with self._checked():
+            self._slave.setRealInputDerivatives(references * order, orders, [0.0] * len(orders))
 
     def keep_state(self) -> Any:
         """The complete state as it is, for `go_back`, until it is given to `drop_state`. Raises `FmiError`."""
-        state = c_void_p()
-        self.call(f"GetFMU{self._state}", byref(state))
-        return state
+        with self._checked():
+            return self._slave.getFMUState()
 
     def go_back(self, state: Any) -> None:
         """Be in a state that was kept, which stays kept. Raises `FmiError`."""
-        self.call(f"SetFMU{self._state}", state)
+        with self._checked():
+            self._slave.setFMUState(state)
 
     def drop_state(self, state: Any) -> None:
         """Give up a state that was kept. Raises `FmiError`."""
-        self.call(f"FreeFMU{self._state}", byref(state))
+        with self._checked():
+            self._slave.freeFMUState(state)
 
     def serialize(self) -> bytes:
         """The complete state, in bytes that any instance of the same FMU understands, in another process too.
@@ -166,15 +175,13 @@ class FmuInstance(ABC):
         FmiError
             The FMU refuses, as one does that cannot serialize its state.
         """
-        state = self.keep_state()
-        try:
-            size = c_size_t()
-            self.call(f"SerializedFMU{self._state}Size", state, byref(size))
-            content = (c_char * size.value)()
-            self.call(f"SerializeFMU{self._state}", state, content, size)
-        finally:
-            self.drop_state(state)
-        return bytes(content)
+        with self._checked():
+            state = self._slave.getFMUState()
+            try:
+                content: bytes = self._slave.serializeFMUState(state)
+            finally:
+                self._slave.freeFMUState(state)
+        return content
 
     def deserialize(self, content: bytes) -> None:
         """Be in a state that `serialize` gave, past initialization.
@@ -184,27 +191,24 @@ class FmuInstance(ABC):
         FmiError
             The FMU refuses.
         """
-        state = c_void_p()
-        self.call(self._deserialize, content, len(content), byref(state))
-        try:
-            self.go_back(state)
-        finally:
-            self.drop_state(state)
+        with self._checked():
+            state = self._slave.deserializeFMUState(content)
+            try:
+                self._slave.setFMUState(state)
+            finally:
+                self._slave.freeFMUState(state)
         self._entered = self._initialized = True
 
-    def call(self, name: str, *arguments: Any) -> None:
-        """A function of this instance by its name without what all begin with. Raises `FmiError`."""
-        if self._freed:
-            raise ValueError(f"{self.name}: the instance was freed")
-        function = self._prefix + name
-        status = self._called[function](self.component, *arguments)
-        if status > WARNING:
-            self.note(status)
-            raise FmiError(self.name, function, status, self.messages)
+    def call(self, method: str, *arguments: Any) -> Any:
+        """A method of FMPy's instance. Raises `FmiError`."""
+        with self._checked():
+            return getattr(self._slave, method)(*arguments)
 
-    def intercept(self, around: Callable[[str, Function], Function]) -> None:
+    def intercept(self, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> None:
         """Call `around(name, function)` in place of every FMI function from now on; kernels are not concerned."""
-        self._called = {name: around(name, function) for name, function in self._called.items()}
+        for name in self.functions:
+            own = self._attribute(name)
+            setattr(self._slave, own, around(name, getattr(self._slave, own)))
 
     def wants_to_end(self) -> bool:
         """Whether the step that it has just discarded is to be the last of the simulation."""
@@ -214,16 +218,12 @@ class FmuInstance(ABC):
         """A kernel got this status from a call of its own; after fatal nothing is called any more."""
         self._fatal = self._fatal or status == FATAL
 
-    @property
-    def fatal(self) -> bool:
-        """Whether it has failed so that FMI forbids any further call."""
-        return self._fatal
-
     def terminate(self) -> None:
         """Leave step mode; does nothing before initialization has ended, or the second time."""
         if self._initialized and not self._freed and not self._fatal:
             self._initialized = False
-            self.call(self._terminate)
+            with self._checked():
+                self._slave.terminate()
             self._terminated = True
 
     @property
@@ -239,15 +239,16 @@ class FmuInstance(ABC):
         FmiError
             The FMU refuses.
         """
-        self.call(self._reset)
+        with self._checked():
+            self._slave.reset()
         self._initialized = self._terminated = False
         self._log.clear()
 
     def free(self) -> None:
-        """Free the instance; doing it again does no harm."""
-        # FMI forbids any call after fatal.
+        """Free the instance and its hold on the library; doing it again does no harm."""
+        # FMI forbids any call after fatal: then the library stays loaded until the process ends.
         if not self._freed and not self._fatal:
-            self._called[self._prefix + self._free](self.component)
+            self._slave.freeInstance()
         self._freed = True
 
     def __enter__(self) -> Self:
@@ -263,17 +264,9 @@ class FmuInstance(ABC):
         finally:
             self.free()
 
-    def _write(self, suffix: str, references: Sequence[int], values: Sequence[Any]) -> None:
-        c_values = _c_array(suffix, self._c_type(suffix), values)
-        self.call("Set" + suffix, (c_uint * len(references))(*references), len(references), c_values)
-
-    def _read(self, suffix: str, references: Sequence[int], count: int) -> Sequence[Any]:
-        values = (self._c_type(suffix) * count)()
-        self.call("Get" + suffix, (c_uint * len(references))(*references), len(references), values)
-        return list(values)
-
-    def _c_type(self, suffix: str) -> Any:
-        return _C_TYPES[suffix]
+    def _attribute(self, function: str) -> str:
+        """What FMPy calls a function of FMI."""
+        return function
 
     def _by_type(self, names: Iterable[str]) -> dict[str, list[Variable]]:
         """With all elements of arrays that have one of the names, since FMI takes and gives them together."""
@@ -296,6 +289,20 @@ class FmuInstance(ABC):
                 groups[variable.type] += [variables[own] for own in names_within]
         return groups
 
+    @contextlib.contextmanager
+    def _checked(self) -> Iterator[None]:
+        if self._freed:
+            raise ValueError(f"{self.name}: the instance was freed")
+        try:
+            yield
+        except FMICallException as error:
+            self._fatal = self._fatal or error.status == FATAL
+            raise FmiError(self.name, self._stated(error.function), error.status, self.messages) from None
+
+    def _stated(self, function: str) -> str:
+        """What FMI calls a function of FMPy."""
+        return function
+
 
 _TERMINATED = 3  # of fmi2StatusKind
 _SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
@@ -307,19 +314,23 @@ _SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
 }
 
 
-_C_TYPES: Mapping[str, Any] = {
-    "Real": c_double,
-    "Integer": c_int,
-    "Boolean": c_int,
-    "String": c_char_p,
-    "Float32": c_float,
-    "Float64": c_double,
-    **{
-        f"{sign}Int{bits}": getattr(ctypes, f"c_{sign.lower()}int{bits}")
-        for sign in ("", "U")
-        for bits in (8, 16, 32, 64)
-    },
-}
+class Slave1(fmi1.FMU1Slave):  # type: ignore[misc]
+    """FMPy's takes one Boolean at a time, and calls another function in place of `fmiSetRealInputDerivatives`."""
+
+    def setBoolean(self, references: Sequence[int], values: Sequence[bool]) -> None:
+        count = len(references)
+        content = (fmi1.fmi1Boolean * count)(*(fmi1.fmi1True if value else fmi1.fmi1False for value in values))
+        self.fmi1SetBoolean(self.component, (fmi1.fmi1ValueReference * count)(*references), count, content)
+
+    def fmi1SetRealInputDerivatives(
+        self,
+        c: fmi1.fmi1Component,
+        vr: ctypes.POINTER(fmi1.fmi1ValueReference),  # type: ignore[valid-type]
+        nvr: ctypes.c_size_t,
+        order: ctypes.POINTER(fmi1.fmi1Integer),  # type: ignore[valid-type]
+        value: ctypes.POINTER(fmi1.fmi1Real),  # type: ignore[valid-type]
+    ) -> fmi1.fmi1Status:
+        return self._call("fmi1SetRealInputDerivatives", c, vr, nvr, order, value)
 
 
 class Fmi1Instance(FmuInstance):
@@ -328,7 +339,6 @@ class Fmi1Instance(FmuInstance):
     """
 
     _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
-    _terminate, _reset, _free = "TerminateSlave", "ResetSlave", "FreeSlaveInstance"
 
     @property
     def starts_over(self) -> bool:
@@ -336,39 +346,41 @@ class Fmi1Instance(FmuInstance):
 
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
         self._experiment = (start, stop)
-        self.call("InitializeSlave", start, int(stop is not None), stop or 0.0)
+        with self._checked():
+            self._slave.initialize(start, stop)
         self._initialized = True
 
     def exit_initialization(self) -> None:
         """Nothing to do: `enter_initialization` has done it."""
 
     def start_over(self, values: Mapping[str, Value]) -> None:
-        self.call("ResetSlave")
+        with self._checked():
+            self._slave.reset()
         self._initialized = False
         self.set(values)
         self.enter_initialization(*self._experiment, None)
 
-    def _c_type(self, suffix: str) -> Any:
-        return c_byte if suffix == "Boolean" else super()._c_type(suffix)
+    def _attribute(self, function: str) -> str:
+        return "fmi1" + function.removeprefix("fmi")
+
+    def _stated(self, function: str) -> str:
+        return "fmi" + function.removeprefix("fmi1")
 
 
 class Fmi2Instance(FmuInstance):
     _suffix: ClassVar = _SUFFIX_BEFORE_FMI3
-    _state, _deserialize = "state", "DeSerializeFMUstate"
 
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        limits = tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0
-        self.call("SetupExperiment", *limits)
-        self.call("EnterInitializationMode")
+        with self._checked():
+            self._slave.setupExperiment(tolerance, start, stop)
+            self._slave.enterInitializationMode()
         self._entered = True
 
     def wants_to_end(self) -> bool:
-        ends = c_int()
         try:
-            self.call("GetBooleanStatus", _TERMINATED, byref(ends))
+            return bool(self.call("getBooleanStatus", _TERMINATED))
         except FmiError:
             return False  # it cannot be asked
-        return bool(ends.value)
 
 
 class Fmi3Instance(FmuInstance):
@@ -381,43 +393,14 @@ class Fmi3Instance(FmuInstance):
         "String": "String",
         "Binary": "Binary",
     }
-    _state, _deserialize = "State", "DeserializeFMUState"
 
     def enter_initialization(self, start: float, stop: float | None, tolerance: float | None) -> None:
-        limits = tolerance is not None, tolerance or 0.0, start, stop is not None, stop or 0.0
-        self.call("EnterInitializationMode", *limits)
+        with self._checked():
+            self._slave.enterInitializationMode(tolerance, start, stop)
         self._entered = True
 
     def forget_rates(self, names: Sequence[str], order: int) -> None:
         """Nothing to do: FMI 3.0 has no such derivatives."""
-
-    def _write(self, suffix: str, references: Sequence[int], values: Sequence[Any]) -> None:
-        c_references = (c_uint * len(references))(*references), len(references)
-        if suffix == "Binary":
-            sizes = (c_size_t * len(values))(*map(len, values))
-            self.call("SetBinary", *c_references, sizes, (c_char_p * len(values))(*values), len(values))
-        else:
-            self.call("Set" + suffix, *c_references, _c_array(suffix, self._c_type(suffix), values), len(values))
-
-    def _read(self, suffix: str, references: Sequence[int], count: int) -> Sequence[Any]:
-        c_references = (c_uint * len(references))(*references), len(references)
-        if suffix == "Binary":
-            sizes, contents = (c_size_t * count)(), (c_void_p * count)()
-            self.call("GetBinary", *c_references, sizes, contents, count)
-            return [
-                ctypes.string_at(place, size) if place else b"" for place, size in zip(contents, sizes, strict=True)
-            ]
-        values = (self._c_type(suffix) * count)()
-        self.call("Get" + suffix, *c_references, values, count)
-        return list(values)
-
-    def _c_type(self, suffix: str) -> Any:
-        return c_bool if suffix == "Boolean" else super()._c_type(suffix)
-
-
-def _c_array(suffix: str, kind: Any, values: Sequence[Any]) -> Any:
-    given = [value.encode() for value in values] if suffix == "String" else values
-    return (kind * len(values))(*given)
 
 
 def references_of(variables: Iterable[Variable]) -> list[int]:
@@ -453,7 +436,9 @@ def _fitting(name: str, suffix: str, value: Value) -> Value:
 def _typed(kind: str, value: Any) -> Value:
     if kind == "Boolean":
         return bool(value)
-    if kind == "String":
-        return (value or b"").decode("utf-8", errors="replace")
+    if kind == "Binary" and value is None:
+        return b""
+    if kind == "String" and isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
     result: Value = value
     return result

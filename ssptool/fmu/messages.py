@@ -2,17 +2,18 @@
 
 import ctypes
 import itertools
-import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
-from ssptool.fmu.fmpy_files import fmpy_folder
-from ssptool.fmu.platforms import LIBRARY_SUFFIX, this_platform
-from ssptool.fmu.prototypes import ALLOCATE, FREE, LOG_MESSAGE, LOGGER, Callbacks1, Callbacks2
+from fmpy import calloc, fmi1, fmi2, fmi3, free
+
+try:
+    from fmpy.logging import addLoggerProxy
+except OSError:  # its native library does not exist for every platform; messages then keep their printf marks
+    addLoggerProxy = None
 
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
@@ -31,23 +32,30 @@ _logs: WeakValueDictionary[int, Log] = WeakValueDictionary()
 _keys = itertools.count(1)
 
 
-def fmi2_callbacks(log: Log) -> Callbacks2:
+def fmi2_callbacks(log: Log) -> Any:
     """The fmi2CallbackFunctions of one instance, whose messages go to `log` while that exists."""
     key = next(_keys)
     _logs[key] = log
-    callbacks = _shared()
-    callbacks.componentEnvironment = key
-    return callbacks
+    return fmi2.fmi2CallbackFunctions(
+        logger=_shared.logger,
+        allocateMemory=_shared.allocateMemory,
+        freeMemory=_shared.freeMemory,
+        componentEnvironment=key,
+    )
 
 
 _beginning: list[Log] = []
 """Of the FMI 1.0 instance that is being made, if one is."""
 
 
-def fmi1_callbacks() -> Callbacks1:
+def fmi1_callbacks() -> Any:
     """The fmiCallbackFunctions of FMI 1.0, of all instances."""
-    shared = _shared()
-    return Callbacks1(logger=shared.logger, allocateMemory=shared.allocateMemory, freeMemory=shared.freeMemory)
+    return fmi1.fmi1CallbackFunctions(
+        logger=ctypes.cast(_shared.logger, fmi1.fmi1CallbackLoggerTYPE),
+        allocateMemory=ctypes.cast(_shared.allocateMemory, fmi1.fmi1CallbackAllocateMemoryTYPE),
+        freeMemory=ctypes.cast(_shared.freeMemory, fmi1.fmi1CallbackFreeMemoryTYPE),
+        stepFinished=None,
+    )
 
 
 @contextmanager
@@ -73,15 +81,15 @@ def fmi3_logger(log: Log) -> Any:
     def collect(_environment: int | None, status: int, category: bytes | None, text: bytes | None) -> None:
         log.append(_line(status, category, text))
 
-    return LOG_MESSAGE(collect)
+    return fmi3.fmi3LogMessageCallback(collect)
 
 
-def _collect(key: int | None, _name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
+def _collect(key: int | None, name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
     log = _beginning[-1] if _beginning else _logs.get(key or 0)
     if log is not None:
         log.append(_line(status, category, text))
     elif not key:  # an instance that FMPy made for somebody else
-        print(_line(status, category, text))
+        fmi1.printLogMessage(key, name, status, category, text)
 
 
 def _line(status: int, category: bytes | None, text: bytes | None) -> str:
@@ -93,31 +101,18 @@ def _decoded(text: bytes | None) -> str:
     return (text or b"").decode("utf-8", errors="replace").rstrip()
 
 
-_logger = LOGGER(_collect)
+_logger = fmi2.fmi2CallbackLoggerTYPE(_collect)
 
 
-@cache
-def _memory() -> tuple[Any, Any]:
-    library: Any = ctypes.cdll.msvcrt if sys.platform == "win32" else ctypes.CDLL(None)
-    return ctypes.cast(library.calloc, ALLOCATE), ctypes.cast(library.free, FREE)
-
-
-@cache
-def _proxy() -> Any:
-    """The function that puts the proxy in the place of the logger of callbacks; None where there is none."""
-    path = fmpy_folder() / "logging" / this_platform(2) / f"logging{LIBRARY_SUFFIX}"
-    try:
-        return ctypes.CDLL(str(path)).addLoggerProxy
-    except OSError:  # it does not exist for every platform; messages then keep their printf marks
-        return None
-
-
-def _shared() -> Callbacks2:
-    """With the logger that all instances share. The proxy is told of it each time: FMPy itself, if somebody loads it,
-    tells it of another one.
-    """
-    allocate, free = _memory()
-    callbacks = Callbacks2(logger=_logger, allocateMemory=allocate, freeMemory=free)
-    if (add := _proxy()) is not None:
-        add(ctypes.byref(callbacks))
+def _make_shared() -> Any:
+    callbacks = fmi2.fmi2CallbackFunctions(
+        logger=_logger,
+        allocateMemory=fmi2.fmi2CallbackAllocateMemoryTYPE(calloc),
+        freeMemory=fmi2.fmi2CallbackFreeMemoryTYPE(free),
+    )
+    if addLoggerProxy is not None:
+        addLoggerProxy(ctypes.byref(callbacks))
     return callbacks
+
+
+_shared = _make_shared()

@@ -1,9 +1,10 @@
-"""The XML of a model description, out of an FMU."""
+"""The XML of a model description, out of an FMU and in the shape in which FMPy can read all of it."""
 
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from io import BytesIO
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
@@ -90,13 +91,38 @@ def model_description(path: Path) -> bytes:
         raise UnusableXml(f"not an intact zip archive ({error})") from error
 
 
-def line_of(node: etree._Element | None) -> int:
-    """The line of an element in its file; 0 if there is none."""
-    # lxml's stubs declare `sourceline` as writable, of a type that mypy cannot narrow.
-    line: Any = None if node is None else node.sourceline
-    return int(line or 0)
+def in_memory_fmu(root: etree._Element) -> BytesIO:
+    """A zip that holds nothing but this model description, for FMPy.
+
+    FMPy splits lists of dependencies at single blanks, where XML Schema allows any white space between the
+    entries; and it takes index 0, which FMI 2.0 does not have, for the last variable. Of FMI 1.0 it cannot do without
+    the numbers of states and event indicators, which no other reader of an FMU for co-simulation needs.
+    """
+    if root.get("fmiVersion") == "1.0":
+        for name in ("numberOfContinuousStates", "numberOfEventIndicators"):
+            root.set(name, root.get(name, "0"))
+    for node in root.iterfind("ModelStructure//*[@dependencies]"):
+        node.set("dependencies", " ".join(node.get("dependencies", "").split()))
+    for node in root.iterfind("ModelStructure//*[@dependenciesKind]"):
+        node.set("dependenciesKind", " ".join(node.get("dependenciesKind", "").split()))
+    for node in root.iterfind("ModelStructure//Unknown[@index]"):
+        for index in (node.get("index", ""), *node.get("dependencies", "").split()):
+            if not index.isdecimal() or int(index) < 1:
+                raise UnusableXml(
+                    f'{MODEL_DESCRIPTION}, line {node.sourceline}: "{index}" is no variable index; they count from 1'
+                )
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:
+        archive.writestr(MODEL_DESCRIPTION, etree.tostring(root))
+    return file
 
 
 def unreadable_reason(error: Exception) -> str:
-    """Why a model description cannot be read, in words."""
-    return str(error) if isinstance(error, UnusableXml) else f"{MODEL_DESCRIPTION}: {error}"
+    """Why FMPy or we gave up, in words. FMPy's own exceptions are sentences; others need their kind named."""
+    if isinstance(error, UnusableXml) or type(error) is Exception:
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"{MODEL_DESCRIPTION} refers to {error}, which it does not define"
+    if isinstance(error, IndexError):
+        return f"{MODEL_DESCRIPTION} refers to a variable index that does not exist"
+    return f"{MODEL_DESCRIPTION}: {error}"

@@ -1,25 +1,35 @@
-"""Whether a model description is what FMI says it should be: by its XML Schema, which FMPy brings along, and beyond."""
+"""Whether a model description is what FMI says it should be: by the schemas and checks that FMPy has."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
 from ssptool.fmu.description import UnreadableFmu
-from ssptool.fmu.fmpy_files import fmpy_folder
-from ssptool.fmu.model_xml import UnusableXml, by_content, line_of, model_description, parse, unreadable_reason
-from ssptool.fmu.stated import stated_variables
-from ssptool.fmu.structure import model_structure, references
-from ssptool.fmu.structure_validity import structure_problems
-from ssptool.fmu.variable_validity import Problem, variable_problems
+from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
 
 _SCHEMAS = {
     "1": "fmi1/fmiModelDescription.xsd",
     "2": "fmi2/fmi2ModelDescription.xsd",
     "3": "fmi3/fmi3ModelDescription.xsd",
 }
+_VARIABLE = re.compile(r"[Vv]ariable (?:name )?\"(.*?)\" \(line")
+_LINE = re.compile(r" \(line \S+?\)")
+_PARSER = re.compile(r" No terminal .*", re.DOTALL)
+"""What the parser of names would have liked better."""
+# Most names are so simple that FMPy's parser of structured names, which is slow to make, is not needed.
+_PLAIN_PART = r"[A-Za-z_][A-Za-z0-9_]*(\[\d+(,\d+)*\])?"
+_PLAIN_NAME = re.compile(rf"{_PLAIN_PART}(\.{_PLAIN_PART})*|der\({_PLAIN_PART}(\.{_PLAIN_PART})*(,\d+)?\)")
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong with a model description; `line` is 0 if no line is to blame."""
+
+    line: int
+    message: str
 
 
 def description_problems(path: Path) -> tuple[Problem, ...]:
@@ -35,39 +45,61 @@ def description_problems(path: Path) -> tuple[Problem, ...]:
     """
     try:
         return _problems(model_description(path))
-    except (UnusableXml, ValueError) as error:
+    # FMPy raises plain `Exception` and whatever Python raises.
+    except Exception as error:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
 @by_content
 def _problems(content: bytes) -> tuple[Problem, ...]:
+    # Imported here for the reason that `read_description` has.
+    from fmpy.model_description import read_model_description
+    from fmpy.validation import validate_model_description
+
     root = parse(content)
-    major = root.get("fmiVersion", "")[:1]
-    schema = _schema(major)
+    schema = _schema(root.get("fmiVersion", "")[:1])
     if not schema.validate(root):
         return tuple(Problem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
-    variables = stated_variables(root)
-    problems = variable_problems(root, variables)
-    if major == "1":
-        nodes = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
-        return (*problems, *_dependency_problems(nodes))
-    refer = references(int(major), variables)
-    return (*problems, *structure_problems(model_structure(root, variables), variables, refer))
+    raw = read_model_description(in_memory_fmu(root), validate=False)
+    plain = all(_PLAIN_NAME.fullmatch(variable.name) for variable in raw.modelVariables)
+    lines = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
+    found = validate_model_description(raw, validate_variable_names=not plain)
+    # FMPy demands that aliases of outputs, too, are initial unknowns; FMI 3.0 §2.4.8 lists variables, not their names.
+    raw.modelVariables = [variable for variable in raw.modelVariables if not variable.alias]
+    structural = validate_model_description(raw, validate_model_structure=True)
+    found += [message for message in structural if message not in found]
+    more = _dependency_problems(lines) if root.get("fmiVersion") == "1.0" else ()
+    return (*(_problem(message, lines) for message in found), *more)
 
 
 def _dependency_problems(variables: Mapping[str, etree._Element]) -> Iterator[Problem]:
-    """FMI 1.0: what is wrong with direct dependencies."""
+    """FMI 1.0: what is wrong with direct dependencies, which FMPy does not read."""
     for name, node in variables.items():
         stated = node.find("DirectDependency")
         if stated is not None and node.get("causality") != "output":
-            yield Problem(line_of(stated), f'Variable "{name}" has a DirectDependency, but is not an output.')
+            yield Problem(_line(stated), f'Variable "{name}" has a DirectDependency, but is not an output.')
         for one in () if stated is None else stated.iterfind("Name"):
             known = variables.get((one.text or "").strip())
             if known is None or known.get("causality") != "input":
                 message = f'The DirectDependency of variable "{name}" names "{one.text}", which is not an input.'
-                yield Problem(line_of(one), message)
+                yield Problem(_line(one), message)
 
 
 @cache
 def _schema(major: str) -> etree.XMLSchema:
-    return etree.XMLSchema(etree.parse(fmpy_folder() / "schema" / _SCHEMAS[major]))
+    import fmpy
+
+    return etree.XMLSchema(etree.parse(Path(fmpy.__file__).parent / "schema" / _SCHEMAS[major]))
+
+
+def _problem(message: str, variables: dict[str, etree._Element]) -> Problem:
+    # FMPy saw a copy, so that the line that it names is none of the file.
+    named = _VARIABLE.search(message)
+    node = variables.get(named[1]) if named else None
+    return Problem(_line(node), _PARSER.sub("", _LINE.sub("", message)))
+
+
+def _line(node: etree._Element | None) -> int:
+    # lxml's stubs give `sourceline` a type that mypy cannot narrow.
+    line: Any = None if node is None else node.sourceline
+    return int(line or 0)

@@ -22,7 +22,7 @@ MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""
 
 
-@rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4")
+@rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4; checked by FMPy")
 def valid_descriptions(structure: Structure) -> Iterator[Finding]:
     """The model description of an FMU is valid: by its schema, and by the rules on variables and model structure.
 

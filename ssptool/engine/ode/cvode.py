@@ -14,12 +14,11 @@ from typing import Any, Protocol
 from weakref import finalize
 
 import numpy as np
+from fmpy.sundials import libraries
 from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.ode.method import Method
-from ssptool.fmu.fmpy_files import fmpy_folder
-from ssptool.fmu.platforms import LIBRARY_SUFFIX, this_platform
 
 Floats = NDArray[np.float64]
 
@@ -45,18 +44,13 @@ _Report = CFUNCTYPE(None, c_int, c_char_p, c_char_p, c_char_p, c_int, c_void_p, 
 
 
 def _function(library: Any, name: str, result: Any, *arguments: Any) -> Any:
+    # An item, unlike an attribute, is a function object of our own: FMPy gives the attributes other types.
     function = library[name]
     function.restype, function.argtypes = result, arguments
     return function
 
 
-def _library(name: str) -> ctypes.CDLL:
-    return ctypes.CDLL(str(fmpy_folder() / "sundials" / this_platform(3) / f"sundials_{name}{LIBRARY_SUFFIX}"))
-
-
-# In this order, since those at the end need those at the beginning.
-_core, _vectors = _library("core"), _library("nvecserial")
-_matrices, _linear_solvers, _solver = _library("sunmatrixdense"), _library("sunlinsoldense"), _library("cvode")
+_core, _solver = libraries.sundials_core, libraries.sundials_cvode
 _context_create = _function(_core, "SUNContext_Create", c_int, c_int, c_void_p)
 _context_free = _function(_core, "SUNContext_Free", c_int, c_void_p)
 _context_silence = _function(_core, "SUNContext_ClearErrHandlers", c_int, c_void_p)
@@ -64,13 +58,13 @@ _context_listen = _function(_core, "SUNContext_PushErrHandler", c_int, c_void_p,
 _data = _function(_core, "N_VGetArrayPointer", c_void_p, c_void_p)
 NUMBERS = ctypes.cast(_data, c_void_p).value or 0
 """Address of the function that finds the numbers of a vector."""
-_vector = _function(_vectors, "N_VNew_Serial", c_void_p, c_int64, c_void_p)
-_vector_free = _function(_vectors, "N_VDestroy_Serial", None, c_void_p)
-_dense = _function(_matrices, "SUNDenseMatrix", c_void_p, c_int64, c_int64, c_void_p)
-_dense_data = _function(_matrices, "SUNDenseMatrix_Data", c_void_p, c_void_p)
-_dense_free = _function(_matrices, "SUNMatDestroy_Dense", None, c_void_p)
-_linear = _function(_linear_solvers, "SUNLinSol_Dense", c_void_p, *(c_void_p,) * 3)
-_linear_free = _function(_linear_solvers, "SUNLinSolFree_Dense", c_int, c_void_p)
+_vector = _function(libraries.sundials_nvecserial, "N_VNew_Serial", c_void_p, c_int64, c_void_p)
+_vector_free = _function(libraries.sundials_nvecserial, "N_VDestroy_Serial", None, c_void_p)
+_dense = _function(libraries.sundials_sunmatrixdense, "SUNDenseMatrix", c_void_p, c_int64, c_int64, c_void_p)
+_dense_data = _function(libraries.sundials_sunmatrixdense, "SUNDenseMatrix_Data", c_void_p, c_void_p)
+_dense_free = _function(libraries.sundials_sunmatrixdense, "SUNMatDestroy_Dense", None, c_void_p)
+_linear = _function(libraries.sundials_sunlinsoldense, "SUNLinSol_Dense", c_void_p, *(c_void_p,) * 3)
+_linear_free = _function(libraries.sundials_sunlinsoldense, "SUNLinSolFree_Dense", c_int, c_void_p)
 _create = _function(_solver, "CVodeCreate", c_void_p, c_int, c_void_p)
 _init = _function(_solver, "CVodeInit", c_int, c_void_p, _Right, c_double, c_void_p)
 _reinit = _function(_solver, "CVodeReInit", c_int, c_void_p, c_double, c_void_p)

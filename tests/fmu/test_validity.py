@@ -1,0 +1,108 @@
+"""Model descriptions are judged by the schemas and the checks of FMPy; here is what must be among the verdicts."""
+
+from pathlib import Path
+
+import pytest
+
+from ssptool.fmu.validity import description_problems
+from tests.fmu.test_description import fmu
+
+VALID2 = """<fmiModelDescription fmiVersion="2.0" modelName="M" guid="{1}" variableNamingConvention="structured">
+  <CoSimulation modelIdentifier="m"/>
+  <UnitDefinitions><Unit name="m"><DisplayUnit name="mm" factor="1000"/></Unit></UnitDefinitions>
+  <ModelVariables>
+    <ScalarVariable name="u" valueReference="1" causality="input">
+      <Real start="0" unit="m" displayUnit="mm"/>
+    </ScalarVariable>
+    <ScalarVariable name="x[1]" valueReference="2" initial="exact"><Real start="1"/></ScalarVariable>
+    <ScalarVariable name="der(x[1])" valueReference="3"><Real derivative="2"/></ScalarVariable>
+    <ScalarVariable name="a.'y z'" valueReference="4" causality="output"><Real/></ScalarVariable>
+    <ScalarVariable name="n" valueReference="5" causality="parameter" variability="fixed">
+      <Integer start="1"/>
+    </ScalarVariable>
+    <ScalarVariable name="c" valueReference="6" causality="calculatedParameter" variability="fixed">
+      <Real/>
+    </ScalarVariable>
+  </ModelVariables>
+  <ModelStructure>
+    <Outputs><Unknown index="4" dependencies="1 2" dependenciesKind="dependent constant"/></Outputs>
+    <Derivatives><Unknown index="3" dependencies="1"/></Derivatives>
+    <InitialUnknowns><Unknown index="3"/><Unknown index="4"/><Unknown index="6"/></InitialUnknowns>
+  </ModelStructure>
+</fmiModelDescription>
+"""
+VALID3 = """<fmiModelDescription fmiVersion="3.0" modelName="M" instantiationToken="{1}">
+  <CoSimulation modelIdentifier="m"/>
+  <ModelVariables>
+    <Float64 name="t" valueReference="0" causality="independent" variability="continuous"/>
+    <Float64 name="u" valueReference="1" causality="input" start="0"/>
+    <Float64 name="y" valueReference="2" causality="output"/>
+    <String name="s" valueReference="3" causality="parameter" variability="fixed"><Start value="a"/></String>
+  </ModelVariables>
+  <ModelStructure><Output valueReference="2" dependencies="1"/><InitialUnknown valueReference="2"/></ModelStructure>
+</fmiModelDescription>
+"""
+MUTATIONS = [
+    (VALID2, 'name="c"', 'name="n"', 'name "n" is not unique'),
+    (VALID2, "name=\"a.'y z'\"", 'name="a. y"', '"a. y" is not a legal variable name'),
+    (VALID2, 'name="x[1]"', 'name="x[a]"', '"x[a]" is not a legal variable name'),
+    (VALID2, '<Integer start="1"/>', "<Integer/>", 'Variable "n" has no start value'),
+    (VALID2, 'start="0" unit', "unit", 'Variable "u" has no start value'),
+    (VALID2, "      <Real/>", '<Real start="1"/>', '"c" has initial="calculated" but provides a start value'),
+    (
+        VALID2,
+        'initial="exact"',
+        'variability="fixed" initial="exact"',
+        'variability="fixed" in variable "x[1]" is not allowed',
+    ),
+    (
+        VALID2,
+        'causality="output"><Real/>',
+        'causality="output"><Boolean/>',
+        "of type Boolean and must have variability",
+    ),
+    (VALID2, 'unit="m" displayUnit="mm"', 'unit="km"', 'The unit "km" of variable "u" is not defined'),
+    (VALID2, 'displayUnit="mm"', 'displayUnit="cm"', 'The display unit "cm" of variable "u" is not defined'),
+    (VALID2, '<Unknown index="6"/>', "", "Expected {a.'y z', c, der(x[1])} but"),
+    (VALID2, '<Unknown index="6"/>', '<Unknown index="6"/><Unknown index="5"/>', "but was {a.'y z', c, der(x[1]), n}"),
+    (VALID2, 'index="4" dependencies="1 2" d', 'index="3" dependencies="1 2" d', "Outputs must have exactly one entry"),
+    (VALID2, '<Real derivative="2"/>', "<Real/>", '"der(x[1])" referenced by the continuous state derivative'),
+    (VALID2, 'Kind="dependent constant"', 'Kind="dependent"', "attributes of the outputs do not match"),
+    (VALID2, 'dependencies="1 2" ', "", "If dependenciesKind exists dependencies must also exist"),
+    (VALID3, 'valueReference="3"', 'valueReference="1"', '"s" has the same value reference as variable "u"'),
+    (VALID3, '<Start value="a"/>', "", 'Variable "s" has no start value'),
+    (VALID3, 'name="t"', 'name="t" start="1"', '"t" has causality="independent" but provides a start value'),
+    (
+        VALID3,
+        'independent" variability="continuous"',
+        'output" variability="continuous"',
+        "Exactly one independent variable must be defined",
+    ),
+]
+
+
+def judged(path: Path) -> list[str]:
+    return [problem.message for problem in description_problems(path)]
+
+
+@pytest.mark.parametrize("text", [VALID2, VALID3], ids=["FMI 2.0", "FMI 3.0"])
+def test_a_valid_model_description_has_no_problems(tmp_path, text):
+    assert judged(fmu(tmp_path, text)) == []
+
+
+@pytest.mark.parametrize(("text", "found", "replaced", "expected"), MUTATIONS, ids=[one[3] for one in MUTATIONS])
+def test_each_problem_is_named(tmp_path, text, found, replaced, expected):
+    assert found in text
+    assert any(expected in message for message in judged(fmu(tmp_path, text.replace(found, replaced, 1))))
+
+
+def test_an_alias_of_an_output_is_none_of_the_initial_unknowns(tmp_path):
+    """FMPy demands it, but the standard lists variables, of which an alias is another name (FMI 3.0 §2.4.7.6)."""
+    text = VALID3.replace('causality="output"/>', 'causality="output"><Alias name="also y"/></Float64>')
+    assert judged(fmu(tmp_path, text)) == []
+
+
+def test_an_illegal_name_is_told_in_one_line(tmp_path):
+    """What the parser of names expected instead is of use to its authors only."""
+    (message,) = judged(fmu(tmp_path, VALID2.replace("name=\"a.'y z'\"", 'name="a. y"')))
+    assert message == '"a. y" is not a legal variable name for naming convention "structured".'
