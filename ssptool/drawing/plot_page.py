@@ -103,7 +103,7 @@ def _line(one: Styled) -> dict[str, Any]:
     return {
         "x": one.curve.t,
         "y": one.curve.y,
-        "name": one.curve.name,
+        "name": html.escape(one.curve.name, quote=False),  # plotly takes tags in it for what they are
         "mode": "lines",
         "line": {
             "color": _COLOURS[one.colour % len(_COLOURS)],

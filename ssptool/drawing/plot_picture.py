@@ -22,7 +22,7 @@ def picture_svg(panels: Sequence[Panel], title: str = "") -> str:
     """The picture as the text of an SVG, for pages and notebooks."""
     buffer = io.StringIO()
     with _style(None):
-        _figure(panels, title).savefig(buffer, format="svg")
+        _literal(_figure(panels, title)).savefig(buffer, format="svg")
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 
@@ -31,7 +31,16 @@ def save(figure: Any, path: Path) -> None:
     """Write a figure of matplotlib in the format of its name: the same bytes for the same figure."""
     dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     with _style(None):
-        figure.savefig(path, metadata=dates.get(path.suffix.lower()))
+        _literal(figure).savefig(path, metadata=dates.get(path.suffix.lower()))
+
+
+def _literal(figure: Any) -> Any:
+    """With all texts as they are: names of signals may have dollars in them, which else begin a formula."""
+    from matplotlib.text import Text  # heavy and optional
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+    return figure
 
 
 def _style(points: float | None) -> Any:
@@ -78,12 +87,17 @@ def new_figure(panels: int, size: Size | None = None) -> Any:
     return Figure(figsize=(size.width, size.height), dpi=120, layout="constrained")
 
 
-def put_legend(axis: Any, names: Sequence[str]) -> None:
-    """Above an axis, where it hides no curve, in as many columns as fit."""
+def put_legend(axis: Any, curves: Sequence[Any], names: Sequence[str]) -> None:
+    """Above an axis, where it hides no curve, in as many columns as fit.
+
+    Each curve with its name, whatever that is: of labels of curves, matplotlib leaves out those that begin with `_`.
+    """
     width = axis.figure.get_figwidth() * 72  # points
     letters = max(map(len, names)) + 6
     columns = max(1, int(width / (0.6 * 0.83 * axis.yaxis.label.get_size() * letters)))
     axis.legend(
+        curves,
+        names,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         ncols=columns,
@@ -108,7 +122,7 @@ def _draw_panel(axis: Any, panel: Panel) -> None:
     axis.set_ylabel(panel.axis_label)
     axis.grid(visible=True, alpha=0.3)
     if len(panel.curves) <= _LEGIBLE:
-        put_legend(axis, [one.curve.name for one in panel.curves])
+        put_legend(axis, axis.lines, [one.curve.name for one in panel.curves])
     else:
         axis.set_title(f"{len(panel.curves)} curves", loc="right", fontsize="small")
 

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from math import isfinite
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
+from ssptool.engine.one_at_a_time import one_at_a_time
 from ssptool.engine.passed_on import pass_on, why_not
 from ssptool.engine.plan import Plan
 from ssptool.engine.saved import SavedLoop, SavedSimulation
@@ -63,6 +66,8 @@ class _View(Mapping[str, Value]):
 class Simulation:
     """A system that is loaded and initialized on entry of the context, and freed on its exit.
 
+    Several threads may use it: each waits until the call of another one has ended.
+
     Parameters
     ----------
     plan, sources
@@ -92,6 +97,7 @@ class Simulation:
         self._native = native
         self._saved = saved
         self._stack = ExitStack()
+        self._lock = RLock()
         self._running = self._ended = False
         self._observers: list[Observer] = []
         self._assembly: Assembly
@@ -126,12 +132,17 @@ class Simulation:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if not self._running:
+            return
         self._running, self._ended = False, True
         with self._stack:
             if self._failure is not None:
                 self._assembly.abandon(self._failure)
             else:
                 self._assembly.terminate(self.time)
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a simulation can be neither copied nor pickled, as its FMUs: save() it, and go on from there")
 
     def _check_running(self) -> None:
         if not self._running:
@@ -149,6 +160,7 @@ class Simulation:
         """Whether the stop time of the plan has been reached."""
         return self._finished if self.plan.master.chooses_steps else self._steps >= self.plan.interval.steps
 
+    @one_at_a_time
     def step(self, count: int = 1) -> float:
         """Do some macro steps; gives the time reached [s].
 
@@ -169,6 +181,7 @@ class Simulation:
         self._to_other_side()
         return self.time
 
+    @one_at_a_time
     def run_until(self, time: float) -> float:
         """Step to the first communication point that is not before `time` [s]; gives that point [s].
 
@@ -178,6 +191,8 @@ class Simulation:
             That is after the stop time.
         """
         self._check_running()
+        if not isfinite(time):
+            raise ValueError(f"the time must be a finite number of seconds, found {time}")
         interval = self.plan.interval
         if time > interval.stop + TOLERANCE * interval.step:
             raise PastTheEnd(time, interval.stop)
@@ -252,6 +267,7 @@ class Simulation:
         self._history = history
 
     @property
+    @one_at_a_time
     def trace(self) -> Trace:
         """What was recorded so far, since entry; also when the context has been left."""
         if not self._rows:
@@ -262,6 +278,7 @@ class Simulation:
 
     # -- values ----------------------------------------------------------------------------------------------
 
+    @one_at_a_time
     def get(self, name: str) -> Any:
         """The present value of a connector or of any variable of an FMU, by its full name; of an array all values.
 
@@ -296,6 +313,7 @@ class Simulation:
         texts = any(isinstance(value, str | bytes) for value in values)
         return np.array(values, dtype=object if texts else None).reshape(shape)
 
+    @one_at_a_time
     def set(self, name: str, value: Any) -> None:
         """Give an input that nothing drives, or a tunable parameter, a value from now on; an array one of its shape.
 
@@ -442,6 +460,8 @@ class Simulation:
 
     def _signal(self, name: str) -> Signal:
         """Names of components and of variables may both have dots, so each is tried."""
+        if not isinstance(name, str):
+            raise UnknownName(name)
         parts = name.split(".")
         for place in range(len(parts) - 1, -1, -1):
             signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
@@ -456,6 +476,7 @@ class Simulation:
 
     # -- saving ----------------------------------------------------------------------------------------------
 
+    @one_at_a_time
     def save(self, path: Path | str) -> None:
         """Write the complete co-simulation into a file, from which it can go on in another process.
 

@@ -41,6 +41,6 @@ class PastTheEnd(ValueError):
     """The stop time is earlier."""
 
     def __init__(self, time: float, stop: float) -> None:
-        super().__init__(f"t = {time:g} s is after the stop time of {stop:g} s; plan with a later one")
+        super().__init__(f"t = {float(time)!r} s is after the stop time of {float(stop)!r} s; plan with a later one")
         self.time = time
         self.stop = stop

@@ -1,6 +1,6 @@
 """The recorded signals of a run."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,6 +38,14 @@ class Column:
     def held(self) -> bool:
         """Whether it keeps its value between two samples; else it is on the line between them."""
         return self.discrete or not self.real
+
+
+def time_name(signals: Collection[str]) -> str:
+    """What the column of the time is called beside these: the second, if a connector of the system has the first."""
+    return next((name for name in TIME_NAMES if name not in signals), TIME_NAMES[0])
+
+
+TIME_NAMES = ("time", "time [s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +125,21 @@ class Trace:
             recorded = ", ".join(self.signals) or "none"
             raise KeyError(f"signal {signal!r} is not recorded; recorded are: {recorded}") from None
 
+    def __contains__(self, signal: object) -> bool:
+        """Whether a signal of this name was recorded."""
+        return signal in self.signals
+
+    def __iter__(self) -> Iterator[str]:
+        """Over the names of the signals."""
+        return iter(self.signals)
+
     def _repr_html_(self) -> str:
         from ssptool.engine.result_html import trace_html  # only notebooks draw a trace at once
 
         return trace_html(self)
 
     def __len__(self) -> int:
+        """The number of rows, as of a frame of pandas, over whose columns one iterates as well."""
         return len(self.t)
 
     def _values(self, place: int) -> Values:
@@ -131,8 +148,11 @@ class Trace:
     # -- to other libraries ----------------------------------------------------------------------------------
 
     def to_numpy(self) -> dict[str, Values]:
-        """The columns by signal as `trace[signal]` gives them, with the time [s] as "time"."""
-        return {"time": self.t, **{signal: self._values(place) for place, signal in enumerate(self.signals)}}
+        """The columns by signal as `trace[signal]` gives them, with the time [s] as `time_name` says."""
+        return {
+            time_name(self.signals): self.t,
+            **{signal: self._values(place) for place, signal in enumerate(self.signals)},
+        }
 
     def to_pandas(self) -> "pandas.DataFrame":
         """A frame with one column per signal, the time [s] as index; units in `attrs["units"]`.
@@ -156,7 +176,7 @@ class Trace:
         return frame
 
     def to_xarray(self) -> "xarray.Dataset":
-        """A dataset with one variable per signal along `time` [s], with unit and description.
+        """A dataset with one variable per signal along the time [s] (`time_name`), with unit and description.
 
         It is over the same memory, except for variables of Float32, String and Binary.
 
@@ -167,12 +187,13 @@ class Trace:
         """
         import xarray
 
-        time = xarray.Variable("time", self.t, {"units": "s"})
+        name = time_name(self.signals)
+        time = xarray.Variable(name, self.t, {"units": "s"})
         variables = {
-            column.signal: xarray.Variable("time", self._values(place), _attributes(column))
+            column.signal: xarray.Variable(name, self._values(place), _attributes(column))
             for place, column in enumerate(self.columns)
         }
-        return xarray.Dataset(variables, coords={"time": time})
+        return xarray.Dataset(variables, coords={name: time})
 
 
 def _attributes(column: Column) -> dict[str, str]:

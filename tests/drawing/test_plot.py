@@ -33,6 +33,16 @@ def test_both_ends_of_a_wire_are_one_curve_with_two_names(tmp_path):
     assert "a.x = b.u" in texts(tmp_path / "p.svg")
 
 
+@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
+def test_names_are_drawn_as_they_are(tmp_path, ending):
+    """What is a formula, hidden or a tag to the libraries that draw, is a name of a signal here."""
+    names = ["$a.x", "$\\alpha$", "_private", "{0}"]
+    curves = [Curve(name, "$m$", T, k * T) for k, name in enumerate(names, start=1)]
+    plot_signals(curves, tmp_path / f"p.{ending}", "a $title")
+    if ending == "svg":
+        assert {*names, "[$m$]", "a $title"} <= set(texts(tmp_path / "p.svg"))
+
+
 def test_a_run_of_one_point_can_be_drawn(tmp_path):
     plot_signals([Curve("a.x", None, T[:1], T[:1])], tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 0

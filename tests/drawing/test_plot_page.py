@@ -50,3 +50,8 @@ def test_a_page_draws_every_point_of_a_curve():
     """What plotly leaves out by itself is seen as corners in smooth curves."""
     figure = page_figure(panels([Curve("x", "m", T, np.sin(T))]))
     assert [line.line.simplify for line in figure.data] == [False]
+
+
+def test_a_name_is_no_markup():
+    figure = page_figure(panels([Curve("<b>a</b>.x", "m", T, T)]))
+    assert [line.name for line in figure.data] == ["&lt;b&gt;a&lt;/b&gt;.x"]

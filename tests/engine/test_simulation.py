@@ -1,8 +1,11 @@
 """A simulation under control: step by step, with values read and set, saved and resumed."""
 
+import copy
 import math
+import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +54,41 @@ def test_many_steps_at_once_are_the_same_as_one_by_one():
         for _ in range(500):
             other.step()
         assert np.array_equal(one.trace.y, other.trace.y)
+
+
+def test_threads_wait_for_one_another():
+    """Together they do the steps, and read and set values in between."""
+    with Simulation(alone(), Folder()) as simulation:
+
+        def work(_):
+            for _ in range(5):
+                simulation.step(2)
+                simulation.set("System1.F", simulation.get("System1.F"))
+
+        with ThreadPoolExecutor(4) as threads:
+            list(threads.map(work, range(10)))
+        assert simulation.finished
+        assert simulation.trace.t.tolist() == run(alone(), Folder()).unwrap().t.tolist()
+
+
+def test_a_simulation_is_not_copied():
+    simulation = Simulation(plan(), Folder())
+    for duplicate in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"save\(\) it"):
+            duplicate(simulation)
+
+
+def test_leaving_what_was_not_entered_does_nothing():
+    simulation = Simulation(plan(), Folder())
+    simulation.__exit__(None, None, None)
+    with simulation:
+        simulation.step()
+
+
+@pytest.mark.parametrize("time", [math.nan, math.inf])
+def test_there_is_no_running_until_no_time(time):
+    with Simulation(plan(), Folder()) as simulation, pytest.raises(ValueError, match="finite number of seconds"):
+        simulation.run_until(time)
 
 
 @pytest.mark.parametrize(("time", "reached"), [(0.1, 0.1), (0.095, 0.1), (0.1 + 1e-12, 0.1), (0.0, 0.0), (0.101, 0.11)])

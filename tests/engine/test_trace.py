@@ -27,6 +27,19 @@ def trace():
     return Trace(np.arange(3.0), np.arange(6.0).reshape(3, 2), columns)
 
 
+def test_one_asks_and_goes_through_a_trace_by_names(trace):
+    assert "A.x" in trace and "A.z" not in trace
+    assert tuple(trace) == trace.signals
+
+
+def test_a_connector_that_is_called_time_is_not_taken_for_it():
+    trace = Trace.of([0.0, 1.0], [(Column("time"), [5.0, 6.0])])
+    assert [values.tolist() for values in trace.to_numpy().values()] == [[0.0, 1.0], [5.0, 6.0]]
+    dataset = pytest.importorskip("xarray") and trace.to_xarray()
+    assert dataset["time"].values.tolist() == [5.0, 6.0]
+    assert dataset.coords["time [s]"].values.tolist() == [0.0, 1.0]
+
+
 def test_columns_are_views(trace):
     arrays = trace.to_numpy()
     assert list(arrays) == ["time", "A.x", "B.y"]

@@ -14,7 +14,7 @@ from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.sidecar import sidecar
 from ssptool.engine.recording.text import Lines
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
-from ssptool.engine.trace import Column, Floats, Trace
+from ssptool.engine.trace import TIME_NAMES, Column, Floats, Trace, time_name
 
 _UNFINISHED = "running"
 """The status in the file beside it, of a run that has not come to its end."""
@@ -32,10 +32,8 @@ class CsvWriter:
     def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
         self._path = path
         self._lines = Lines(["Float64", *(column.type for column in columns)], contents)
-        header = io.StringIO()
-        csv.writer(header, lineterminator="\n").writerow(["time", *(column.signal for column in columns)])
         self._file = path.open("wb", buffering=0)
-        put(self._file, header.getvalue().encode())
+        put(self._file, _header(columns).encode())
         facts = {"status": _UNFINISHED, "columns": [asdict(column) for column in columns]}
         sidecar(path).write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
 
@@ -51,6 +49,16 @@ class CsvWriter:
     def close(self, manifest: str) -> None:
         self._file.close()
         sidecar(self._path).write_text(manifest, encoding="utf-8")
+
+
+def _header(columns: Sequence[Column]) -> str:
+    """The first line. Names with blanks at their ends are in quotes, too: readers pass over blanks around values."""
+    signals = [column.signal for column in columns]
+    names = [time_name(signals), *signals]
+    blank = any(name != name.strip() for name in names)
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n", quoting=csv.QUOTE_ALL if blank else csv.QUOTE_MINIMAL).writerow(names)
+    return line.getvalue()
 
 
 def read_csv(path: Path) -> Trace:
@@ -73,7 +81,7 @@ def read_csv(path: Path) -> Trace:
     complete = io.StringIO(text[: text.rfind("\n") + 1], newline="")
     lines = csv.reader(complete, delimiter=_delimiter(text), skipinitialspace=True, strict=True)
     header = _next(lines, path) or []
-    if not header or header[0].lower() not in _TIMES:
+    if not header or header[0].lower() not in TIME_NAMES:
         found = f"found {header[0]!r}" if header else "the file is empty"
         raise UnreadableTrace(path, f"the first column must be 'time'; {found}", 1)
     numbers, rows = _body(lines, path, len(header))
@@ -106,10 +114,6 @@ def _told(header: str, texts: Sequence[str]) -> Column:
     """A column of which nothing is known but what it has."""
     name, unit = bracketed(header) or (header, None)
     return Column(name, unit or None, _guess(texts))
-
-
-_TIMES = ("time", "time [s]")
-"""What other tools call the first column, in any case."""
 
 
 def _delimiter(text: str) -> str:

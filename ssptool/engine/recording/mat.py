@@ -183,7 +183,8 @@ def read_mat(path: Path) -> Trace:
         It is not a trajectory file, or has no points in time.
     """
     content = _loaded(path)
-    known = {column["signal"]: Column(**column) for column in read_manifest(path).get("columns", [])}
+    # By names as the matrix has them, in which blanks at their ends are lost.
+    known = {_unpadded(column["signal"]): Column(**column) for column in read_manifest(path).get("columns", [])}
     tables, rows = content["dataInfo"][:2].astype(int)
     every = zip(_texts(content["name"]), _texts(content["description"]), tables.tolist(), rows.tolist(), strict=True)
     found = []
@@ -229,7 +230,11 @@ def _loaded(path: Path) -> dict[str, Any]:
 
 
 def _texts(matrix: Any) -> list[str]:
-    return [_utf8("".join(column)).rstrip(" \0") for column in matrix.T]
+    return [_unpadded(_utf8("".join(column))) for column in matrix.T]
+
+
+def _unpadded(text: str) -> str:
+    return text.rstrip(" \0")
 
 
 def read_manifest(path: Path) -> Mapping[str, Any]:

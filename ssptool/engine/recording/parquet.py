@@ -16,7 +16,7 @@ from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.footed_file import FootedFile
 from ssptool.engine.recording.parquet_groups import MAGIC, TYPES, Columns, Encoder
 from ssptool.engine.recording.writer import UnreadableTrace, refuse_repeats
-from ssptool.engine.trace import Column, Floats, Trace
+from ssptool.engine.trace import TIME_NAMES, Column, Floats, Trace, time_name
 
 GROUP_VALUES = 1 << 18
 """In a group of rows before it is written."""
@@ -63,7 +63,7 @@ class ParquetWriter:
     """
 
     def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
-        schema = pa.schema([_TIME, *(_field(column) for column in columns)])
+        schema = pa.schema([_time([column.signal for column in columns]), *map(_field, columns)])
         bare = pa.schema([field.remove_metadata() for field in schema])
         self._width = len(schema)
         self._columns = Columns(("Float64", *(column.type for column in columns)), bare, contents)
@@ -162,7 +162,8 @@ def _serialized(footer: Any) -> bytes:
     return buffer.getvalue()[len(MAGIC) :]
 
 
-_TIME = pa.field("time", pa.float64(), nullable=False, metadata={"unit": "s", "type": "Float64"})
+def _time(signals: Sequence[str]) -> Any:
+    return pa.field(time_name(signals), pa.float64(), nullable=False, metadata={"unit": "s", "type": "Float64"})
 
 
 _TRUE = "true"
@@ -189,10 +190,10 @@ def read_parquet(path: Path) -> Trace:
         table = pq.read_table(path)
     except pa.ArrowException as error:
         raise UnreadableTrace(path, str(error)) from None
-    if not table.column_names or table.column_names[0] != "time":
+    if not table.column_names or table.column_names[0] not in TIME_NAMES:
         raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
     columns = [_column(field) for field in list(table.schema)[1:]]
-    return Trace.of(table["time"].to_numpy(), [(one, _values(path, one, table[one.signal])) for one in columns])
+    return Trace.of(table[0].to_numpy(), [(one, _values(path, one, table[one.signal])) for one in columns])
 
 
 def _values(path: Path, column: Column, found: Any) -> Any:

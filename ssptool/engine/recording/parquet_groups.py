@@ -120,7 +120,7 @@ class Encoder:
         texts = [field.name for field in schema if field.type in (TYPES[TEXT], TYPES[BYTES])]
         self._options = {
             "use_dictionary": texts or False,
-            "write_statistics": ["time"],
+            "write_statistics": [schema[0].name],
             "write_batch_size": 1 << 20,  # values that pass at once through layers that cost something each time
         }
 

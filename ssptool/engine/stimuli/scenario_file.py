@@ -35,6 +35,8 @@ def read_scenario(path: Path) -> Scenario:
         raise BadScenario([DataFinding(source, line, "", f"it is no YAML: {error.problem}")]) from None
     except yaml.YAMLError as error:
         raise BadScenario([DataFinding(source, 1, "", f"it is no YAML: {error}")]) from None
+    except RecursionError:
+        raise BadScenario([DataFinding(source, 1, "", "it is nested too deeply")]) from None
     return _Reading(source).scenario(root)
 
 

@@ -124,6 +124,21 @@ def test_names_units_and_descriptions_come_back(tmp_path, ending):
     assert read_manifest(path) == json.loads(MANIFEST)
 
 
+ODD = (" before", "after ", "a\nb", 'a"b', "a,b;c", "ü日💥", "a [m]", "time", "[", "\t", "'a'", "\u200b", "=1+1", "#")
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_odd_names_come_back(tmp_path, ending):
+    path = tmp_path / f"trace{ending}"
+    columns = tuple(Column(name, "m") for name in ODD)
+    writer = open_writer(path, columns)
+    writer.write(np.arange(2.0 * (1 + len(ODD))).reshape(2, -1))
+    writer.close(json.dumps({"columns": [asdict(column) for column in columns]}))
+    trace = read_trace(path)
+    assert trace.columns == columns
+    assert [trace[name][0] for name in ODD] == list(range(1, 1 + len(ODD)))
+
+
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_a_file_that_nobody_closed_holds_what_was_written(tmp_path, ending, monkeypatch):
     if ending == ".parquet":
