@@ -2,7 +2,7 @@
 
 The layers, each importing only those to its left:
 
-    documents ← fmu ← network ← rules, exchange, drawing, editing ← engine ← results ← studies ← api ← cli, web
+    documents ← fmu ← network ← rules, drawing, editing ← engine ← results ← studies ← api ← cli
 
 The names below are the public API. They are loaded at first use, so that `import ssptool` costs nothing.
 """

@@ -15,12 +15,12 @@ LEVELS = [
     ["documents"],
     ["fmu"],
     ["network"],
-    ["rules", "exchange", "drawing", "editing"],
+    ["rules", "drawing", "editing"],
     ["engine"],
     ["results"],
     ["studies"],
     ["api"],
-    ["cli", "web"],
+    ["cli"],
 ]
 
 
@@ -50,8 +50,8 @@ def test_imports_point_left():
             continue
         for line, module in own_imports(path):
             imported = layer(module)
-            if imported == "" and importer in ("cli", "web"):
-                continue  # shells use the public API: `import ssptool`
+            if imported == "" and importer == "cli":
+                continue  # a shell uses the public API: `import ssptool`
             if imported != importer and level(imported) >= level(importer):
                 wrong.append(f"{path.relative_to(PACKAGE)}:{line} imports {module}")
     assert wrong == []
@@ -76,7 +76,7 @@ def test_checking_a_system_loads_neither_numerics_nor_the_engine():
     """A small system is checked at once; FMPy, which loads numpy, waits for the first FMU."""
     code = "import sys, ssptool; ssptool.validate; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert not {"numpy", "scipy", "fmpy", "networkx", "matplotlib", "ssptool.engine", "ssptool.edit"} & set(loaded)
+    assert not {"numpy", "scipy", "fmpy", "networkx", "matplotlib", "ssptool.engine", "ssptool.editing"} & set(loaded)
 
 
 def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
@@ -84,7 +84,7 @@ def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
     code = "import sys, ssptool; ssptool.simulate, ssptool.Simulation; print(*sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     libraries = {"scipy", "networkx", "pandas", "pyarrow", "matplotlib", "dask", "pydantic", "rich", "yaml"}
-    layers = {f"ssptool.{layer}" for layer in ("drawing", "editing", "exchange", "results", "studies", "cli")}
+    layers = {f"ssptool.{layer}" for layer in ("drawing", "editing", "results", "studies", "cli")}
     assert not (libraries | layers | {"ssptool.engine.ode.cvode", "ssptool.engine.kernel.twin"}) & set(loaded)
 
 

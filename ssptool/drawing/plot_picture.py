@@ -12,17 +12,17 @@ from ssptool.drawing.plot_unavailable import PlotUnavailable
 _DASHES = ("-", "--", ":", "-.")
 
 
-def draw_picture(panels: Sequence[Panel], path: Path, title: str, size: Size | None = None) -> None:
+def draw_picture(panels: Sequence[Panel], path: Path, title: str, size: Size | None) -> None:
     """Write a picture in the format of its name; with a size it is for print, with letters of 8 points."""
     with _style(None if size is None else 8.0):
         save(_figure(panels, title, size), path)
 
 
-def picture_svg(panels: Sequence[Panel], title: str = "") -> str:
+def picture_svg(panels: Sequence[Panel]) -> str:
     """The picture as the text of an SVG, for pages and notebooks."""
     buffer = io.StringIO()
     with _style(None):
-        _literal(_figure(panels, title)).savefig(buffer, format="svg")
+        _literal(_figure(panels, "")).savefig(buffer, format="svg")
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

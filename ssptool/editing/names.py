@@ -90,16 +90,11 @@ def find_system(root: ssd.System, name: Name) -> tuple[Place, ssd.System]:
     return place, place.element
 
 
-def find_connector(root: ssd.System, name: Name) -> ConnectorPlace:
-    """The connector of this full name; one of the root system has no dot in front. Raises as `find_element`."""
-    found = _connectors(root, name)
-    if not found:
-        raise unknown_connector(root, name)
-    return _only(name, found)
-
-
 def find(root: ssd.System, name: Name) -> Place | ConnectorPlace:
-    """The element or the connector of this full name. Raises as `find_element`."""
+    """The element or the connector of this full name; a connector of the root system has no dot in front.
+
+    Raises as `find_element`.
+    """
     found: list[Place | ConnectorPlace] = [*_elements(root, name), *_connectors(root, name)]
     if not found:
         raise unknown_connector(root, name)

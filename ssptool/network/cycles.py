@@ -7,8 +7,8 @@ not imply the second: an output that does not depend on an input lets the loop b
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from ssptool.network.blocks import Block, evaluation_order
-from ssptool.network.dependencies import DependencyGraph, Need, Stage, dependency_graph
+from ssptool.network.blocks import Block
+from ssptool.network.dependencies import DependencyGraph, Need
 from ssptool.network.digraph import Digraph, cyclic_components, reached
 from ssptool.network.network import Network
 from ssptool.network.signals import Signal
@@ -98,14 +98,8 @@ def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
     return tuple(sorted(tuple(sorted(names)) for names in cyclic_components(graph)))
 
 
-def explain_cycles(network: Network, stage: Stage) -> tuple[ComponentCycle, ...]:
-    """Every component cycle with its algebraic loops, or with the declared independences that prevent one."""
-    graph = dependency_graph(network, stage)
-    return cycles_in(network, graph, evaluation_order(graph))
-
-
 def cycles_in(network: Network, graph: DependencyGraph, order: Iterable[Block]) -> tuple[ComponentCycle, ...]:
-    """`explain_cycles` where the dependency graph and its evaluation order are at hand."""
+    """Every component cycle with its algebraic loops, or with the declared independences that prevent one."""
     loops = algebraic_loops(graph, order)
     cycles = []
     for components in component_cycles(network):

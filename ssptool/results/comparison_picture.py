@@ -12,11 +12,12 @@ from ssptool.results.alignment import aligned
 from ssptool.results.comparison import SignalComparison, TraceComparison, Verdict
 from ssptool.results.tube import Curve, tube
 
+MOST = 4
+"""Signals of a picture."""
 
-def draw_comparison(
-    comparison: TraceComparison, trace: Trace, reference: Trace, path: Path, *, most: int = 4, title: str = ""
-) -> None:
-    """Draw the `most` worst signals into a PNG, SVG or PDF file: the reference, its tube, and the trace.
+
+def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace, path: Path) -> None:
+    """Draw the worst signals into a PNG, SVG or PDF file: the reference, its tube, and the trace.
 
     Raises
     ------
@@ -28,7 +29,7 @@ def draw_comparison(
     check_plot_name(path, PICTURES)
     alignment = aligned(trace, reference)
     trace, reference = alignment.trace, alignment.reference
-    shown = _distinct(comparison, trace, reference)[:most]
+    shown = _distinct(comparison, trace, reference)[:MOST]
     if not shown:
         raise ValueError("there is no signal to draw: none could be compared")
     figure = new_figure(len(shown))
@@ -40,7 +41,6 @@ def draw_comparison(
     entries = [axis.get_legend_handles_labels() for axis in rows[0]]
     handles, names = [h for each, _ in entries for h in each], [name for _, each in entries for name in each]
     figure.legend(handles, names, loc="outside upper center", ncols=len(names), frameon=False)
-    figure.suptitle(title)
     path.parent.mkdir(parents=True, exist_ok=True)
     save(figure, path)
 

@@ -10,6 +10,7 @@ from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.nesting import INSIDE
 from ssptool.rules.excerpt import Excerpt
+from ssptool.rules.report_html import report_html
 
 
 class Skipped(NamedTuple):
@@ -64,9 +65,7 @@ class Report:
         return not self.errors
 
     def _repr_html_(self) -> str:
-        from ssptool.rules.report_html import report_html  # only notebooks draw a report at once
-
-        return report_html(self)
+        return report_html(self.subject, self.diagnostics)
 
     def of(self, severity: Severity) -> tuple[Diagnostic, ...]:
         return tuple(diagnostic for diagnostic in self.diagnostics if diagnostic.severity is severity)

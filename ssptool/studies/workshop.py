@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ssptool.engine.ending import Failure, RunError
+from ssptool.engine.ending import Failure
 from ssptool.engine.execution import Job, execute
 from ssptool.engine.limits import Limits
 from ssptool.engine.manifest import manifest
@@ -87,18 +87,6 @@ class Workshop:
         except Exception as error:
             outcome = failed(task, f"{type(error).__name__}: {error}")
         return replace(outcome, seconds=perf_counter() - began)
-
-    def trace_of(self, task: Task) -> Trace:
-        """All recorded signals of a run, over time. Raises `RunError` if it failed."""
-        prepared, pool = self._prepared(task)
-        plan = self._plan(prepared, task)
-        recorder = Recorder(plan, keep=True)
-        execution = execute(Job(plan, prepared.archive), recorder, pool=pool)
-        recorder.finish()
-        if execution.failure is not None:
-            raise RunError(execution.failure)
-        assert recorder.trace is not None
-        return recorder.trace
 
     def _run(self, task: Task) -> Outcome:
         prepared, pool = self._prepared(task)

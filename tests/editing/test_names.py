@@ -6,7 +6,7 @@ import pytest
 
 from ssptool.documents.archive import Archive
 from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
-from ssptool.editing.names import ConnectorPlace, Place, find, find_connector, find_element, find_system
+from ssptool.editing.names import ConnectorPlace, Place, find, find_element, find_system
 from tests.editing.small_systems import SINK, SOURCE, nested, ssd
 from tests.network.packages import component, content, package, system
 
@@ -28,12 +28,12 @@ def dotted(folder: Path):
 
 
 def test_a_nested_connector_is_found_by_its_full_name(tmp_path):
-    found = find_connector(root_of(nested(tmp_path)), "Sub.B.u")
+    found = find(root_of(nested(tmp_path)), "Sub.B.u")
     assert (str(found), found.owner.path) == ("Sub.B.u", ("Sub", "B"))
 
 
 def test_an_element_with_a_dot_in_its_name_is_found(tmp_path):
-    assert find_connector(dotted(tmp_path), "A.B.z").owner.path == ("A.B",)
+    assert find(dotted(tmp_path), "A.B.z").owner.path == ("A.B",)
 
 
 def test_a_name_with_two_readings_lists_both(tmp_path):
@@ -44,8 +44,8 @@ def test_a_name_with_two_readings_lists_both(tmp_path):
 
 def test_the_parts_of_a_name_as_a_tuple_are_never_ambiguous(tmp_path):
     root = dotted(tmp_path)
-    assert find_connector(root, ("A", "B.y")).owner.path == ("A",)
-    assert find_connector(root, ("A.B", "y")).owner.path == ("A.B",)
+    assert find(root, ("A", "B.y")).owner.path == ("A",)
+    assert find(root, ("A.B", "y")).owner.path == ("A.B",)
     with pytest.raises(AmbiguousName):
         find_element(root, "Sub.C")
     assert find_element(root, ("Sub", "C")).path == ("Sub", "C")

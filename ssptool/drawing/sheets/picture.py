@@ -7,12 +7,15 @@ from lxml import etree
 
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 
+SCALE = 2.0
+"""Pixels per unit of the SVG: sharp on screens with many pixels, too."""
+
 LARGEST = 12_000
 """Pixels of a side: a picture with more is drawn smaller."""
 
 
-def png(svg: str, scale: float = 2.0) -> bytes:
-    """A picture at `scale` times its natural size, or smaller, if that were too large.
+def png(svg: str) -> bytes:
+    """A picture with `SCALE` pixels per unit, or fewer, if it were too large.
 
     Raises
     ------
@@ -25,7 +28,7 @@ def png(svg: str, scale: float = 2.0) -> bytes:
         raise PlotUnavailable("resvg_py") from error
     root = etree.fromstring(svg.encode())
     side = max(float(root.get(name, "1")) for name in ("width", "height"))
-    scale = min(scale, LARGEST / side)
+    scale = min(SCALE, LARGEST / side)
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, font_files=_fonts()))
 
 
