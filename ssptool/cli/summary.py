@@ -1,8 +1,9 @@
 """What `ssptool run` says when it is done."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +12,21 @@ from ssptool.engine.few import few
 
 if TYPE_CHECKING:
     from ssptool.engine.loop_run import LoopReport
-    from ssptool.engine.simulate import Result
+    from ssptool.engine.simulate import Result, Statistics
+
+Entry = tuple[str, str]
+"""Of the summary: a name, and what is said under it."""
 
 
 def result_text(result: "Result", plot: Path | None = None) -> str:
     """How initialization went, how the run went, what was chosen, where the results and the plot are."""
-    lines = [result.name, *_initialization(result), *_run(result), *_calls(result), *_files(result, plot)]
-    return "\n".join(lines)
+    failure = [] if result.failure is None else [str(result.failure)]
+    went = _lines(_initialization(result), _choices(result), _run(result))
+    return "\n".join([result.name, *went, *failure, *_lines(_calls(result), _files(result, plot))])
+
+
+def _lines(*parts: Iterable[Entry]) -> Iterator[str]:
+    return (f"{name:<16}{text}" for name, text in chain.from_iterable(parts))
 
 
 def result_json(result: "Result", plot: Path | None = None) -> str:
@@ -45,12 +54,12 @@ SUMMARIES: Mapping[StatisticsFormat | None, Callable[["Result", Path | None], st
 """By what was asked for: the text has a table of calls if these were measured."""
 
 
-def _initialization(result: "Result") -> Iterator[str]:
+def _initialization(result: "Result") -> Iterator[Entry]:
     report = result.initialization
     if not report.loops and report.ok:
-        yield "initialization  one pass, no algebraic loop"
+        yield "initialization", "one pass, no algebraic loop"
     for loop in report.loops:
-        yield f"initialization  {_loop(loop)}" if loop.stage == "initialization" else f"first point     {_loop(loop)}"
+        yield "initialization" if loop.stage == "initialization" else "first point", _loop(loop)
 
 
 def _loop(loop: "LoopReport") -> str:
@@ -62,33 +71,21 @@ def _loop(loop: "LoopReport") -> str:
     )
 
 
-def _run(result: "Result") -> Iterator[str]:
-    statistics = result.statistics
+def _choices(result: "Result") -> Iterator[Entry]:
     chosen = {choice.setting: choice for choice in result.choices}
     for setting in ("master", "input", "step_size", "substeps", "adaptive"):
         if setting in chosen:
-            yield f"{setting.replace('_', ' '):<16}{chosen[setting].value}  ({chosen[setting].reason})"
+            yield setting.replace("_", " "), f"{chosen[setting].value}  ({chosen[setting].reason})"
+
+
+def _run(result: "Result") -> Iterator[Entry]:
     if result.rows:
-        yield f"{'run':<16}{result.first_time:g} … {result.last_time:g} s in {statistics.steps} steps, {_speed(result)}"
-    if statistics.evaluations:
-        events = f", {statistics.events} events" if statistics.events else ""
-        yield f"{'integrator':<16}{statistics.evaluations} evaluations of all derivatives{events}"
-    if statistics.rejected:
-        yield f"{'rejected':<16}{statistics.rejected} steps were too inexact and taken back"
-    if statistics.iterations_max > 1:
-        yield f"{'iterations':<16}{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}"
-    if statistics.loops_solved:
-        each = statistics.loop_iterations / statistics.loops_solved
-        yield f"{'loops':<16}solved {statistics.loops_solved} times during the run, {each:.2f} iterations each"
-    if statistics.loops_rescued:
-        yield f"{'loops':<16}{statistics.loops_rescued} needed the full solver during the run"
-    if statistics.latest > 0:
-        yield f"{'pace':<16}at most {statistics.latest:.3g} s behind the clock"
+        steps = result.statistics.steps
+        yield "run", f"{result.first_time:g} … {result.last_time:g} s in {steps} steps, {_speed(result)}"
+    yield from _counts(result.statistics)
     for note in result.notes:
-        yield f"{'note':<16}{note}"
-    yield f"{'status':<16}{result.status}"
-    if result.failure is not None:
-        yield str(result.failure)
+        yield "note", note
+    yield "status", result.status
 
 
 def _speed(result: "Result") -> str:
@@ -97,18 +94,36 @@ def _speed(result: "Result") -> str:
     return f"{statistics.seconds:.2f} s of wall time, {statistics.real_time_factor:.3g} × real time{kernel}"
 
 
-def _calls(result: "Result") -> Iterator[str]:
+def _counts(statistics: "Statistics") -> Iterator[Entry]:
+    """Of what not every run has."""
+    if statistics.evaluations:
+        events = f", {statistics.events} events" if statistics.events else ""
+        yield "integrator", f"{statistics.evaluations} evaluations of all derivatives{events}"
+    if statistics.rejected:
+        yield "rejected", f"{statistics.rejected} steps were too inexact and taken back"
+    if statistics.iterations_max > 1:
+        yield "iterations", f"{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}"
+    if statistics.loops_solved:
+        each = statistics.loop_iterations / statistics.loops_solved
+        yield "loops", f"solved {statistics.loops_solved} times during the run, {each:.2f} iterations each"
+    if statistics.loops_rescued:
+        yield "loops", f"{statistics.loops_rescued} needed the full solver during the run"
+    if statistics.latest > 0:
+        yield "pace", f"at most {statistics.latest:.3g} s behind the clock"
+
+
+def _calls(result: "Result") -> Iterator[Entry]:
     calls = result.statistics.calls
     if not calls:
         return
-    yield f"{'calls':<16}{'component':<24}{'function':<34}{'number':>10}{'time [s]':>12}{'each [µs]':>12}"
+    yield "calls", f"{'component':<24}{'function':<34}{'number':>10}{'time [s]':>12}{'each [µs]':>12}"
     for one in sorted(calls, key=lambda one: -one.seconds):
         each = 1e6 * one.seconds / one.calls
-        yield f"{'':<16}{one.component:<24}{one.function:<34}{one.calls:>10}{one.seconds:>12.6f}{each:>12.3f}"
+        yield "", f"{one.component:<24}{one.function:<34}{one.calls:>10}{one.seconds:>12.6f}{each:>12.3f}"
 
 
-def _files(result: "Result", plot: Path | None) -> Iterator[str]:
+def _files(result: "Result", plot: Path | None) -> Iterator[Entry]:
     if result.output is not None:
-        yield f"{'results':<16}{result.output}  ({result.rows} rows, {len(result.columns)} signals)"
+        yield "results", f"{result.output}  ({result.rows} rows, {len(result.columns)} signals)"
     if plot is not None:
-        yield f"{'plot':<16}{plot}"
+        yield "plot", str(plot)

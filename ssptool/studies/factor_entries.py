@@ -13,9 +13,9 @@ _ROLES = (Role.VARIABLE, Role.FMU, Role.SETTING, Role.VARIANT, Role.PARAMETERS, 
 _DISTRIBUTIONS = {
     "uniform": ("low", "high"),
     "loguniform": ("low", "high"),
-    "normal": ("mean", "std"),
-    "lognormal": ("median", "spread"),
-    "triangular": ("low", "mode", "high"),
+    Normal.distribution: ("mean", "std"),
+    LogNormal.distribution: ("median", "spread"),
+    Triangular.distribution: ("low", "mode", "high"),
 }
 _NUMBERS = ("low", "high", "mean", "std", "median", "spread", "mode")
 _KEYS = (*_ROLES, "unit", "nominal", "values", *_NUMBERS, "count", "scale", "distribution", "expression")
@@ -62,8 +62,8 @@ def _role(entries: Entries) -> tuple[Role, tuple[str, ...]]:
 def _source(entries: Entries) -> Source | None:
     stated = [key for key in ("values", "expression", "distribution") if key in entries]
     if len(stated) > 1:
-        entries.find(stated[1], f"a factor has values, or a range, or a distribution, or an expression; found "
-                     f"{' and '.join(stated)}")  # fmt: skip
+        allowed = "values, or a range, or a distribution, or an expression"
+        entries.find(stated[1], f"a factor has {allowed}; found {' and '.join(stated)}")
         for key in stated:
             entries.take(key)
         return None
@@ -150,7 +150,7 @@ def _distribution(entries: Entries) -> Source | None:
     low, high = entries.number("low"), entries.number("high")
     if values is None:
         return None
-    made = {"normal": _normal, "lognormal": _lognormal, "triangular": _triangular}[kind](values, low, high)
+    made = _MADE[kind](values, low, high)
     if isinstance(made, str):
         entries.find("", made)
         return None
@@ -177,6 +177,9 @@ def _lognormal(values: list[float], low: float | None, high: float | None) -> Lo
 def _triangular(values: list[float], low: float | None, high: float | None) -> Triangular | str:
     a, mode, b = values
     return Triangular(*values) if a <= mode <= b and a < b else "expected low <= mode <= high, and low < high"
+
+
+_MADE = {Normal.distribution: _normal, LogNormal.distribution: _lognormal, Triangular.distribution: _triangular}
 
 
 def listed_files(values: tuple[Setting, ...], folder: Path) -> tuple[str, ...]:

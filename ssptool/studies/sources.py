@@ -70,6 +70,7 @@ class Normal:
     std: float
     low: float = -np.inf
     high: float = np.inf
+    distribution: ClassVar[str] = "normal"
     words: ClassVar[str] = "a normal distribution"
 
     def at(self, u: Floats) -> Floats:
@@ -85,6 +86,7 @@ class LogNormal:
 
     median: float
     spread: float
+    distribution: ClassVar[str] = "lognormal"
     words: ClassVar[str] = "a lognormal distribution"
 
     def at(self, u: Floats) -> Floats:
@@ -100,6 +102,7 @@ class Triangular:
     low: float
     mode: float
     high: float
+    distribution: ClassVar[str] = "triangular"
     words: ClassVar[str] = "a triangular distribution"
 
     def at(self, u: Floats) -> Floats:

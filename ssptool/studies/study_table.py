@@ -1,5 +1,6 @@
 """A study as a table of the shape of its file: what `study_from` reads gives the same study again."""
 
+import math
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from ssptool.studies.definition import Effort, Factor, Role, Study, Traces
 from ssptool.studies.design_entries import PARAMETER_SET
 from ssptool.studies.designs.random import LatinHypercube, Sobol
 from ssptool.studies.designs.table import Table
-from ssptool.studies.sources import Computed, Levels, LogNormal, Normal, Range, Triangular
+from ssptool.studies.sources import Computed, Levels, LogNormal, Normal, Range, Source, Tabled, Triangular
 
 
 def study_table(study: Study) -> dict[str, Any]:
@@ -57,22 +58,25 @@ def _factor(factor: Factor) -> dict[str, Any]:
     for key, value in (("unit", factor.unit), ("nominal", factor.nominal)):
         if value is not None:
             table[key] = value
-    match factor.source:
+    return table | _source(factor.source)
+
+
+def _source(source: Source) -> dict[str, Any]:
+    match source:
         case Levels(values):
-            table["values"] = list(values)
+            return {"values": list(values)}
         case Range(low, high, count, log):
-            table |= {"low": low, "high": high} | ({} if count is None else {"count": count})
-            table |= {"scale": "log"} if log else {}
-        case Normal(mean, std, low, high):
-            table |= {"distribution": "normal", "mean": mean, "std": std}
-            table |= {key: value for key, value in (("low", low), ("high", high)) if abs(value) != float("inf")}
-        case LogNormal(median, spread):
-            table |= {"distribution": "lognormal", "median": median, "spread": spread}
-        case Triangular(low, mode, high):
-            table |= {"distribution": "triangular", "low": low, "mode": mode, "high": high}
+            found = {"low": low, "high": high, "count": count, "scale": "log" if log else None}
+            return {name: value for name, value in found.items() if value is not None}
+        case Normal() | LogNormal() | Triangular():
+            # Their fields are called as the file calls them; a bound that cuts nothing off is not written.
+            numbers = {field.name: getattr(source, field.name) for field in fields(source)}
+            stated = {name: value for name, value in numbers.items() if math.isfinite(value)}
+            return {"distribution": source.distribution, **stated}
         case Computed(expression):
-            table["expression"] = expression.text
-    return table
+            return {"expression": expression.text}
+        case Tabled():
+            return {}
 
 
 def _design(study: Study) -> dict[str, Any]:
