@@ -37,7 +37,8 @@ class Conversion:
     def __call__(self, value: float) -> float:
         if self.table:
             return dict(self.table).get(int(value), value)
-        return self.factor * value + self.offset
+        # Where nothing is done to it, a zero keeps its sign.
+        return value if (self.factor, self.offset) == (1.0, 0.0) else self.factor * value + self.offset
 
     def carry(self, value: Value) -> Value:
         """What becomes of a value of any type: only numbers are calculated with, and only integers looked up."""

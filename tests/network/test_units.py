@@ -1,5 +1,6 @@
 """Units are converted as the standard defines them, against conversions known by heart."""
 
+import math
 from types import SimpleNamespace
 
 import pytest
@@ -85,6 +86,12 @@ CONVERSIONS = st.builds(Conversion, NUMBERS, NUMBERS)
 def test_composed_conversions_do_what_they_do_one_after_the_other(first, second, value):
     # Each of four operations rounds once, relative to the largest intermediate value (below 1e3 ** 3).
     assert first.then(second)(value) == approx(second(first(value)), rel=1e-12, abs=1e-5)
+
+
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_a_zero_to_which_nothing_is_done_keeps_its_sign(zero):
+    signs = [math.copysign(1.0, same(zero)) for same in (IDENTITY, Conversion(1.0, 0.0))]
+    assert signs == [math.copysign(1.0, zero)] * 2
 
 
 KELVIN_OF_FMI1 = Unit("K", None, shown=(DisplayUnit("degC", 1.0, 273.15), DisplayUnit("degF", 5 / 9, 459.67 * 5 / 9)))

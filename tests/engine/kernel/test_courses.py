@@ -302,6 +302,23 @@ def test_a_wire_delivers_what_is_done_at_its_ends(make_kernel, mocks, source, de
     assert kernel.values[1] == 7.0
 
 
+@pytest.mark.parametrize("before", [5.0, -5.0, 0.0, -0.0, math.inf])
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+@pytest.mark.parametrize("scale", [(1.0, 0.0), (2.0, 1.0)])
+def test_a_zero_that_replaces_a_value_keeps_its_sign(make_kernel, before, zero, scale):
+    """At the destination whatever the wire does; at the source, where the wire passes it on as it is."""
+    kernel = make_kernel(2)
+    kernel.connect([0], [1], *([each] for each in scale))
+    kernel.values[0] = before
+    ends = [(Change(), Change(OVERRIDE, zero))]
+    if scale == (1.0, 0.0):
+        ends.append((Change(OVERRIDE, zero), Change()))
+    for source, destination in ends:
+        kernel.act([ActedWire(1, source, destination)])
+        kernel.accept(0.0)
+        assert (kernel.values[1], math.copysign(1.0, kernel.values[1])) == (0.0, math.copysign(1.0, zero))
+
+
 def test_wires_of_sweeps_outputs_and_courses_are_acted_on_too(make_kernel, mocks):
     kernel = wired(make_kernel, mocks)
     group, sweep = kernel.group([0]), kernel.sweep([Call(0, (1,), ())])

@@ -7,12 +7,17 @@ namespace ssptool {
 
 namespace {
 
+// Where nothing is done to it the value itself, and where it does not count the offset itself: a zero with its sign.
+double delivered(double factor, double offset, double value) noexcept {
+  if (factor == 0.0) return offset;
+  return factor == 1.0 && offset == 0.0 ? value : factor * value + offset;
+}
+
 // With what is done to doubles at its ends, a wire still is a factor and an offset.
 void change_source(Wire& wire, const Change& change) noexcept {
-  if (change.kind == Change::Kind::bias) wire.offset = wire.factor * change.cell + wire.offset;
-  if (change.kind != Change::Kind::override_) return;
-  wire.offset = wire.factor * change.cell + wire.offset;
-  wire.factor = 0.0;
+  if (change.kind == Change::Kind::none) return;
+  wire.offset = delivered(wire.factor, wire.offset, change.cell);
+  if (change.kind == Change::Kind::override_) wire.factor = 0.0;
 }
 
 void change_destination(Wire& wire, const Change& change) noexcept {
@@ -59,7 +64,7 @@ void Wires::sort(Places& places) {
 void Wires::copy_others(Set set, double* values) const noexcept {
   const Places& places = sets_[set];
   for (std::uint32_t i = places.scaled; i < places.integers; ++i)
-    values[ends_[i].destination] = scales_[i].factor * values[ends_[i].source] + scales_[i].offset;
+    values[ends_[i].destination] = delivered(scales_[i].factor, scales_[i].offset, values[ends_[i].source]);
   for (std::uint32_t i = places.integers; i < places.end; ++i) copy_integer(wires_[which_[i]], values);
 }
 
@@ -67,7 +72,7 @@ void Wires::copy_integer(const Wire& wire, double* values) noexcept {
   std::int64_t number = wire.at_source.of_integer(as_integer(values[wire.source]));
   if (const auto entry = wire.table.find(number); entry != wire.table.end()) number = entry->second;
   values[wire.destination] = wire.to_integer ? as_cell(wire.at_destination.of_integer(number))
-                                             : wire.factor * static_cast<double>(number) + wire.offset;
+                                             : delivered(wire.factor, wire.offset, static_cast<double>(number));
 }
 
 void Wires::copy_tangents(Set set, double* tangents) const noexcept {

@@ -78,7 +78,7 @@ class Wires:
             if wire.destination in holds_integer:
                 integers[wire.destination] = changed_integer(number, wire.at_destination)
             else:
-                values[wire.destination] = wire.factor * float(number) + wire.offset
+                values[wire.destination] = _delivered(wire, float(number))
 
     def copy_tangents(self, wires: Sequence[Wire], tangents: Floats) -> None:
         """By the chain rule; integers do not move."""
@@ -105,14 +105,18 @@ class Wires:
 
 
 def _delivered(wire: Wire, value: float) -> float:
-    """The value itself, also its sign if it is zero, where nothing is done to it."""
+    """Where nothing is done to it the value itself, and where it does not count the offset itself: a zero with its
+    sign.
+    """
+    if wire.factor == 0.0:
+        return wire.offset
     return value if (wire.factor, wire.offset) == (1.0, 0.0) else wire.factor * value + wire.offset
 
 
 def _change_source(wire: Wire, change: Change) -> None:
     """With what is done to doubles at its ends, a wire still is a factor and an offset."""
     if change.kind != ChangeKind.NONE:
-        wire.offset = wire.factor * change.cell + wire.offset
+        wire.offset = _delivered(wire, change.cell)
     if change.kind == ChangeKind.OVERRIDE:
         wire.factor = 0.0
 
