@@ -464,12 +464,6 @@ NB_MODULE(_kernel, module) {
             return view(self, nb::cast<Self&>(self).core().guess(index(iteration)), 1);
           },
           "iteration"_a)
-      .def(
-          "tolerance",
-          [](nb::handle_t<Self> self, Number iteration) {
-            return view(self, nb::cast<Self&>(self).core().tolerance(index(iteration)), 1);
-          },
-          "iteration"_a)
       .def("iterations", &Self::iterations)
       .def(
           "use_threads",

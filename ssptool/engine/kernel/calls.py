@@ -49,9 +49,9 @@ class IterationCalls:
     `group` are the instances, of which the inputs of those in `following` are interpolated with `order` (0: held at
     their value at the end of the step) and those of the others in `held` held. The first guess is the polynomial
     of `prediction` order through the accepted points. An iterate agrees where
-    |found − x| ≤ absolute + relative·max(|first guess|, nominal) in every unknown; else x + relaxation·(found − x)
-    is next, calculated in nominal values. After `max_iterations` iterations, or where the difference is more than
-    `growth` times the smallest one before, the operation ends.
+    |found − x| ≤ absolute + relative·max(|x|, nominal) in every unknown; else x + relaxation·(found − x)
+    is next, calculated in nominal values. After `max_iterations` iterations, or where the largest difference, in
+    nominal values, is more than `growth` times the smallest one before, the operation ends.
     """
 
     group: int

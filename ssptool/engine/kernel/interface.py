@@ -302,15 +302,12 @@ class Kernel(Protocol):
     def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
         """One iterate of the step from t to t + h, from the saved state (which the `first` saves) and the guess.
 
-        The first makes the guess and the tolerance. Afterwards `values` holds what follows from the guess, with what
+        The first makes the guess. Afterwards `values` holds what follows from the guess, with what
         was found in the unknowns.
         """
 
     def guess(self, iteration: int) -> Floats:
         """(m,) a view: x, the values of the unknowns that the next iterate, or the last one, takes."""
-
-    def tolerance(self, iteration: int) -> Floats:
-        """(m,) a view: by how much what is found may differ from x."""
 
     def iterations(self) -> Integers:
         """How many iterations ITERATE needed, at most over the instructions, in each step that the last `run` did."""

@@ -12,17 +12,17 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.acceleration import Acceleration, Interface
+from ssptool.engine.masters.agreement import Agreement
 from ssptool.engine.masters.inputs import Hold, Interpolate
 from ssptool.engine.masters.iqn_ils import IqnIls
 from ssptool.engine.masters.iterated_natively import (
-    GROWTH_LIMIT,
     PREDICTION_ORDER,
     ProgrammedIteration,
     programmed,
     suits,
 )
 from ssptool.engine.masters.master import AskDerivatives, Coupled, Instances, Participants, StepDerivatives, Stretch
-from ssptool.engine.masters.measures import FixedCount, Measure, Relative, same
+from ssptool.engine.masters.measures import FixedCount, Measure, Relative
 from ssptool.engine.masters.partners import Memory, part_of, under
 
 MISSES, MISSES_WITHIN = 5, 50
@@ -185,33 +185,27 @@ class Group:
         if failure := self._checked(self.kernel.save):
             return failure
         x = self._predict()
-        judge = master.measure.begin(x, nominal)
+        agreement = Agreement(master.measure, nominal)
         propose = self.accelerator.begin()
         self.kernel.exchange(self.group.group)
-        least = np.inf
         for iteration in range(1, master.max_iterations + 1):
             values[slots] = x
             if failure := self._advance():
                 return self._carried_away(failure, iteration, x) if iteration > 1 else failure
             self.kernel.exchange(self.group.group)
             found = values[slots]
-            excess = judge(found - x)
+            agree = agreement.reached(x, found)
             if self.system.coupling_log is not None:
-                self._log(iteration, x, found, excess)
-            if excess <= 1.0 or self._same(x, found):
+                self._log(iteration, x, found, agreement.excess, agree)
+            if agree:
                 return iteration
             plain = self._plain(iteration)
-            least = min(least, excess)
-            if iteration == master.max_iterations or excess > GROWTH_LIMIT * least:
+            if agreement.lost(x, found) or iteration == master.max_iterations:
                 break
             x = nominal * (found / nominal) if plain else nominal * propose(x / nominal, found / nominal)
             if failure := self._checked(self.kernel.restore):
                 return failure
-        return self._apart(iteration, x, found, excess > least)
-
-    def _same(self, x: Floats, found: Floats) -> bool:
-        """Whether there is nothing left to iterate, although a limit below the last digit asks for it."""
-        return not isinstance(self.master.measure, FixedCount) and same(x, found)
+        return self._apart(iteration, x, found, agreement.growing)
 
     def _plain(self, iteration: int) -> bool:
         """Whether what was found in this iteration is the next iterate, without acceleration.
@@ -235,21 +229,19 @@ class Group:
         iteration = self.iteration
         if self.cautious and self.cautious_iteration is not None:
             iteration = self.cautious_iteration
-        x, limit = self.kernel.guess(iteration), self.kernel.tolerance(iteration)
+        x = self.kernel.guess(iteration)
         slots, values, nominal = self.unknowns, self.values, self.nominal
+        agreement = Agreement(self.master.measure, nominal)
         propose: Proposal | None = None
-        least = np.inf
         iterations = outcome.iterations
         while True:
             if failure := self._rescued(outcome):
                 return self._carried_away(failure, iterations, x) if iterations > 1 else failure
             found = values[slots]
-            excess = float((np.abs(found - x) / limit).max())
-            if excess <= 1.0 or self._same(x, found):
+            if agreement.reached(x, found):
                 return iterations
-            least = min(least, excess)
-            if iterations >= self.master.max_iterations or excess > GROWTH_LIMIT * least:
-                return self._apart(iterations, x, found, excess > least)
+            if agreement.lost(x, found) or iterations >= self.master.max_iterations:
+                return self._apart(iterations, x, found, agreement.growing)
             if self._plain(iterations):
                 x[:] = nominal * (found / nominal)
             else:
@@ -313,9 +305,8 @@ class Group:
         outcome = operation(self.group.group)
         return None if outcome.ok else self.system.explain(outcome, self.t)
 
-    def _log(self, iteration: int, x: Floats, found: Floats, excess: float) -> None:
+    def _log(self, iteration: int, x: Floats, found: Floats, excess: float, converged: bool) -> None:
         if self.system.coupling_log is not None:
-            converged = excess <= 1.0 or self._same(x, found)
             facts = (self.end, ", ".join(self.group.names), iteration, excess, converged)
             values, residuals = (
                 dict(zip(self.group.signals, numbers.tolist(), strict=True)) for numbers in (x, found - x)

@@ -10,8 +10,8 @@ import numpy as np
 from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
 
-Judge: TypeAlias = Callable[[Floats], float]
-"""found − x (m,), m ≥ 1 → how many times too large it is: 1 or less has converged; nan has not."""
+Judge: TypeAlias = Callable[[Floats, Floats], float]
+"""x and found − x (m,), m ≥ 1 → how many times too large the second is: 1 or less has converged; nan has not."""
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """To which part of themselves values are taken to be the same: a few operations on them leave as much."""
@@ -36,8 +36,8 @@ class Measure(Protocol):
     @property
     def name(self) -> str: ...
 
-    def begin(self, x: Floats, nominal: Floats) -> Judge:
-        """For the iterations of one step, of which `x` (m,) is the first guess, in the units of the signals."""
+    def begin(self, nominal: Floats) -> Judge:
+        """For the iterations of one step; nominal values (m,) are in the units of the signals."""
         ...
 
 
@@ -51,13 +51,13 @@ class Absolute:
     def name(self) -> str:
         return f"absolute {self.limit:g}"
 
-    def begin(self, x: Floats, nominal: Floats) -> Judge:
-        return lambda change: float(np.abs(change).max()) / self.limit
+    def begin(self, nominal: Floats) -> Judge:
+        return lambda x, change: float(np.abs(change).max()) / self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Relative:
-    """Every |found − x| is at most limit · max(|x|, nominal), x being the first guess of the step."""
+    """Every |found − x| is at most limit · max(|x|, nominal)."""
 
     limit: float
 
@@ -65,10 +65,8 @@ class Relative:
     def name(self) -> str:
         return f"relative {self.limit:g}"
 
-    def begin(self, x: Floats, nominal: Floats) -> Judge:
-        # x moves little while it is iterated, so that what is allowed is that at its first guess.
-        allowed = self.limit * np.maximum(np.abs(x), nominal)
-        return lambda change: float((np.abs(change) / allowed).max())
+    def begin(self, nominal: Floats) -> Judge:
+        return lambda x, change: float((np.abs(change) / (self.limit * np.maximum(np.abs(x), nominal))).max())
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +85,14 @@ class ResidualRelative:
     def name(self) -> str:
         return f"residual-relative {self.limit:g}"
 
-    def begin(self, x: Floats, nominal: Floats) -> Judge:
-        # A first guess that is right to the last digit cannot be bettered: at rest, say.
-        rounding = ROUNDING * float(np.linalg.norm(np.maximum(np.abs(x) / nominal, 1.0)))
+    def begin(self, nominal: Floats) -> Judge:
         first: list[float] = []
 
-        def judge(change: Floats) -> float:
+        def judge(x: Floats, change: Floats) -> float:
             size = float(np.linalg.norm(change / nominal))
             first.append(size)
+            # A first guess that is right to the last digit cannot be bettered: at rest, say.
+            rounding = ROUNDING * float(np.linalg.norm(np.maximum(np.abs(x) / nominal, 1.0)))
             return size / max(self.limit * first[0], rounding)
 
         return judge
@@ -110,12 +108,12 @@ class AllOf:
     def name(self) -> str:
         return " and ".join(measure.name for measure in self.measures)
 
-    def begin(self, x: Floats, nominal: Floats) -> Judge:
-        judges = [measure.begin(x, nominal) for measure in self.measures]
+    def begin(self, nominal: Floats) -> Judge:
+        judges = [measure.begin(nominal) for measure in self.measures]
         if len(judges) == 1:
             return judges[0]
         # Each is asked, so that each sees every iterate; max() of Python would drop a nan.
-        return lambda change: float(np.max([judge(change) for judge in judges]))
+        return lambda x, change: float(np.max([judge(x, change) for judge in judges]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +130,9 @@ class FixedCount:
     def name(self) -> str:
         return f"none, after {self.count} iterations"
 
-    def begin(self, x: Floats, nominal: Floats) -> Judge:
+    def begin(self, nominal: Floats) -> Judge:
         done = itertools.count(1)
-        return lambda change: self.count / next(done) if np.all(np.isfinite(change)) else np.nan
+        return lambda x, change: self.count / next(done) if np.all(np.isfinite(change)) else np.nan
 
 
 MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {

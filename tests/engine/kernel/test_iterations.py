@@ -11,6 +11,21 @@ from tests.engine.kernel.mock_fmu import DO_STEP, GET_STATE, SET_STATE, Mock
 
 H = 0.1
 GAINS = (-1.0, 0.5)
+CALLS = IterationCalls(
+    group=0,
+    following=0,
+    held=0,
+    sweep=0,
+    unknowns=[0, 2],
+    nominal=[1.0, 2.0],
+    order=1,
+    prediction=2,
+    absolute=0.0,
+    relative=1e-12,
+    relaxation=1.0,
+    max_iterations=50,
+    growth=1e6,
+)
 
 
 def pair(make_kernel, mocks, gains=GAINS, **changed):
@@ -27,21 +42,7 @@ def pair(make_kernel, mocks, gains=GAINS, **changed):
     assert kernel.evaluate(kernel.sweep([Call(0, [], [1]), Call(1, [], [3])])).ok
     kernel.exchange(group)
     kernel.accept(0.0)
-    calls = IterationCalls(
-        group=group,
-        following=group,
-        held=nobody,
-        sweep=kernel.sweep([]),
-        unknowns=[0, 2],
-        nominal=[1.0, 2.0],
-        order=1,
-        prediction=2,
-        absolute=0.0,
-        relative=1e-12,
-        relaxation=1.0,
-        max_iterations=50,
-        growth=1e6,
-    )
+    calls = replace(CALLS, group=group, following=group, held=nobody, sweep=kernel.sweep([]))
     index = kernel.iteration(replace(calls, **changed))
     kernel.record_slots([1, 3])
     program = [Instruction(Op.ITERATE, index), Instruction(Op.EXCHANGE, group), Instruction(Op.ACCEPT)]
@@ -89,7 +90,7 @@ def test_a_run_is_its_iterates_one_by_one(make_kernel, mocks):
             assert by_hand.iterate(index, k * H, H, first).ok
             first, count = False, count + 1
             x, found = by_hand.guess(index), by_hand.values[[0, 2]]
-            if (np.abs(found - x) / by_hand.tolerance(index)).max() <= 1:
+            if (np.abs(found - x) <= 1e-12 * np.maximum(np.abs(x), [1.0, 2.0])).all():
                 break
             x[:] = [1.0, 2.0] * (found / [1.0, 2.0])
         by_hand.accept((k + 1) * H)
@@ -97,6 +98,32 @@ def test_a_run_is_its_iterates_one_by_one(make_kernel, mocks):
         assert kernel.iterations()[k] == count
     kernel.release()
     by_hand.release()
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.5, 1.0, 100.0])
+@pytest.mark.parametrize("relative", [1e-3, 1e-6])
+def test_which_iterate_is_accepted_depends_on_its_own_size(make_kernel, mocks, scale, relative):
+    """Whatever the first guess: x = 0.9 x + 100 at the end of the step, from `scale` times the solution, which is 1000.
+
+    x is the integral of a line from x₀ to x over 1.8 s, plus an offset. After k iterations x is off by
+    0.9ᵏ (x₀ − 1000), and the next one changes it by a tenth of that.
+    """
+    solution, guess, h = 1000.0, scale * 1000.0, 1.8
+    offset = 100.0 - h / 2 * guess
+    kernel, mock = make_kernel(2), Mock()
+    kernel.add(mocks.table(kernel, mock, [0], [1]))
+    kernel.connect([1], [0], [1.0], [offset])
+    kernel.values[1] = guess - offset
+    group, nobody = kernel.group([0]), kernel.group([])
+    kernel.exchange(group)
+    kernel.accept(0.0)
+    calls = replace(CALLS, group=group, following=group, held=nobody, sweep=kernel.sweep([]))
+    index = kernel.iteration(replace(calls, unknowns=[0], nominal=[1.0], relative=relative, max_iterations=300))
+    assert kernel.run([Instruction(Op.ITERATE, index)], 0.0, h, 0, np.empty((1, 1))).ok
+    errors = 0.9 ** np.arange(300) * (guess - solution)
+    agrees = 0.1 * np.abs(errors) <= relative * np.maximum(np.abs(solution + errors), 1.0)
+    assert kernel.iterations().tolist() == [int(np.argmax(agrees)) + 1]
+    kernel.release()
 
 
 def test_an_iteration_that_does_not_agree_in_time_says_so(make_kernel, mocks):
@@ -143,7 +170,7 @@ def test_iterations_that_cannot_be_right_are_refused(make_kernel, mocks, changed
 
 def test_indices_of_iterations_are_checked(make_kernel, mocks):
     kernel, _components, index, _ = pair(make_kernel, mocks)
-    for call in (kernel.guess, kernel.tolerance, lambda i: kernel.iterate(i, 0.0, H, True)):
+    for call in (kernel.guess, lambda i: kernel.iterate(i, 0.0, H, True)):
         with pytest.raises(IndexError):
             call(index + 1)
     with pytest.raises(ValueError, match="no state of instance 0"):

@@ -10,6 +10,32 @@
 
 namespace ssptool {
 
+namespace {
+
+// The largest difference between what came out and what went in, in units of these; nan if one is nan.
+template <class Unit>
+double largest(const std::vector<Slot>& unknowns, const std::vector<double>& x, std::span<const double> values,
+               const Unit& unit) noexcept {
+  double most = 0.0;
+  for (std::size_t i = 0; i < unknowns.size(); ++i) {
+    const double own = std::abs(values[unknowns[i]] - x[i]) / unit(i);
+    if (!(own <= most) && !std::isnan(most)) most = own;
+  }
+  return most;
+}
+
+}  // namespace
+
+double Kernel::Iteration::excess(std::span<const double> values) const noexcept {
+  return largest(calls.unknowns, x, values, [this](std::size_t i) noexcept {
+    return calls.absolute + calls.relative * std::max(std::abs(x[i]), calls.nominal[i]);
+  });
+}
+
+double Kernel::Iteration::difference(std::span<const double> values) const noexcept {
+  return largest(calls.unknowns, x, values, [this](std::size_t i) noexcept { return calls.nominal[i]; });
+}
+
 Index Kernel::iteration(IterationCalls calls) {
   for (const Index group : {calls.group, calls.following, calls.held}) check_index(group, groups_.size(), "group");
   check_index(calls.sweep, sweeps_.size(), "sweep");
@@ -24,7 +50,7 @@ Index Kernel::iteration(IterationCalls calls) {
     if (holds_integer_[slot])
       throw std::invalid_argument("slot " + std::to_string(slot) + " holds integers and cannot be iterated");
   }
-  iterations_.push_back({std::move(calls), std::vector<double>(m), std::vector<double>(m)});
+  iterations_.push_back({std::move(calls), std::vector<double>(m)});
   return iterations_.size() - 1;
 }
 
@@ -34,7 +60,6 @@ Kernel::Iteration& Kernel::checked_iteration(Index iteration) {
 }
 
 std::span<double> Kernel::guess(Index iteration) { return checked_iteration(iteration).x; }
-std::span<double> Kernel::tolerance(Index iteration) { return checked_iteration(iteration).tolerance; }
 
 Outcome Kernel::iterate(Index index, double t, double h, bool first) {
   Iteration& iteration = checked_iteration(index);
@@ -70,9 +95,7 @@ void Kernel::predict(Iteration& iteration, double h) noexcept {
   extrapolate(groups_[calls.group].inputs, calls.prediction);
   for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
     const Slot slot = calls.unknowns[i];
-    const double x = input_value_[slot] + h * input_rates_[slot] + h * h / 2 * input_rates_[values_.size() + slot];
-    iteration.x[i] = x;
-    iteration.tolerance[i] = calls.absolute + calls.relative * std::max(std::abs(x), calls.nominal[i]);
+    iteration.x[i] = input_value_[slot] + h * input_rates_[slot] + h * h / 2 * input_rates_[values_.size() + slot];
   }
 }
 
@@ -85,17 +108,13 @@ bool Kernel::converge(Iteration& iteration, double t, double h) noexcept {
       outcome_.iterations = count;
       return false;
     }
-    double excess = 0.0;
-    for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
-      const double own = std::abs(values_[calls.unknowns[i]] - iteration.x[i]) / iteration.tolerance[i];
-      if (!(own <= excess) && !std::isnan(excess)) excess = own;
-    }
-    if (excess <= 1.0) {
+    if (iteration.excess(values_) <= 1.0) {
       counts_[step_] = std::max(counts_[step_], count);
       return true;
     }
-    if (count == calls.max_iterations || !(excess <= calls.growth * least)) break;
-    least = std::min(least, excess);
+    const double size = iteration.difference(values_);
+    if (count == calls.max_iterations || !(size <= calls.growth * least)) break;
+    least = std::min(least, size);
     for (std::size_t i = 0; i < calls.unknowns.size(); ++i) {
       const double nominal = calls.nominal[i], x = iteration.x[i] / nominal;
       const double found = values_[calls.unknowns[i]] / nominal;

@@ -166,7 +166,6 @@ class Kernel {
   Index iteration(IterationCalls);
   Outcome iterate(Index iteration, double t, double h, bool first);
   std::span<double> guess(Index iteration);
-  std::span<double> tolerance(Index iteration);
   // Of each step that the last run did.
   [[nodiscard]] std::span<const std::int64_t> iterations() const noexcept { return counts_; }
 
@@ -324,7 +323,12 @@ class Kernel {
 
   struct Iteration {
     IterationCalls calls;
-    std::vector<double> x, tolerance;
+    std::vector<double> x;
+
+    // What came out against what went in: how many times too large the difference is, and the difference in nominal
+    // values.
+    [[nodiscard]] double excess(std::span<const double> values) const noexcept;
+    [[nodiscard]] double difference(std::span<const double> values) const noexcept;
   };
 
   // An instruction, checked and looked up.

@@ -1,6 +1,7 @@
 """Steps that are repeated until what goes into inputs is what comes out."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -16,7 +17,24 @@ from ssptool.engine.kernel.twin.sweeps import Sweeps
 class Iteration(NamedTuple):
     calls: IterationCalls
     x: Floats
-    tolerance: Floats
+
+    def excess(self, values: Floats) -> float:
+        """How many times too large the difference between what came out and what went in is."""
+        absolute, relative = self.calls.absolute, self.calls.relative
+        sizes = zip(self.x, self.calls.nominal, strict=True)
+        return self._largest(values, [absolute + relative * max(abs(x), nominal) for x, nominal in sizes])
+
+    def difference(self, values: Floats) -> float:
+        """The difference in nominal values."""
+        return self._largest(values, self.calls.nominal)
+
+    def _largest(self, values: Floats, units: Sequence[float]) -> float:
+        """In units of these; nan if one is nan."""
+        most = 0.0
+        for x, slot, unit in zip(self.x, self.calls.unknowns, units, strict=True):
+            own = abs(values[slot] - x) / unit
+            most = most if own <= most or math.isnan(most) else own
+        return most
 
 
 class Iterations:
@@ -48,8 +66,7 @@ class Iterations:
             self._cells.check(slot)
             if slot in self._cells.holds_integer:
                 raise ValueError(f"slot {slot} holds integers and cannot be iterated")
-        size = len(calls.unknowns)
-        self._every.append(Iteration(calls, np.zeros(size), np.zeros(size)))
+        self._every.append(Iteration(calls, np.zeros(len(calls.unknowns))))
         return len(self._every) - 1
 
     def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
@@ -81,9 +98,7 @@ class Iterations:
         self._kernel.extrapolate(calls.group, calls.prediction)
         for i, slot in enumerate(calls.unknowns):
             first, second = cells.input_rates[:, slot]
-            x = cells.input_value[slot] + h * first + h * h / 2 * second
-            own.x[i] = x
-            own.tolerance[i] = calls.absolute + calls.relative * max(abs(x), calls.nominal[i])
+            own.x[i] = cells.input_value[slot] + h * first + h * h / 2 * second
 
     @np.errstate(over="ignore", invalid="ignore")  # an iterate that runs away is reported in the outcome
     def converge(self, iteration: int, t: float, h: float) -> Outcome:
@@ -93,16 +108,13 @@ class Iterations:
             outcome = self.iterate(iteration, t, h, count == 1)
             if not outcome.ok:
                 return replace(outcome, iterations=count)
-            excess = 0.0
-            for i, slot in enumerate(calls.unknowns):
-                own_excess = abs(values[slot] - own.x[i]) / own.tolerance[i]
-                excess = excess if own_excess <= excess or math.isnan(excess) else own_excess
-            if excess <= 1.0:
+            if own.excess(values) <= 1.0:
                 self.counts[-1] = max(self.counts[-1], count)
                 return OK
-            if count == calls.max_iterations or not excess <= calls.growth * least:
+            difference = own.difference(values)
+            if count == calls.max_iterations or not difference <= calls.growth * least:
                 break
-            least = min(least, excess)
+            least = min(least, difference)
             for i, slot in enumerate(calls.unknowns):
                 own.x[i] = _relaxed(own.x[i], values[slot], calls.nominal[i], calls.relaxation)
         return Outcome(Code.COUPLING, iterations=count)

@@ -115,9 +115,6 @@ class TwinKernel:
     def guess(self, iteration: int) -> Floats:
         return self._iterations[iteration].x
 
-    def tolerance(self, iteration: int) -> Floats:
-        return self._iterations[iteration].tolerance
-
     def iterations(self) -> Integers:
         return np.array(self._iterations.counts, dtype=np.int64)
 
