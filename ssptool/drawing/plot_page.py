@@ -1,12 +1,12 @@
 """Panels of curves as one HTML page that zooms and needs no network, by plotly."""
 
-import html
 import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ssptool.drawing.curves import Panel, Styled
+from ssptool.drawing.pages import plot_html
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 
 _DASHES = ("solid", "dash", "dot", "dashdot")
@@ -20,13 +20,7 @@ _HEIGHT = 240
 
 def draw_page(panels: Sequence[Panel], path: Path, title: str) -> None:
     """Zooming into one panel zooms all of them; a click on the legend hides a curve."""
-    heading = html.escape(title or "Plot")
-    path.write_text(
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title></head>\n'
-        f'<body style="margin: 0 1rem; font-family: sans-serif"><main><h1 style="font-size: 1.3rem">{heading}</h1>\n'
-        f"{page_markup(panels)}</main></body>\n</html>\n",
-        encoding="utf-8",
-    )
+    path.write_text(plot_html(title, page_markup(panels)), encoding="utf-8")
 
 
 def page_markup(panels: Sequence[Panel]) -> str:

@@ -1,9 +1,9 @@
 """Charts of many runs as one HTML page that zooms and needs no network, by plotly."""
 
-import html
 from pathlib import Path
 from typing import Any
 
+from ssptool.drawing.pages import plot_html
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.drawing.study_charts import Band, Chart, Envelope, Scatter, Tornado
 from ssptool.drawing.study_picture import HIGH_COLOUR, HIGH_NAME, LOW_COLOUR, LOW_NAME
@@ -11,13 +11,7 @@ from ssptool.drawing.study_picture import HIGH_COLOUR, HIGH_NAME, LOW_COLOUR, LO
 
 def draw_chart_page(chart: Chart, path: Path, title: str) -> None:
     """Raises PlotUnavailable."""
-    heading = html.escape(title or "Plot")
-    path.write_text(
-        f'<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8"><title>{heading}</title></head>\n'
-        f'<body style="margin: 0 1rem; font-family: sans-serif"><main><h1 style="font-size: 1.3rem">{heading}</h1>\n'
-        f"{chart_markup(chart)}</main></body>\n</html>\n",
-        encoding="utf-8",
-    )
+    path.write_text(plot_html(title, chart_markup(chart)), encoding="utf-8")
 
 
 def chart_markup(chart: Chart, *, library: bool = True) -> str:

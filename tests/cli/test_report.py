@@ -97,7 +97,30 @@ def test_a_report_can_be_read_in_the_dark(ssptool, results, tmp_path, page):
     page.goto((tmp_path / "r.html").as_uri())
     page.wait_for_selector(".js-plotly-plot .scatterlayer .trace")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 31)"
+    assert page.evaluate(FILLED_WITH_WHITE) == []
     assert violations(page) == []
+
+
+@browser
+@pytest.mark.parametrize("command", ["plot", "draw"])
+def test_plots_and_diagrams_can_be_read_in_the_dark(ssptool, results, tmp_path, page, command):
+    what = results if command == "plot" else SYSTEMS / "mass_spring_damper"
+    assert ssptool(command, what, "--output", tmp_path / "p.html")[0] == 0
+    page.emulate_media(color_scheme="dark")
+    page.goto((tmp_path / "p.html").as_uri())
+    page.wait_for_selector(".js-plotly-plot .scatterlayer .trace" if command == "plot" else "section.shown svg.sheet")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 25, 31)"
+    assert page.evaluate(FILLED_WITH_WHITE) == []
+    assert violations(page) == []
+
+
+FILLED_WITH_WHITE = """() => {
+  const white = (e, s) => 'rgb(255, 255, 255)' == (e.tagName == 'svg' ? s.backgroundColor : s.fill);
+  const seen = s => s.fillOpacity > 0 && s.visibility == 'visible';
+  const broad = [...document.querySelectorAll('svg, svg rect')].filter(e => e.getBoundingClientRect().width > 20);
+  return broad.filter(e => white(e, getComputedStyle(e)) && seen(getComputedStyle(e))).map(e => e.outerHTML);
+}"""
+"""What is broad and white."""
 
 
 @browser

@@ -43,6 +43,37 @@ def test_names_are_drawn_as_they_are(tmp_path, ending):
         assert {*names, "[$m$]", "a $title"} <= set(texts(tmp_path / "p.svg"))
 
 
+def test_runs_are_named_once_for_all_signals_and_panels(tmp_path):
+    curves = [Curve(name, unit, T, k * T, run=run) for name, unit, k in SIGNALS for run in ("fine", "coarse")]
+    plot_signals(curves, tmp_path / "p.svg")
+    found = texts(tmp_path / "p.svg")
+    assert {name: found.count(name) for name in ("a.x", "b.x", "fine", "coarse")} == dict.fromkeys(
+        ("a.x", "b.x", "fine", "coarse"), 1
+    )
+    # A signal alone in its panel differs by the colours of its runs as well, which only its own legend can tell.
+    assert {"a.v (fine)", "a.v (coarse)"} <= set(found)
+
+
+SIGNALS = [("a.x", "m", 1.0), ("b.x", "m", 2.0), ("a.v", "m/s", 3.0)]
+
+
+def test_runs_of_signals_alone_in_their_panels_are_named_once(tmp_path):
+    curves = [Curve(name, unit, T, k * T, run=run) for name, unit, k in SIGNALS[1:] for run in ("fine", "coarse")]
+    plot_signals(curves, tmp_path / "p.svg")
+    found = texts(tmp_path / "p.svg")
+    assert [found.count(name) for name in ("b.x", "a.v", "fine", "coarse")] == [1, 1, 1, 1]
+
+
+def test_a_picture_is_higher_the_more_its_legends_have_to_say(tmp_path):
+    """So that the curves keep their room: 2.1 inches for a panel with its axis."""
+    long = "a_component_with_a_long_name.a_variable_with_a_longer_name_which_is_alone_in_its_row_"
+    heights = []
+    for count in (1, 10):
+        plot_signals([Curve(f"{long}{k}", "m", T, k * T) for k in range(count)], tmp_path / "p.svg")
+        heights.append(float(etree.parse(tmp_path / "p.svg").getroot().get("height").removesuffix("pt")))
+    assert heights[1] >= heights[0] + 9 * 0.83 * 10  # nine more rows of letters of 8.3 points
+
+
 def test_a_run_of_one_point_can_be_drawn(tmp_path):
     plot_signals([Curve("a.x", None, T[:1], T[:1])], tmp_path / "p.png")
     assert (tmp_path / "p.png").stat().st_size > 0

@@ -4,6 +4,7 @@ import html
 from collections.abc import Sequence
 from importlib.resources import files
 
+from ssptool.drawing.pages import dark_style
 from ssptool.drawing.sheets.sheet import Sheet
 from ssptool.drawing.sheets.svg import Remarks, sheet_svg
 from ssptool.network.places import Path
@@ -25,7 +26,7 @@ def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Rem
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<style>{_resource('page.css')}</style>\n</head>\n<body>\n<header><h1>{heading}</h1>"
+        f"<style>{_resource('page.css')}{dark_style()}</style>\n</head>\n<body>\n<header><h1>{heading}</h1>"
         '<button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button>'
         f'<button id="fit">Fit</button>{toggle}</header>\n'
         f"<main>\n{sections}\n</main>\n<script>{_resource('page.js')}</script>\n</body>\n</html>\n"

@@ -22,6 +22,7 @@ LETTERS, SMALLEST = 13.0, 6.0
 """Height of letters at the natural size of a picture, and of those of systems inside at least [px]."""
 
 _STYLE = """
+.sheet .ground { fill: white; }
 .sheet .frame { fill: #f4f7fb; stroke: #2b3a4a; }
 .sheet .opens > .frame { fill: #e6eefa; }
 .sheet .around { fill: none; stroke: #b9c3cd; }
@@ -85,7 +86,7 @@ class _Picture:
         )
         etree.SubElement(self.root, "title").text = sheet.name
         etree.SubElement(self.root, "style").text = _STYLE
-        etree.SubElement(self.root, "rect", width="100%", height="100%", fill="white")
+        etree.SubElement(self.root, "rect", {"class": "ground"}, width="100%", height="100%")
         self._use(sheet)
         if sheet.pins:
             self._rect(self.root, sheet.canvas, "around")

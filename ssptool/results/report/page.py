@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from ssptool.dataclass import dataclass
+from ssptool.drawing.pages import dark_style
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 
 _HERE = "ssptool.results.report"
@@ -64,5 +65,5 @@ def report_page(facts: Facts, template: str = "report.html", package: str = _HER
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    style = (files(_HERE) / "report.css").read_text(encoding="utf-8")
+    style = (files(_HERE) / "report.css").read_text(encoding="utf-8") + dark_style()
     return environment.get_template(template).render(facts=facts, style=style)
