@@ -1,5 +1,6 @@
 """Panels of curves as one HTML page that zooms and needs no network, by plotly."""
 
+import html
 import math
 from collections.abc import Sequence
 from pathlib import Path
