@@ -15,12 +15,11 @@ from ssptool.engine.kept_starts import departures
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
 from ssptool.engine.loops.solution import Solution
-from ssptool.engine.passed_on import unsettled
+from ssptool.engine.passed_on import pass_on_at_start, unsettled
 from ssptool.engine.settings import InitName
-from ssptool.fmu.description import Value
+from ssptool.engine.stopped import Stopped
 from ssptool.fmu.instance import FmiError
 from ssptool.network.signals import Signal
-from ssptool.network.values import convert
 
 MAX_ITERATIONS = 100
 """Of what discrete signals are passed on in, before the first event."""
@@ -59,14 +58,6 @@ class Initialized(NamedTuple):
     report: InitializationReport
 
 
-class _Stopped(Exception):
-    """Ends the passes below from wherever they are."""
-
-    def __init__(self, failure: Failure) -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-
-
 def initialize(assembly: Assembly) -> Initialized:
     """Set start values, solve for consistent initial values, leave initialization mode, evaluate the first
     row.
@@ -79,7 +70,7 @@ def initialize(assembly: Assembly) -> Initialized:
     start = assembly.plan.interval.start
     try:
         run.pass_through()
-    except _Stopped as stopped:
+    except Stopped as stopped:
         failure = stopped.failure
     except FmiError as error:
         failure = assembly.refused(error, start)
@@ -127,24 +118,7 @@ class _Initialization:
             if planned.starts:
                 instance.set(planned.starts)
             instance.enter_initialization(interval.start, interval.stop, None)
-        self._pass_parameters()
-
-    def _pass_parameters(self) -> None:
-        """What FMUs calculate from their parameters, into parameters and inputs of others, until nothing changes."""
-        instances = {instance.name: instance for instance in self.assembly.instances}
-        passed: dict[Signal, Value] = {}
-        for _ in range(MAX_ITERATIONS):
-            before = dict(passed)
-            for source, destination, conversion, _ in self.plan.parameter_wires:
-                found = instances[source.component].get([source.variable])[source.variable]
-                taking = self.plan.network.variable(destination)
-                value = convert(str(destination), conversion.carry(found), taking.type)
-                if passed.get(destination) != value:
-                    instances[destination.component].set({destination.variable: value})
-                    passed[destination] = value
-            if passed == before:
-                return
-        raise _Stopped(self._unsettled("parameters that are calculated from each other", passed))
+        pass_on_at_start(self.plan, {instance.name: instance for instance in self.assembly.instances})
 
     def _settle(self) -> None:
         """With FMUs that have no initialization mode: again, until each was initialized with the inputs that it has."""
@@ -162,8 +136,8 @@ class _Initialization:
                 self.reports.clear()
                 self._walk(self.plan.initialization, self._solve_at_start)
         except FmiError as error:
-            raise _Stopped(beginnings.refused(error)) from error
-        raise _Stopped(beginnings.unsettled(changed))
+            raise Stopped(beginnings.refused(error)) from error
+        raise Stopped(beginnings.unsettled(changed))
 
     def _guess(self) -> None:
         """Present values of inputs and of torn outputs; over them what the system says of its inputs and
@@ -206,11 +180,11 @@ class _Initialization:
             try:
                 changed = [signal for events in self.at_events for signal in events.pass_on_at_start()]
             except event_mode.OutOfRange as error:
-                raise _Stopped(error.failure(self.plan.interval.start)) from None
+                raise Stopped(error.failure(self.plan.interval.start)) from None
             if not changed:
                 return
             self._make_consistent()
-        raise _Stopped(self._unsettled("discrete signals", changed))
+        raise Stopped(self._unsettled("discrete signals", changed))
 
     def _unsettled(self, what: str, signals: Iterable[Signal]) -> Failure:
         what = f"{what} do not settle in initialization mode"
@@ -221,7 +195,7 @@ class _Initialization:
             for events in self.at_events:
                 events.agenda.begin(events.modes)
         except event_mode.WithoutInterval as error:
-            raise _Stopped(event_mode.without_interval(error, self.plan.interval.start)) from error
+            raise Stopped(event_mode.without_interval(error, self.plan.interval.start)) from error
 
     def _walk(
         self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None], assembly: Assembly | None = None
@@ -233,7 +207,7 @@ class _Initialization:
                 continue
             outcome = assembly.perform(step)
             if not outcome.ok:
-                raise _Stopped(assembly.explain(outcome, self.plan.interval.start))
+                raise Stopped(assembly.explain(outcome, self.plan.interval.start))
 
     def _solve_at_start(self, number: int) -> None:
         self._solve(RunningLoop(self.assembly, self.plan.loops[number], number), self.plan.init)
@@ -247,7 +221,7 @@ class _Initialization:
         report = loop.solve(how, self.plan.interval.start, self.second_guesses)
         self.reports.append(report)
         if not report.ok:
-            raise _Stopped(report.failure())
+            raise Stopped(report.failure())
         return report.solution
 
     def _first_point(self) -> None:

@@ -1,6 +1,8 @@
-"""Parameters that are connected, during a run: what follows from a tunable one that has changed."""
+"""Parameters that are connected: what follows from those at the start, and from a tunable one that has changed."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.plan import Plan
@@ -13,33 +15,92 @@ from ssptool.network.signals import Signal, Wire
 from ssptool.network.values import convert
 
 Give = Callable[[Signal, Value], None]
+"""Sets a variable to a value."""
 
+Instances = Mapping[str, FmuInstance]
 
 MAX_PASSES = 100
+"""As often a parameter may be given another value before it is said not to settle."""
 
 
-def pass_on(
-    plan: Plan, instances: Mapping[str, FmuInstance], changed: Iterable[str], give: Give, time: float
-) -> dict[str, None]:
-    """What components with `changed` parameters calculate from them goes where it is connected to, until nothing
-    changes, at this time [s]; gives the names of all components with a change. `give` sets a variable to a value.
+def pass_on_at_start(plan: Plan, instances: Instances) -> None:
+    """In initialization mode: what components calculate from their parameters goes where it is connected to.
+
+    What an FMU has been given is remembered, since parameters may not be asked for before initialization has ended.
 
     Raises
     ------
     Stopped
         Something changes again and again.
     """
-    every = dict.fromkeys(changed)
-    fresh = every.copy()
-    for _ in range(MAX_PASSES):
-        news = dict(_news(plan, instances, fresh))
-        if not news:
-            return every
-        for signal, value in news.items():
-            give(signal, value)
-        fresh = dict.fromkeys(signal.component for signal in news)
-        every |= fresh
-    raise Stopped(unsettled("parameters that are calculated from each other do not settle", news, MAX_PASSES, time))
+    given: dict[Signal, Value] = {}
+
+    def give(signal: Signal, value: Value) -> None:
+        instances[signal.component].set({signal.variable: value})
+        given[signal] = value
+
+    _Walk(plan, plan.parameter_wires, instances, given.get, give).start(instances, plan.interval.start)
+
+
+def pass_on(plan: Plan, instances: Instances, changed: Iterable[str], give: Give, time: float) -> dict[str, None]:
+    """What components with `changed` parameters calculate from them goes where it is connected to, until nothing
+    changes, at this time [s]; gives the names of all components with a change.
+
+    Raises
+    ------
+    Stopped
+        Something changes again and again.
+    """
+    wires = [one for one in plan.parameter_wires if plan.network.variable(one.source).variability is TUNABLE]
+    return _Walk(plan, wires, instances, lambda signal: _ask(instances, signal), give).start(changed, time)
+
+
+def _ask(instances: Instances, signal: Signal) -> Value:
+    return instances[signal.component].get([signal.variable])[signal.variable]
+
+
+class _Walk(NamedTuple):
+    """Along connections of parameters, from component to component; `present` is what a destination has, if known."""
+
+    plan: Plan
+    wires: Iterable[Wire]
+    instances: Instances
+    present: Callable[[Signal], Value | None]
+    give: Give
+
+    def start(self, changed: Iterable[str], time: float) -> dict[str, None]:
+        """From these components, until nothing changes; the names of all with a change."""
+        leaving: dict[str, list[Wire]] = {}
+        for wire in self.wires:
+            leaving.setdefault(wire.source.component, []).append(wire)
+        every = dict.fromkeys(changed)
+        waiting, times = every.copy(), Counter[Signal]()
+        while waiting:
+            component = next(iter(waiting))
+            del waiting[component]
+            for wire in leaving.get(component, ()):
+                if self._passes(wire):
+                    times[wire.destination] += 1
+                    waiting[wire.destination.component] = every[wire.destination.component] = None
+                    if times[wire.destination] > MAX_PASSES:
+                        raise Stopped(_endless(times, time))
+        return every
+
+    def _passes(self, wire: Wire) -> bool:
+        """Whether the destination gets another value."""
+        taking = self.plan.network.variable(wire.destination)
+        found = wire.conversion.carry(_ask(self.instances, wire.source))
+        value = convert(str(wire.destination), found, taking.type)
+        if value == self.present(wire.destination):
+            return False
+        self.give(wire.destination, value)
+        return True
+
+
+def _endless(times: Mapping[Signal, int], time: float) -> Failure:
+    what = "parameters that are calculated from each other do not settle"
+    # Around a loop each is given a value about as often as the others.
+    return unsettled(what, (signal for signal, count in times.items() if 2 * count > MAX_PASSES), MAX_PASSES, time)
 
 
 def unsettled(what: str, signals: Iterable[Signal], passes: int, time: float) -> Failure:
@@ -50,17 +111,6 @@ def unsettled(what: str, signals: Iterable[Signal], passes: int, time: float) ->
         "look for equations that contradict each other around a loop of connections",
         time,
     )
-
-
-def _news(plan: Plan, instances: Mapping[str, FmuInstance], changed: Iterable[str]) -> Iterator[tuple[Signal, Value]]:
-    for wire in plan.parameter_wires:
-        if wire.source.component in changed and plan.network.variable(wire.source).variability is TUNABLE:
-            found = instances[wire.source.component].get([wire.source.variable])[wire.source.variable]
-            taking = plan.network.variable(wire.destination)
-            value = convert(str(wire.destination), wire.conversion.carry(found), taking.type)
-            instance = instances[wire.destination.component]
-            if value != instance.get([wire.destination.variable])[wire.destination.variable]:
-                yield wire.destination, value
 
 
 TUNABLE = Variability.TUNABLE
