@@ -63,7 +63,7 @@ def add_entry(
         There is a signal of that name, or this version of SSP has no such type.
     """
     where, _ = find_system(draft.system, into)
-    found = seen_from(draft, where, dictionary)
+    found = seen_from(where, dictionary)
     content = _content(draft, found)
     if not name.strip():
         raise EditError("a signal needs a name")
@@ -88,7 +88,7 @@ def add_reference(draft: Draft, name: str, dictionary: str, into: Name) -> ssd.S
         The name is taken.
     """
     where, system = find_system(draft.system, into)
-    seen_from(draft, where, dictionary)
+    seen_from(where, dictionary)
     require_free(system, name, str(where), "choose another name")
     reference = ssd.SignalDictionaryReference.new(name=name, dictionary=dictionary)
     system.add(reference)
@@ -111,7 +111,7 @@ def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -
     own = {each.name: each for each in system.signal_dictionaries}
     if name not in own:
         raise UnknownName(f"signal dictionary of {where} called", name, own)
-    using = [(each, reference) for each, reference in _references(draft) if _declared(draft, each) is own[name]]
+    using = [(each, reference) for each, reference in _references(draft) if _declared(each) is own[name]]
     if signal is None:
         if using:
             named = ", ".join(str(each) for each, _ in using)
@@ -133,7 +133,7 @@ def remove_dictionary(draft: Draft, name: str, into: Name, signal: str | None) -
     draft.note(f"removed the signal {signal} from the dictionary {name}")
 
 
-def seen_from(draft: Draft, place: Place, name: str) -> ssd.SignalDictionary:
+def seen_from(place: Place, name: str) -> ssd.SignalDictionary:
     """The dictionary of this name of a system, or of the nearest one around it (SSP 2.0 §5.3.3)."""
     systems = [*([place.element] if isinstance(place.element, ssd.System) else []), *reversed(place.around)]
     for system in systems:
@@ -149,7 +149,7 @@ def signals_of(draft: Draft, place: Place) -> dict[str, ssb.DictionaryEntry]:
     if not isinstance(place.element, ssd.SignalDictionaryReference):
         return {}
     try:
-        content = _content(draft, seen_from(draft, place, place.element.dictionary))
+        content = _content(draft, seen_from(place, place.element.dictionary))
     except EditError:
         return {}
     return {entry.name: entry for entry in reversed(content.entries)}
@@ -195,10 +195,10 @@ def _references(draft: Draft) -> list[tuple[Place, ssd.SignalDictionaryReference
     return [(place, each) for place, each in found if isinstance(each, ssd.SignalDictionaryReference)]
 
 
-def _declared(draft: Draft, place: Place) -> ssd.SignalDictionary | None:
+def _declared(place: Place) -> ssd.SignalDictionary | None:
     assert isinstance(place.element, ssd.SignalDictionaryReference)
     try:
-        return seen_from(draft, place, place.element.dictionary)
+        return seen_from(place, place.element.dictionary)
     except UnknownName:
         return None
 

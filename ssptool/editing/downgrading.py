@@ -201,7 +201,7 @@ def new_pairs(part: Part) -> Iterator[Noted]:
 def wide_mappings(part: Part) -> Iterator[Noted]:
     """Integers in mappings have 32 bits. A source that its type cannot have is never looked up."""
     for mapping in part.every(ssc.IntegerMappingTransformation):
-        narrow = _maps_narrow(mapping, part)
+        narrow = _maps_narrow(mapping)
         for entry in mapping.entries:
             source, target = integer.read(entry.source), integer.read(entry.target)
             if source not in INT32 and narrow:
@@ -419,7 +419,7 @@ def _in_1_0(end: End) -> End:
     return End(end.element, end.connector, IN_1_0.get(end.kind, end.kind))
 
 
-def _maps_narrow(mapping: ssc.IntegerMappingTransformation, part: Part) -> bool:
+def _maps_narrow(mapping: ssc.IntegerMappingTransformation) -> bool:
     """Whether both ends of the connection of a mapping are known to have no more than 32 bits."""
     connection = mapping.getparent()
     if not isinstance(connection, ssd.Connection):

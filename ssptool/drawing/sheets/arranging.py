@@ -155,7 +155,7 @@ class _Arrangement:
             extent=extent,
             rotation=block.rotation,
             icon=None if expanded else block.icon,
-            icon_extent=extent if block.extent else middle_of(block, pins, extent, self._text),
+            icon_extent=extent if block.extent else middle_of(pins, extent, self._text),
             pins=drawn,
             feedthrough=() if expanded else tuple(self._feedthrough(block, ends)),
             opens=block.opens,

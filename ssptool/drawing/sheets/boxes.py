@@ -23,7 +23,7 @@ def box_of(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sh
     return _around(block, pins, text, inset) if inset is not None else _plain(block, pins, text)
 
 
-def middle_of(block: StatedBlock, pins: Sequence[StatedPin], extent: Extent, text: float) -> Extent:
+def middle_of(pins: Sequence[StatedPin], extent: Extent, text: float) -> Extent:
     """The room for an icon in such a box: between the labels, below the name."""
     left, right = columns_of(pins, text)
     top = extent.y2 - (HEAD - 0.4) * text

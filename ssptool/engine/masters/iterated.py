@@ -191,7 +191,7 @@ class Group:
         for iteration in range(1, master.max_iterations + 1):
             values[slots] = x
             if failure := self._advance():
-                return self._carried_away(failure, iteration, x) if iteration > 1 else failure
+                return self._carried_away(failure, iteration) if iteration > 1 else failure
             self.kernel.exchange(self.group.group)
             found = values[slots]
             agree = agreement.reached(x, found)
@@ -236,7 +236,7 @@ class Group:
         iterations = outcome.iterations
         while True:
             if failure := self._rescued(outcome):
-                return self._carried_away(failure, iterations, x) if iterations > 1 else failure
+                return self._carried_away(failure, iterations) if iterations > 1 else failure
             found = values[slots]
             if agreement.reached(x, found):
                 return iterations
@@ -327,7 +327,7 @@ class Group:
             self.t,
         )
 
-    def _carried_away(self, failure: Failure, iteration: int, x: Floats) -> Failure:
+    def _carried_away(self, failure: Failure, iteration: int) -> Failure:
         """A component failed at an iterate, not at a value that is part of the solution."""
         if failure.ending is Ending.FMI and not failure.recoverable:
             return failure
