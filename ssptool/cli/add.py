@@ -40,13 +40,13 @@ def add_command(
         str | None, typer.Option("--unit", metavar="UNIT", help="Of that connector: one that the system or an FMU has.")
     ] = None,
 ) -> None:
-    """Make components of FMUs or packages, copied into the archive; or add a system or a connector.
+    """Add FMUs or packages as components, or a system, or a connector.
 
-    Connectors, types, units and enumerations are those of the model description.
-    The inverse is `remove`.
+    Files are copied into the archive; connectors, types, units and enumerations are those of the model description. The
+    inverse is `remove`.
 
-    For example `ssptool add plant Motor.fmu Gear.fmu`, or `ssptool add plant
-    --connector speed --kind output --unit rad/s`.
+    For example `ssptool add plant Motor.fmu Gear.fmu`, or `ssptool add plant --connector speed --kind output --unit
+    rad/s`.
     """
     if not fmus and subsystem is None and connector is None:
         raise typer.BadParameter("name FMUs to add, or use --system or --connector", param_hint="FMU")

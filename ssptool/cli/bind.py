@@ -23,9 +23,9 @@ def bind_command(
     ] = None,
     inline: Annotated[bool, typer.Option("--inline", help="Copy the values into the system structure.")] = False,
 ) -> None:
-    """Bind a parameter set to an element; its values win over those of earlier bindings.
+    """Bind a parameter set to an element.
 
-    A file is copied into the archive. The inverse is `unbind`.
+    Its values win over those of earlier bindings. A file is copied into the archive. The inverse is `unbind`.
 
     For example `ssptool bind plant heavy.ssv --to Motor`.
     """

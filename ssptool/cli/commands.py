@@ -8,49 +8,56 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-SUMMARIES = {
-    "validate": "Say what is wrong with a system, where and why, without running it.",
-    "rule": "Say what a rule demands, why, how bad a violation is, and how to fix it.",
-    "explain": "Say why a parameter or connector has its value, with file and line at each step.",
-    "graph": "Show how the parts of a system depend on each other.",
-    "draw": (
-        "Draw a system as a diagram: elements, connectors, connections, icons and notes where the documents place them."
-    ),
-    "plan": "Print what a run would do, without loading a binary: choices with reasons, and the sequence of calls.",
-    "run": "Initialize and co-simulate a system, write its results, and say how it went.",
-    "study": "Many runs of one system: `study FILE.toml` does them, `study status|results|resume FOLDER` sees to them.",
-    "plot": "Draw results over time: one panel per unit, the runs on top of each other.",
-    "compare": "Compare results with a reference: is every signal inside the tube around it?",
-    "report": "Write one self-contained HTML page about a run or a study.",
-    "info": "Say what is in a system: components, their FMUs and what these can do, variants.",
-    "diff": "Compare two systems by meaning: components, connectors, connections, parameter values, units, variants.",
-    "upgrade": "Make a system, or one document, one of SSP 2.0.",
-    "downgrade": "Make a system, or one document, one of SSP 1.0.",
-    "pack": "Make a package of a folder. Equal folders give equal files.",
-    "unpack": "Write the files of a package into a folder: all of them or none, and none outside it.",
-    "variant": "List and change the variants of a package: the SSDs at its root.",
-    "new": "Make an empty system.",
-    "add": "Make components of FMUs or packages, copied into the archive; or add a system or a connector.",
-    "connect": (
-        "Connect two connectors, two terminals member by member, or two elements by the names of their connectors."
-    ),
-    "disconnect": "Remove what connects two connectors, terminals or elements. The inverse of `connect`.",
-    "remove": "Remove elements or connectors, and the connections that touch them. The inverse of `add`.",
-    "rename": "Rename an element or a connector; connections, parameters and mappings follow.",
-    "set": "Set parameters and start values, in the parameter set from which they come; or the default experiment.",
-    "unset": "Remove the parameters from which variables have their values. The inverse of `set`.",
-    "bind": "Bind a parameter set to an element; its values win over those of earlier bindings.",
-    "unbind": "Take a parameter binding away from an element. The inverse of `bind`.",
-    "map": "Add entries to the mapping of a binding: parameters of its set get other names.",
-    "unmap": "Take entries out of the mapping of a binding. The inverse of `map`.",
-    "dictionary": "Make, fill and refer to signal dictionaries: signals that elements share by name.",
-    "replace": (
-        "Let a component be another FMU. Refused if connectors, connections or parameters use what that does not have."
-    ),
+PANELS = {
+    "Check and understand": {
+        "validate": "Say what is wrong with a system, where, why, and how to fix it.",
+        "rule": "Say what a rule demands, why, and how to fix a violation.",
+        "info": "Say what is in a system: components, their FMUs, variants.",
+        "graph": "Show how the parts of a system depend on each other.",
+        "draw": "Draw a system as a diagram, as its documents place it.",
+        "explain": "Say why a parameter or connector has its value, step by step.",
+    },
+    "Run": {
+        "plan": "Print what a run would do, and why, without loading a binary.",
+        "run": "Initialize and simulate a system, and write its results.",
+        "study": "Do many runs of one system: `ssptool study FILE.toml`.",
+    },
+    "Results": {
+        "plot": "Draw results over time, or those of a study.",
+        "compare": "Say whether results stay inside tolerances around a reference.",
+        "report": "Write one HTML page about a run or a study.",
+    },
+    "Edit": {
+        "new": "Make an empty system.",
+        "add": "Add FMUs or packages as components, or a system, or a connector.",
+        "remove": "Remove elements or connectors. The inverse of `add`.",
+        "connect": "Connect connectors, terminals, or elements by matching names.",
+        "disconnect": "Remove connections. The inverse of `connect`.",
+        "set": "Set parameters and start values, or the default experiment.",
+        "unset": "Remove parameters that were set. The inverse of `set`.",
+        "bind": "Bind a parameter set to an element.",
+        "unbind": "Take a parameter binding away. The inverse of `bind`.",
+        "map": "Give parameters of a bound set other names.",
+        "unmap": "Take such names away again. The inverse of `map`.",
+        "dictionary": "Make and fill dictionaries: signals that elements share by name.",
+        "rename": "Rename an element or a connector; all that refers to it follows.",
+        "replace": "Let a component be another FMU.",
+    },
+    "Packages, variants and versions": {
+        "pack": "Make a package of a folder. Equal folders give equal files.",
+        "unpack": "Write the files of a package into a folder.",
+        "variant": "List and change the variants of a package.",
+        "upgrade": "Make a system, or one document, one of SSP 2.0.",
+        "downgrade": "Make a system, or one document, one of SSP 1.0.",
+        "diff": "Compare two systems by meaning, not by text.",
+    },
 }
-"""Name → the first sentence of its help, in the order of the list of commands. The command `name` is `name_command` in
-the module `name`; a group of them, `name_app`.
+"""What belongs together → name → the first sentence of its help, in the order of the list of commands.
+
+The command `name` is `name_command` in the module `name`; a group of them, `name_app`.
 """
+
+SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
 
 
 class Interrupted(BaseException):
@@ -67,7 +74,11 @@ class Commands(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """For the list of commands none is loaded."""
         loaded = self.commands
-        self.commands = {name: TyperCommand(name, help=summary) for name, summary in SUMMARIES.items()}
+        self.commands = {
+            name: TyperCommand(name, help=summary, rich_help_panel=panel)
+            for panel, commands in PANELS.items()
+            for name, summary in commands.items()
+        }
         super().format_help(ctx, formatter)
         self.commands = loaded
 
@@ -112,6 +123,8 @@ def _command(name: str) -> Any:
     command.name = name
     for each in (command, *getattr(command, "commands", {}).values()):
         each.help = _plain(each.help or "")
+        for option in each.params:
+            option.help = _without_markup(getattr(option, "help", None) or "")
     return command
 
 
@@ -120,4 +133,9 @@ def _plain(help: str) -> str:
     those of the first paragraph, and what stands in brackets for markup.
     """
     paragraphs = (" ".join(paragraph.split()) for paragraph in help.split("\n\n"))
-    return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", "\n\n".join(paragraphs))
+    return _without_markup("\n\n".join(paragraphs))
+
+
+def _without_markup(text: str) -> str:
+    """What stands in brackets is a unit or a table, not a style."""
+    return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", text)

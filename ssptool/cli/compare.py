@@ -43,10 +43,13 @@ def compare_command(
         Path | None, typer.Option(metavar="FILE", help="Draw the worst signals and their tubes: .png, .svg or .pdf.")
     ] = None,
 ) -> None:
-    """Compare results with a reference: is every signal inside the tube around it?
+    """Say whether results stay inside tolerances around a reference.
 
-    Continuous signals are lines between their samples; Booleans, integers and enumerations must be equal unless a
-    tolerance names them. Exits with 0 if all signals of the reference agree, with 1 if not.
+    Continuous signals are lines between their samples, and each has a tube around its reference; Booleans, integers and
+    enumerations must be equal unless a tolerance names them. Exit status: 0 if all signals of the reference agree, 1 if
+    not.
+
+    For example `ssptool compare plant.csv reference.csv --relative 1e-3 --absolute 'Motor.tau=0.05'`.
     """
     tolerance, special = _tolerances({"absolute": absolute, "relative": relative, "time": time})
     comparison = ssptool.compare(

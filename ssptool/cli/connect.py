@@ -44,16 +44,14 @@ def connect_command(
         ),
     ] = None,
 ) -> None:
-    """Connect two connectors, two terminals member by member, or two elements by the names of their connectors.
+    """Connect connectors, terminals, or elements by matching names.
 
-    Which one is the source follows from the kinds of the connectors. Between two
-    connectors the value can be treated on its way; if they are connected already,
-    that changes the connection. The signals of a dictionary are reached as
+    Which one is the source follows from the kinds of the connectors. Between two connectors the value can be treated on
+    its way; if they are connected already, that changes the connection. The signals of a dictionary are reached as
     REFERENCE.signal. The inverse is `disconnect`.
 
-    For example `ssptool connect plant Motor Gear`, or `ssptool connect plant
-    Motor.w Gear.w --factor 0.1 --offset 2`, or `ssptool connect plant Switch.mode
-    Pump.mode --map off=idle --map on=running`.
+    For example `ssptool connect plant Motor Gear`, or `ssptool connect plant Motor.w Gear.w --factor 0.1 --offset 2`,
+    or `ssptool connect plant Switch.mode Pump.mode --map off=idle --map on=running`.
     """
     pairs = parted(table, "FROM=TO", "--map")
     values = dict(pairs)

@@ -14,7 +14,7 @@ Of = Annotated[
 ]
 
 dictionary_app = typer.Typer(
-    help="Make, fill and refer to signal dictionaries: signals that elements share by name.\n\n"
+    help="Make and fill dictionaries: signals that elements share by name.\n\n"
     "A system has the dictionary; references to it stand in that system or in systems inside. `connect` reaches the "
     "signals as REFERENCE.signal, and makes the connector of the reference if there is none.",
     no_args_is_help=True,

@@ -18,10 +18,10 @@ def diff_command(
     ] = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print the differences.")] = TextOrJson.TEXT,
 ) -> None:
-    """Compare two systems by meaning: components, connectors, connections, parameter values, units, variants.
+    """Compare two systems by meaning, not by text.
 
-    Formatting, order, prefixes, descriptions, geometry and annotations do not matter. Exits with 0 if the systems are
-    equal, with 1 if not.
+    Components, connectors, connections, parameter values, units and variants count; formatting, order, prefixes,
+    descriptions, geometry and annotations do not. Exit status: 0 if the systems are equal, 1 if not.
 
     For example `ssptool diff before.ssp after.ssp`, or `ssptool diff plant plant --variant Summer --variant Winter`.
     """

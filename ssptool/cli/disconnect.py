@@ -8,10 +8,10 @@ from ssptool.cli.options import SystemPath
 
 @bundled(how=editing_from)
 def disconnect_command(system: SystemPath, how: Editing, a: First, b: Second) -> None:
-    """Remove what connects two connectors, terminals or elements. The inverse of `connect`.
+    """Remove connections. The inverse of `connect`.
 
-    For example `ssptool disconnect plant Motor Gear` (all connections of the
-    two), or `ssptool disconnect plant Motor.w Gear.w`.
+    For example `ssptool disconnect plant Motor Gear` (all connections of the two), or `ssptool disconnect plant Motor.w
+    Gear.w`.
     """
     with edited(system, how) as editor:
         editor.disconnect(a, b)

@@ -36,9 +36,12 @@ def draw_command(
         list[Highlight] | None, typer.Option("--highlight", help="What stands out; may be given twice.")
     ] = None,
 ) -> None:
-    """Draw a system as a diagram: elements, connectors, connections, icons and notes where the documents place them.
+    """Draw a system as a diagram, as its documents place it.
 
-    What has no place is laid out in layers. A page (.html) zooms and opens nested systems.
+    Elements, connectors, connections, icons and notes; what has no place is laid out in layers. A page (.html) zooms
+    and opens nested systems.
+
+    For example `ssptool draw plant --output plant.html --highlight loops --highlight findings`.
     """
     path = output or Path(f"{system.resolve().stem}.svg")
     ssptool.draw(

@@ -21,11 +21,13 @@ def explain_command(
     all: Annotated[bool, typer.Option("--all", help="A table of all parameters and connectors.")] = False,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
-    """Say why a parameter or connector has its value, with file and line at each step.
+    """Say why a parameter or connector has its value, step by step.
 
     For a value that was given: the binding, prefix, mapping, unit and transformation that it went through, and what it
-    overrode. For a connector: where the signal comes from through all boundaries and conversions, and where it goes.
-    With --inputs and --scenario also what these do to it during a run.
+    overrode, with file and line. For a connector: where the signal comes from through all boundaries and conversions,
+    and where it goes. With --inputs and --scenario also what these do to it during a run.
+
+    For example `ssptool explain plant Motor.m`, or `ssptool explain plant --all`.
     """
     if bool(names) == all:
         raise typer.BadParameter("give the names of variables or connectors, or --all", param_hint="NAME…")

@@ -24,5 +24,7 @@ def graph_command(
     """Show how the parts of a system depend on each other.
 
     Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
+
+    For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
     """
     typer.echo(ssptool.GRAPH_RENDERERS[format.value](ssptool.graph(system, variant=variant)))

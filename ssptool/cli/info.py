@@ -13,5 +13,10 @@ def info_command(
     variant: Variant = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
-    """Say what is in a system: components, their FMUs and what these can do, variants."""
+    """Say what is in a system: components, their FMUs, variants.
+
+    Of an FMU: its version, interface types, and what it can do.
+
+    For example `ssptool info plant.ssp`.
+    """
     typer.echo(ssptool.INVENTORY_RENDERERS[format.value](ssptool.info(system, variant=variant)))

@@ -26,13 +26,13 @@ def map_command(
     factor: Annotated[float | None, typer.Option("--factor", metavar="X", help="Multiply the value.")] = None,
     offset: Annotated[float | None, typer.Option("--offset", metavar="X", help="Then add to it.")] = None,
 ) -> None:
-    """Add entries to the mapping of a binding: parameters of its set get other names.
+    """Give parameters of a bound set other names.
 
-    A binding that had no mapping keeps the names that it used. The inverse is
-    `unmap`.
+    These are entries of the mapping of the binding. A binding that had no mapping keeps the names that it used. The
+    inverse is `unmap`.
 
-    For example `ssptool map plant mass=Motor.m`: the parameter `mass` of the set
-    that is bound to the system sets `m` of Motor.
+    For example `ssptool map plant mass=Motor.m`: the parameter `mass` of the set that is bound to the system sets `m`
+    of Motor.
     """
     with edited(system, how) as editor:
         for source, target in parted(entries, "SOURCE=TARGET"):

@@ -15,11 +15,19 @@ Variant = Annotated[
 ]
 ParameterFiles = Annotated[
     list[Path] | None,
-    typer.Option("--parameters", metavar="FILE.ssv", help="Apply this parameter set on top of the system's own."),
+    typer.Option(
+        "--parameters",
+        metavar="FILE.ssv",
+        help="Apply this parameter set on top of the system's own; repeated: the last wins.",
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="Set one parameter or start value, e.g. System1.m1=2."),
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Set one parameter or start value, in the variable's unit, e.g. System1.m1=2; repeated: several.",
+    ),
 ]
 
 

@@ -15,5 +15,10 @@ from ssptool.engine.settings import Settings
 
 @bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
 def plan_command(system: SystemPath, settings: Settings, changes: dict[str, Any], stimuli: dict[str, Any]) -> None:
-    """Print what a run would do, without loading a binary: choices with reasons, and the sequence of calls."""
+    """Print what a run would do, and why, without loading a binary.
+
+    Choices with their reasons, and the sequence of calls. The options are those of `run`.
+
+    For example `ssptool plan plant --master jacobi`.
+    """
     typer.echo(plan_text(ssptool.plan(system, settings=settings, **changes, **stimuli)))

@@ -37,9 +37,12 @@ def plot_command(
     ] = None,
     title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
 ) -> None:
-    """Draw results over time: one panel per unit, the runs on top of each other.
+    """Draw results over time, or those of a study.
 
-    Of a study: results over factors, the effects of factors one at a time, or the envelope of all traces.
+    One panel per unit; signals differ by colour, runs by dashes. Of a study: results over factors, the effects of
+    factors one at a time, or the envelope of all traces.
+
+    For example `ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html`.
     """
     if missing := [str(path) for path in results if not path.exists()]:
         raise typer.BadParameter(f"there is no file and no folder of a study called {', '.join(missing)}")

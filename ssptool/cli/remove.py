@@ -18,10 +18,11 @@ def remove_command(
         bool, typer.Option("--with-resource", help="Delete a component's file as well, if nothing else uses it.")
     ] = False,
 ) -> None:
-    """Remove elements or connectors, and the connections that touch them. The inverse of `add`.
+    """Remove elements or connectors. The inverse of `add`.
 
-    For example `ssptool remove plant Gear --with-resource`, or `ssptool remove
-    plant Motor.w`.
+    The connections that touch them go, too.
+
+    For example `ssptool remove plant Gear --with-resource`, or `ssptool remove plant Motor.w`.
     """
     with edited(system, how) as editor:
         editor.remove(*names, with_resource=with_resource)

@@ -16,10 +16,11 @@ def rename_command(
     old: Annotated[str, typer.Argument(metavar="OLD", help="An element or a connector, by its full name.")],
     new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name, without those of the systems around it.")],
 ) -> None:
-    """Rename an element or a connector; connections, parameters and mappings follow.
+    """Rename an element or a connector; all that refers to it follows.
 
-    For example `ssptool rename plant Drive.Motor Engine`: from now on it is
-    Drive.Engine.
+    Connections, parameters and mappings.
+
+    For example `ssptool rename plant Drive.Motor Engine`: from now on it is Drive.Engine.
     """
     with edited(system, how) as editor:
         editor.rename(old, new)

@@ -19,10 +19,12 @@ def replace_command(
         bool, typer.Option("--dry-run", help="List what would break and change, and write nothing.")
     ] = False,
 ) -> None:
-    """Let a component be another FMU. Refused if connectors, connections or parameters use what that does not have.
+    """Let a component be another FMU.
 
-    For example `ssptool replace plant Motor Motor_v2.fmu --dry-run`. Exit status
-    of a dry run: 1 if something breaks.
+    Refused if connectors, connections or parameters use what that does not have; --dry-run lists these. Exit status of
+    a dry run: 1 if something breaks.
+
+    For example `ssptool replace plant Motor Motor_v2.fmu --dry-run`.
     """
     with edited(system, how, save=not dry_run) as editor:
         if not dry_run:

@@ -34,10 +34,12 @@ def report_command(
         Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="The page; else named after the results.")
     ] = None,
 ) -> None:
-    """Write one self-contained HTML page about a run or a study.
+    """Write one HTML page about a run or a study.
 
-    Of a run: diagram, findings, loops, plots, statistics, manifest. Of a study: design, runs and failures, plots, what
-    was calibrated, diagram, findings, origin.
+    It needs no other file and no network. Of a run: diagram, findings, loops, plots, statistics, manifest. Of a study:
+    design, runs and failures, plots, what was calibrated, diagram, findings, origin.
+
+    For example `ssptool report plant plant.csv`, or `ssptool report springs.study`.
     """
     given = system if results is None else results
     path = output or Path(Path(given.name).with_suffix(".html"))

@@ -12,7 +12,10 @@ def rule_command(
     all: Annotated[bool, typer.Option("--all", help="List all rules, a line each.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="With --all: the pages of all rules.")] = False,
 ) -> None:
-    """Say what a rule demands, why, how bad a violation is, and how to fix it."""
+    """Say what a rule demands, why, and how to fix a violation.
+
+    For example `ssptool rule SSD-CONN-003`.
+    """
     if (code is None) is not all:
         raise typer.BadParameter("give the code of a rule, or --all", param_hint="CODE")
     if code is not None:

@@ -52,9 +52,13 @@ def run_command(
     log_coupling: LogCoupling = None,
     plot: Plot = None,
 ) -> None:
-    """Initialize and co-simulate a system, write its results, and say how it went.
+    """Initialize and simulate a system, and write its results.
 
-    Everything that is not asked for is chosen from what the FMUs can do; the summary names the choices.
+    Everything that is not asked for is chosen from what the FMUs can do; the summary names the choices, and `ssptool
+    plan` their reasons. Exit status: 1 if the run did not complete.
+
+    For example `ssptool run plant`, or `ssptool run plant --stop-time 5 --set Motor.m=2 --output light.parquet`, or
+    `ssptool run plant --implementation me --tolerance 1e-8 --plot plant.png`.
     """
     if plot is not None:
         ssptool.check_plot_name(plot)

@@ -6,61 +6,105 @@ from typing import Annotated
 
 import typer
 
+RESULTS, PROCESS, INSIGHT = "Results", "Process and pace", "Insight"
+"""Panels of the help."""
+
 Output = Annotated[
     Path | None,
     typer.Option(
         "--output",
         "-o",
         metavar="FILE",
+        rich_help_panel=RESULTS,
         help="Where to write the results, as CSV, Parquet or MAT by the ending .csv, .parquet or .mat; else the "
         "system's file name with .csv, here.",
     ),
 ]
 Record = Annotated[
     list[str] | None,
-    typer.Option("--record", metavar="PATTERN", help="Record only such signals, e.g. 'System1.*' or '*.x1'."),
+    typer.Option(
+        "--record",
+        metavar="PATTERN",
+        rich_help_panel=RESULTS,
+        help="Record only such signals, e.g. 'System1.*' or '*.x1'; repeated: all of these.",
+    ),
 ]
-Every = Annotated[int, typer.Option("--every", metavar="N", help="Record only each N-th row, and the last.")]
+Every = Annotated[
+    int, typer.Option("--every", metavar="N", rich_help_panel=RESULTS, help="Record only each N-th row, and the last.")
+]
 OutputStep = Annotated[
     float | None,
     typer.Option(
         "--output-step",
         metavar="DT",
+        rich_help_panel=RESULTS,
         help="Record only rows at this distance in time, in seconds, and the last; between communication points on "
-        "straight lines.",
+        "straight lines. Not together with --every.",
     ),
 ]
 LogLoops = Annotated[
     Path | None,
-    typer.Option("--log-loops", metavar="FILE", help="Every iterate of every algebraic loop, as .csv or .jsonl."),
+    typer.Option(
+        "--log-loops",
+        metavar="FILE",
+        rich_help_panel=INSIGHT,
+        help="Every iterate of every algebraic loop, as .csv or .jsonl.",
+    ),
 ]
 LogCoupling = Annotated[
     Path | None,
-    typer.Option("--log-coupling", metavar="FILE", help="Every iterate of every macro step, as .csv or .jsonl."),
+    typer.Option(
+        "--log-coupling",
+        metavar="FILE",
+        rich_help_panel=INSIGHT,
+        help="Every iterate of every macro step, as .csv or .jsonl.",
+    ),
 ]
 Plot = Annotated[
-    Path | None, typer.Option("--plot", metavar="FILE", help="Draw the results: .png, .svg, .pdf or .html.")
+    Path | None,
+    typer.Option(
+        "--plot", metavar="FILE", rich_help_panel=RESULTS, help="Draw the results: .png, .svg, .pdf or .html."
+    ),
 ]
 InProcess = Annotated[
     bool,
-    typer.Option("--in-process", help="Run the FMUs in this process, where a crash of theirs ends everything."),
+    typer.Option(
+        "--in-process",
+        rich_help_panel=PROCESS,
+        help="Run the FMUs in this process, where a crash of theirs ends everything.",
+    ),
 ]
 Timeout = Annotated[
-    float | None, typer.Option("--timeout", metavar="SECONDS", help="End the run after this wall time.")
+    float | None,
+    typer.Option(
+        "--timeout", metavar="SECONDS", rich_help_panel=PROCESS, help="End the run after this wall time, in seconds."
+    ),
 ]
 StepTimeout = Annotated[
     float | None,
-    typer.Option("--step-timeout", metavar="SECONDS", help="End the run when one macro step takes longer than this."),
+    typer.Option(
+        "--step-timeout",
+        metavar="SECONDS",
+        rich_help_panel=PROCESS,
+        help="End the run when one macro step takes longer than this, in seconds.",
+    ),
 ]
 MemoryLimit = Annotated[
     int | None,
-    typer.Option("--memory-limit", metavar="MIB", min=1, help="End the run when it needs more memory than this."),
+    typer.Option(
+        "--memory-limit",
+        metavar="MIB",
+        min=1,
+        rich_help_panel=PROCESS,
+        help="End the run when its FMUs need more memory than this, in MiB.",
+    ),
 ]
 Realtime = Annotated[
     float | None,
     typer.Option(
         "--realtime",
         metavar="FACTOR",
+        rich_help_panel=PROCESS,
         help="Keep pace with the clock, FACTOR times as fast as it: 1 is real time.",
     ),
 ]
@@ -75,6 +119,8 @@ Statistics = Annotated[
     StatisticsFormat | None,
     typer.Option(
         "--statistics",
-        help="Count and time all calls of FMUs; text adds a table to the summary, json is all statistics and no more.",
+        metavar="FORMAT",
+        rich_help_panel=INSIGHT,
+        help="Count and time all calls of FMUs: text (a table below the summary) or json (nothing but all statistics).",
     ),
 ]

@@ -31,15 +31,13 @@ def set_command(
         float | None, typer.Option("--stop-time", metavar="T", help="Of the default experiment, in seconds.")
     ] = None,
 ) -> None:
-    """Set parameters and start values, in the parameter set from which they come; or the default experiment.
+    """Set parameters and start values, or the default experiment.
 
-    A parameter that has no value yet goes into the last set that is bound to the
-    system, or into a new inline set. If the value comes from a document inside of
-    which other components are made as well, the system gives this one another
-    value (but see --shared). The inverse is `unset`.
+    A parameter is changed in the set from which its value comes. One that has no value yet goes into the last set that
+    is bound to the system, or into a new inline set. If the value comes from a document inside of which other
+    components are made as well, the system gives this one another value (but see --shared). The inverse is `unset`.
 
-    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, or `ssptool set
-    plant Motor.length=20 --unit mm`.
+    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, or `ssptool set plant Motor.length=20 --unit mm`.
     """
     if not values and start_time is None and stop_time is None:
         raise typer.BadParameter("give values to set, --start-time or --stop-time", param_hint="NAME=VALUE")

@@ -16,31 +16,138 @@ from ssptool.engine.settings import (
     Settings,
 )
 
+TIME, COUPLING, MODEL_EXCHANGE = "Time and start", "Coupling", "Model exchange"
+"""Panels of the help."""
+
 StartTime = Annotated[
-    float | None, typer.Option("--start-time", metavar="T", help="In seconds; else the default experiment's.")
+    float | None,
+    typer.Option(
+        "--start-time", metavar="T", rich_help_panel=TIME, help="In seconds; else the default experiment's, or 0."
+    ),
 ]
 StopTime = Annotated[
-    float | None, typer.Option("--stop-time", metavar="T", help="In seconds; else the default experiment's.")
+    float | None,
+    typer.Option(
+        "--stop-time",
+        metavar="T",
+        rich_help_panel=TIME,
+        help="In seconds; else the default experiment's; one of both is needed.",
+    ),
 ]
 StepSize = Annotated[
     float | None,
-    typer.Option("--step-size", metavar="H", help="Macro step in seconds; else the smallest that the FMUs recommend."),
+    typer.Option(
+        "--step-size",
+        metavar="H",
+        rich_help_panel=TIME,
+        help="Macro step in seconds; else the smallest that the FMUs recommend, or a thousandth of the interval.",
+    ),
 ]
-Master = Annotated[MasterName, typer.Option("--master", help="Order of exchanging and stepping.")]
+Init = Annotated[
+    InitName,
+    typer.Option(
+        "--init",
+        metavar="METHOD",
+        rich_help_panel=TIME,
+        help="How algebraic loops are solved at the start: auto (Newton, then all others), newton, aitken, anderson, "
+        "fixed-point or homotopy.",
+    ),
+]
+Master = Annotated[
+    MasterName,
+    typer.Option(
+        "--master",
+        metavar="NAME",
+        rich_help_panel=COUPLING,
+        help="auto, jacobi (all step at once), gauss-seidel (one after the other) or iterated (those that feed each "
+        "other repeat the step until their values agree).",
+    ),
+]
 Acceleration = Annotated[
-    AccelerationName | None, typer.Option("--acceleration", help="How the iterated master gets to the next iterate.")
+    AccelerationName | None,
+    typer.Option(
+        "--acceleration",
+        metavar="METHOD",
+        rich_help_panel=COUPLING,
+        help="How the iterated master gets to the next iterate: none, constant (relaxation), aitken, anderson, iqn-ils "
+        "or newton; else iqn-ils.",
+    ),
 ]
-Input = Annotated[InputName, typer.Option("--input", help="How inputs run over a macro step.")]
+Input = Annotated[
+    InputName,
+    typer.Option(
+        "--input",
+        metavar="COURSE",
+        rich_help_panel=COUPLING,
+        help="Of inputs over a macro step: auto, hold, extrapolate or interpolate.",
+    ),
+]
 InputOrder = Annotated[
     int | None,
-    typer.Option("--input-order", min=1, max=2, help="Order of extrapolated and interpolated inputs: 1 or 2."),
+    typer.Option(
+        "--input-order",
+        metavar="N",
+        min=1,
+        max=2,
+        rich_help_panel=COUPLING,
+        help="Order of extrapolated and interpolated inputs: 1 or 2; else 1.",
+    ),
 ]
-Init = Annotated[InitName, typer.Option("--init", help="How algebraic loops are solved at the start.")]
+Tolerance = Annotated[
+    float | None,
+    typer.Option(
+        "--tolerance",
+        metavar="RTOL",
+        rich_help_panel=COUPLING,
+        help="Relative tolerance of the iterated master (else 1e-8), or of the integrator of model exchange (else "
+        "1e-6).",
+    ),
+]
+ConvergenceLimits = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--convergence",
+        metavar="MEASURE=LIMIT",
+        rich_help_panel=COUPLING,
+        help="When an iterated step has converged: absolute, relative or residual-relative; repeated: all of them.",
+    ),
+]
+Iterations = Annotated[
+    int | None,
+    typer.Option(
+        "--iterations",
+        metavar="N",
+        min=1,
+        rich_help_panel=COUPLING,
+        help="Exactly N iterations of each step, converged or not.",
+    ),
+]
+PredictionOrder = Annotated[
+    int | None,
+    typer.Option(
+        "--prediction-order",
+        metavar="N",
+        min=0,
+        max=2,
+        rich_help_panel=COUPLING,
+        help="Order of the first guess of iterated steps: 0, 1 or 2; else 2.",
+    ),
+]
+Relaxation = Annotated[
+    float | None,
+    typer.Option(
+        "--relaxation",
+        metavar="W",
+        rich_help_panel=COUPLING,
+        help="Factor of constant relaxation of iterated steps, 0 < W <= 1; 0.5 if none is given.",
+    ),
+]
 Adaptive = Annotated[
     float | None,
     typer.Option(
         "--adaptive",
         metavar="RTOL",
+        rich_help_panel=COUPLING,
         help="Macro steps of varying size with an error of at most RTOL each: by step doubling where FMUs save states, "
         "else by the energy residuals of power bonds.",
     ),
@@ -50,61 +157,58 @@ PowerBonds = Annotated[
     typer.Option(
         "--power-bond",
         metavar="A.v,B.F",
+        rich_help_panel=COUPLING,
         help="Outputs of two components whose product is the power that goes into the first; repeated: several.",
     ),
 ]
 Substeps = Annotated[
     list[str] | None,
-    typer.Option("--substeps", metavar="NAME=N", help="Component NAME does N steps in each macro step."),
-]
-ConvergenceLimits = Annotated[
-    list[str] | None,
     typer.Option(
-        "--convergence",
-        metavar="MEASURE=LIMIT",
-        help="When an iterated step has converged: absolute, relative or residual-relative; repeated: all of them.",
-    ),
-]
-Iterations = Annotated[
-    int | None,
-    typer.Option("--iterations", metavar="N", min=1, help="Exactly N iterations of each step, converged or not."),
-]
-PredictionOrder = Annotated[
-    int | None,
-    typer.Option("--prediction-order", min=0, max=2, help="Order of the first guess of iterated steps: 0, 1 or 2."),
-]
-Relaxation = Annotated[
-    float | None,
-    typer.Option(
-        "--relaxation",
-        metavar="W",
-        help="Factor of constant relaxation of iterated steps, 0 < W <= 1; 0.5 if none is given.",
+        "--substeps",
+        metavar="NAME=N",
+        rich_help_panel=COUPLING,
+        help="Component NAME does N steps in each macro step; repeated: several.",
     ),
 ]
 Exchange = Annotated[
     ExchangeName,
-    typer.Option("--exchange", help="late: outputs stay as of each FMU's own step, to compare with other tools."),
-]
-Tolerance = Annotated[
-    float | None,
     typer.Option(
-        "--tolerance", metavar="RTOL", help="Relative tolerance of the iterated master, or of the integrator."
+        "--exchange",
+        metavar="HOW",
+        rich_help_panel=COUPLING,
+        help="consistent, or late: outputs stay as of each FMU's own step, to compare with other tools.",
+    ),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        rich_help_panel=COUPLING,
+        help="Step components with long steps at the same time, on N threads.",
+    ),
+]
+Implementation = Annotated[
+    ImplementationName,
+    typer.Option(
+        "--implementation",
+        metavar="KIND",
+        rich_help_panel=MODEL_EXCHANGE,
+        help="auto, me (all components as model exchange) or cs (all as co-simulation).",
+    ),
+]
+Integrator = Annotated[
+    IntegratorName,
+    typer.Option(
+        "--integrator",
+        metavar="NAME",
+        rich_help_panel=MODEL_EXCHANGE,
+        help="bdf (stiff systems) or adams, the formulas of CVODE.",
     ),
 ]
 
-
-Implementation = Annotated[
-    ImplementationName,
-    typer.Option("--implementation", help="Run all components as model exchange (me) or co-simulation (cs)."),
-]
-Integrator = Annotated[IntegratorName, typer.Option("--integrator", help="Formulas that integrate model exchange.")]
-
 Number = TypeVar("Number", int, float)
-
-
-Threads = Annotated[
-    int, typer.Option("--threads", metavar="N", min=1, help="Step components with long steps on N threads.")
-]
 
 
 def settings_from(

@@ -7,12 +7,17 @@ import typer
 
 import ssptool
 
+INPUTS = "Inputs and scenario"
+"""Panel of the help."""
+
 InputFiles = Annotated[
     list[Path] | None,
     typer.Option(
         "--inputs",
         metavar="FILE.csv",
-        help="Courses of inputs that nothing drives: column time, then full names such as speed or Vehicle.speed.",
+        rich_help_panel=INPUTS,
+        help="Courses of inputs that nothing drives: column time, then full names such as speed or Vehicle.speed, or "
+        "with a unit speed [km/h]; repeated: several files.",
     ),
 ]
 Interpolations = Annotated[
@@ -20,7 +25,9 @@ Interpolations = Annotated[
     typer.Option(
         "--interpolation",
         metavar="[NAME=]HOW",
-        help="Between the rows of --inputs: linear (real numbers, if nothing is said) or hold; of one column or all.",
+        rich_help_panel=INPUTS,
+        help="Between the rows of --inputs: linear or hold; of one column or all. Without it real numbers are linear, "
+        "and all else is held.",
     ),
 ]
 ScenarioFile = Annotated[
@@ -28,6 +35,7 @@ ScenarioFile = Annotated[
     typer.Option(
         "--scenario",
         metavar="FILE",
+        rich_help_panel=INPUTS,
         help="At a time override, bias or reset a variable: YAML or JSON as libcosim reads them.",
     ),
 ]

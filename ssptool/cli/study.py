@@ -34,7 +34,8 @@ RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do runs again
 
 study_app = typer.Typer(
     cls=_RunByDefault,
-    help="Many runs of one system: `study FILE.toml` does them, `study status|results|resume FOLDER` sees to them.",
+    help="Do many runs of one system: `ssptool study FILE.toml`.\n\n"
+    "`run` may be left out. What has finished is kept in a folder, whatever is interrupted.",
     no_args_is_help=True,
     add_completion=False,
 )

@@ -25,10 +25,9 @@ def unbind_command(
         bool, typer.Option("--with-resource", help="Delete the set and its mapping as well, if nothing else uses them.")
     ] = False,
 ) -> None:
-    """Take a parameter binding away from an element. The inverse of `bind`.
+    """Take a parameter binding away. The inverse of `bind`.
 
-    For example `ssptool unbind plant heavy.ssv --from Motor`, or `ssptool unbind
-    plant inline`.
+    For example `ssptool unbind plant heavy.ssv --from Motor`, or `ssptool unbind plant inline`.
     """
     with edited(system, how) as editor:
         editor.unbind(file, of=of, number=number, with_resource=with_resource)

@@ -23,10 +23,9 @@ def unmap_command(
         bool, typer.Option("--all", help="Take the mapping away: the parameters have their own names again.")
     ] = False,
 ) -> None:
-    """Take entries out of the mapping of a binding. The inverse of `map`.
+    """Take such names away again. The inverse of `map`.
 
-    For example `ssptool unmap plant mass=Motor.m`, or `ssptool unmap plant --all
-    --to Motor`.
+    For example `ssptool unmap plant mass=Motor.m`, or `ssptool unmap plant --all --to Motor`.
     """
     if bool(entries) == everything:
         raise typer.BadParameter("give the entries to take out, or --all", param_hint="SOURCE=TARGET")

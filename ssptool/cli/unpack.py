@@ -17,7 +17,9 @@ def unpack_command(
         bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
     ] = False,
 ) -> None:
-    """Write the files of a package into a folder: all of them or none, and none outside it.
+    """Write the files of a package into a folder.
+
+    All of them or none, and none outside it.
 
     For example `ssptool unpack plant.ssp`. The inverse is `pack`.
     """

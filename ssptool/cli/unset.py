@@ -27,11 +27,10 @@ def unset_command(
         bool, typer.Option("--stop-time", help="Take the stop time of the default experiment away.")
     ] = False,
 ) -> None:
-    """Remove the parameters from which variables have their values. The inverse of `set`.
+    """Remove parameters that were set. The inverse of `set`.
 
-    What holds then is the next parameter in the order of precedence, or the start
-    value in the FMU; it is printed. A parameter that matches nothing can be
-    removed by its name as well.
+    What holds then is the next parameter in the order of precedence, or the start value in the FMU; it is printed. A
+    parameter that matches nothing can be removed by its name as well.
 
     For example `ssptool unset plant Motor.m`.
     """

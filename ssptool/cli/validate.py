@@ -8,7 +8,6 @@ import typer
 
 import ssptool
 from ssptool.cli.console import complain
-from ssptool.cli.options import Variant
 
 if TYPE_CHECKING:
     from ssptool.rules.report import Report
@@ -40,8 +39,12 @@ def validate_command(
         list[Path],
         typer.Argument(metavar="SYSTEM...", help=".ssp files, unpacked ones (folders), or .ssd files."),
     ],
-    variant: Variant = None,
-    format: Annotated[ReportFormat, typer.Option("--format", help="How to show the report.")] = ReportFormat.TEXT,
+    variant: Annotated[
+        str | None, typer.Option("--variant", metavar="NAME", help="Check this SSD of the package only; else all.")
+    ] = None,
+    format: Annotated[
+        ReportFormat, typer.Option("--format", metavar="FORMAT", help="text, json, sarif, junit or github.")
+    ] = ReportFormat.TEXT,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the report there, without colours.")
     ] = None,
@@ -50,10 +53,11 @@ def validate_command(
         typer.Option("--select", metavar=CODES, help="Only these rules: codes, or beginnings of codes."),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option("--ignore", metavar=CODES, help="All rules but these; see `ssptool rule`.")
+        list[str] | None,
+        typer.Option("--ignore", metavar=CODES, help="All rules but these; `ssptool rule --all` lists them."),
     ] = None,
     strict: Annotated[
-        bool | None, typer.Option("--strict/--no-strict", help="Raise warnings to errors.", show_default=False)
+        bool | None, typer.Option("--strict/--no-strict", help="Warnings are errors.", show_default=False)
     ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Apply the fixes that are certain.")] = False,
     unsafe_fixes: Annotated[
@@ -61,11 +65,14 @@ def validate_command(
     ] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what the fixes would change, and write nothing.")] = False,
 ) -> None:
-    """Say what is wrong with a system, where and why, without running it.
+    """Say what is wrong with a system, where, why, and how to fix it.
 
-    Without --variant every SSD of the package is checked, and everything that it refers to. Rules are also switched
-    in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit status: 1 if there are errors,
-    2 if there is no such rule or setting.
+    Nothing is run. Without --variant every SSD of the package is checked, and everything that it refers to. Rules are
+    also switched in ssptool.toml, or in [tool.ssptool] of pyproject.toml; the command line wins. Exit status: 0 without
+    errors, 1 with errors, 2 if there is no such rule or setting.
+
+    For example `ssptool validate plant.ssp`, or `ssptool validate plant --fix --diff`, or `ssptool validate plant
+    --ignore FMU-102,SSD-GEO --format sarif --output plant.sarif`.
     """
     if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
         raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")

@@ -15,7 +15,9 @@ Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The variant, by its name or its file.")]
 
 variant_app = typer.Typer(
-    help="List and change the variants of a package: the SSDs at its root.", no_args_is_help=True, add_completion=False
+    help="List and change the variants of a package.\n\nThese are the SSDs at its root.",
+    no_args_is_help=True,
+    add_completion=False,
 )
 
 

@@ -58,6 +58,35 @@ def test_a_help_is_filled_to_the_width_and_nothing_of_it_is_taken_for_markup(nam
         assert not re.search(r"(?<!\\)\[[a-zA-Z/@#]", each.help)
 
 
+def commands_of(name):
+    """The command, and those below it."""
+    command = typer.main.get_command(app).commands[name]
+    return (command, *getattr(command, "commands", {}).values())
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_an_option_names_all_that_it_can_be(name):
+    """A list of names is short where they are few, and else in the sentence that says what they mean."""
+    for option in (option for each in commands_of(name) for option in each.params if hasattr(option.type, "choices")):
+        choices = [getattr(choice, "value", choice) for choice in option.type.choices]
+        words = set(re.findall(r"[\w-]+", option.help))
+        assert set(choices) <= words if option.metavar else len("|".join(choices)) <= 20, option.name
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_every_option_and_argument_is_explained_without_markup(name):
+    for option in (option for each in commands_of(name) for option in each.params):
+        assert option.help
+        assert not re.search(r"(?<!\\)\[[a-zA-Z/@#]", option.help)
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_help_begins_with_a_line_and_has_an_example(name):
+    command, *below = commands_of(name)
+    assert len(SUMMARIES[name]) <= 66, "longer than a line of a terminal of 80 columns has room for"
+    assert f"ssptool {name} " in command.help or below
+
+
 @pytest.mark.parametrize("name", SUMMARIES)
 def test_what_is_written_is_named_alike_in_all_commands(name):
     command = typer.main.get_command(app).commands[name]
