@@ -1,0 +1,114 @@
+"""README and docs/ are true: links lead somewhere, commands can be called, and what is printed is what they print."""
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+import typer
+
+import ssptool as library
+from ssptool.cli.app import app
+from ssptool.cli.commands import SUMMARIES
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CHANGELOG.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "systems").glob("*/README.md")),
+    ROOT / "schemas" / "README.md",
+]
+on_every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+
+
+def anchors(page: Path) -> set[str]:
+    """Of headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@on_every_page
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+        path, _, anchor = target.partition("#")
+        if not path.startswith("http"):
+            there = page.parent / path if path else page
+            assert there.exists(), target
+            assert not anchor or anchor in anchors(there), target
+
+
+def commands(page: Path) -> list[str]:
+    """Lines of code that call the command, without comments and what it prints."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    return [
+        found[1] for line in lines if (found := re.match(r"\s*(?:\$ |- run: |- )?ssptool ([a-z].*?)(?:\s+#.*)?$", line))
+    ]
+
+
+@on_every_page
+def test_commands_can_be_called(page):
+    """They are parsed and not run. Prose that happens to begin a line with the name of the program calls no command."""
+    for line in commands(page):
+        name, *words = shlex.split(line)
+        if name in SUMMARIES:
+            with typer.main.get_command(app).commands[name].make_context(name, words):
+                pass
+
+
+@on_every_page
+def test_options_that_are_named_with_their_command_are_there(page):
+    for line in re.findall(r"`(?:\$ )?ssptool ([^`]+)`", page.read_text(encoding="utf-8")):
+        name, *words = line.split()
+        assert name in {*SUMMARIES, "COMMAND"}
+        command = typer.main.get_command(app).commands.get(name)
+        below = (*getattr(command, "commands", {}).values(),)
+        known = {
+            flag
+            for each in (command, *below)
+            if each
+            for one in each.params
+            for flag in (*one.opts, *one.secondary_opts)
+        }
+        assert {word.partition("=")[0] for word in words if word.startswith("--")} <= {*known, "--help"}, line
+
+
+@on_every_page
+def test_python_compiles_and_calls_what_there_is(page):
+    for text in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        compile(text, str(page), "exec")
+        for name in re.findall(r"ssptool\.(\w+)", text):
+            assert hasattr(library, name), name
+
+
+def transcripts(page: Path) -> list[tuple[str, list[str]]]:
+    """Commands in indented code, each with what it is said to print."""
+    blocks = re.findall(
+        r"^    \$ ssptool (.*)\n((?:    .+\n|\n(?=    (?!\$)))*)", page.read_text(encoding="utf-8"), re.MULTILINE
+    )
+    return [(command, [line[4:] for line in printed.splitlines()]) for command, printed in blocks]
+
+
+def pattern(expected: list[str]) -> str:
+    """`…` alone in a line stands for lines, inside of one for text; the wall time is what it is."""
+    parts = ["(?:.*\n)*" if line == "…" else re.escape(line).replace("…", ".*") + "\n" for line in expected]
+    return re.sub(r"steps,\\ .*real\\ time", "steps,.*real\\\\ time", "".join(parts))
+
+
+@pytest.mark.parametrize(("command", "expected"), transcripts(ROOT / "README.md"), ids=lambda value: str(value)[:30])
+def test_the_readme_shows_what_is_printed(ssptool, tmp_path, command, expected):
+    (tmp_path / "systems").symlink_to(ROOT / "systems")
+    shutil.copytree(ROOT / "systems" / "dual_mass_oscillator", tmp_path / "broken")
+    structure = tmp_path / "broken" / "SystemStructure.ssd"
+    text = structure.read_text(encoding="utf-8")
+    structure.write_text(text.replace('startConnector="x1"', 'startConnector="y1"'), encoding="utf-8")
+    _, out, err = ssptool(*shlex.split(command))
+    assert re.fullmatch(pattern(expected), out.rstrip("\n") + "\n"), out + err
+
+
+def test_the_readme_counts_the_claims_of_the_verification():
+    (stated,) = re.findall(r"\[(\d+) claims\]", (ROOT / "README.md").read_text(encoding="utf-8"))
+    rows = re.findall(
+        r"^\| \[.*\| (\d+) \| (\d+) \|$", (ROOT / "docs/verification.md").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert [sum(int(row[k]) for row in rows) for k in (0, 1)] == [int(stated)] * 2
