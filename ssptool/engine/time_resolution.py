@@ -5,6 +5,14 @@ import math
 RESOLUTION = 4
 """Distances of neighbouring numbers that a step takes at least: fewer would be rounded to steps of unlike lengths."""
 
+CLOSE = 1e-9
+"""Of a macro step: a communication point so close to an event or a jump is at it."""
+
+
+def tolerance_of_times(t: float, step: float) -> float:
+    """So close to each other times about t [s] are the same in a run with macro steps of this size [s]."""
+    return max(CLOSE * step, math.ulp(t))
+
 
 def check_step(what: str, step: float, start: float, stop: float) -> None:
     """Refuse a step [s] that does not lead from one time between `start` and `stop` [s] to another.

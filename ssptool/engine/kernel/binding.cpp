@@ -548,6 +548,8 @@ NB_MODULE(_kernel, module) {
           },
           "function"_a)
       .def(
+          "origin", [](NativeSlopes& self, double t) { self.core().origin(t); }, "t"_a)
+      .def(
           "course",
           [](NativeSlopes& self, double start, const Vector& value, const Vector& first, const Vector& second) {
             self.core().course(start, {value.data(), value.size()}, {first.data(), first.size()},

@@ -13,6 +13,7 @@ from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Floats, Instruction, Kernel, Op, Outcome, Slots
 from ssptool.engine.masters.partners import Checkpoint, Component, Drive, Events, Memory, Ode
 from ssptool.engine.stopped import Stopped
+from ssptool.engine.time_resolution import CLOSE as CLOSE
 from ssptool.fmu.instance import FmiError
 
 
@@ -90,10 +91,6 @@ def nothing_known(group: Instances) -> AskDerivatives:
     """Of a group whose FMUs give no derivatives."""
     m = len(group.unknowns)
     return lambda h, order: StepDerivatives(np.zeros((m, m)), np.zeros(m, dtype=bool))
-
-
-CLOSE = 1e-9
-"""Of a macro step: a communication point so close to an event or a jump is at it."""
 
 
 @dataclass(frozen=True, slots=True)

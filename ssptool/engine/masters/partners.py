@@ -140,10 +140,6 @@ class Drive(Protocol):
         """The next time after t [s] that an integrator must not step over."""
         ...
 
-    def due(self, t: float) -> bool:
-        """Whether `end` is reached at t [s]."""
-        ...
-
 
 class Events(Protocol):
     """Components whose events are handled in event mode, and their clocks."""

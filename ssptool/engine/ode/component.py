@@ -12,7 +12,6 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure
 from ssptool.engine.event_mode.iteration import SETTLED
 from ssptool.engine.kernel.interface import FLOAT, Floats
-from ssptool.engine.masters.master import CLOSE
 from ssptool.engine.masters.partners import Memory, Updated
 from ssptool.engine.ode.alone import Tally
 from ssptool.engine.ode.border import Border
@@ -23,6 +22,7 @@ from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.states import KeptStates
 from ssptool.engine.plan import Plan, PlannedOde
 from ssptool.engine.stopped import Stopped
+from ssptool.engine.time_resolution import tolerance_of_times
 from ssptool.fmu.instance import FmiError
 
 ROUNDING = 1e-9
@@ -78,7 +78,7 @@ class OdeComponent:
         self._tally = Tally(integration)
         self._failure: Failure | None = None
         self._updates = Updates(integration.system)
-        self._close = CLOSE * assembly.plan.interval.step
+        self._macro_step = assembly.plan.interval.step
         integration.hands_over = assembly.plan.event_modes.with_ode
         integration.before_event = self._keep_states
 
@@ -194,6 +194,10 @@ class OdeComponent:
     def next_time(self) -> float:
         return self.integration.next_time
 
+    @property
+    def _close(self) -> float:
+        return tolerance_of_times(self.integration.time, self._macro_step)
+
     def enter(self) -> None:
         self.integration.enter(self._close)
         self._updates = Updates(self._system)
@@ -207,7 +211,7 @@ class OdeComponent:
         if self._inputs.size:
             held = np.zeros(self._inputs.size)
             self._system.course = Course(t, self._kernel.values[self._inputs], held, held)
-        seen = self.integration.leave(self._updates.outcome(t, changed=changed), first=first)
+        seen = self.integration.leave(self._updates.outcome(t, self._close, changed=changed), first=first)
         self._signs = self.integration.indicators()
         return seen
 

@@ -130,6 +130,8 @@ class NativeRight(Protocol):
 
     def rest(self, function: int) -> None: ...
 
+    def origin(self, t: float) -> None: ...
+
 
 class IntegrationFailed(Exception):
     """CVODE cannot go on; `flag` is its own, `t` [s] where it stands."""
@@ -143,6 +145,9 @@ class IntegrationFailed(Exception):
 
 class Cvode:
     """One integrator. `x` (n,) is a view of its state vector; `reach` advances it by one internal step.
+
+    Inside, time is counted from the last start, so that its steps and roots have all their digits however late it is;
+    f, g and the Jacobian are asked for at absolute times.
 
     An exception raised in f, g or the Jacobian ends the step and comes out of `reach`.
     """
@@ -167,7 +172,8 @@ class Cvode:
         self._messages: list[str] = []
         self._done = Effort()
         self._started = False
-        self._t = c_double()
+        self._origin = 0.0  # the time of the last start [s]
+        self._t = c_double()  # since then
         self._context = self._make_context()
         self._x, self.x = self._make_vector()
         self._atol, self.atol = self._make_vector()
@@ -191,11 +197,14 @@ class Cvode:
         """From t [s] and the present `x`, with the present absolute tolerances `atol` (n,); forgets all that was. The
         size of the first step is tried, or if it is 0, estimated.
         """
+        self._origin, self._t.value = t, 0.0
+        if self._native is not None:
+            self._native.origin(t)
         if self._started:
             self._done = self.effort
-            self._require(_reinit(self._memory, t, self._x))
+            self._require(_reinit(self._memory, 0.0, self._x))
         else:
-            self._require(_init(self._memory, self._function, t, self._x))
+            self._require(_init(self._memory, self._function, 0.0, self._x))
             self._require(_set_linear(self._memory, self._linear, self._matrix_memory))
             if self._native is not None:
                 self._require(_set_user_data(self._memory, self._native.own))
@@ -208,7 +217,6 @@ class Cvode:
             self._started = True
         self._require(_tolerances(self._memory, self._rtol, self._atol))
         self._require(_set_first_step(self._memory, first_step))
-        self._t.value = t
 
     def reach(self, limit: float, *, step_by_step: bool = True) -> Arrival:
         """One internal step towards `limit` [s], never past it; shorter where a root is found.
@@ -220,18 +228,24 @@ class Cvode:
         IntegrationFailed
             No step satisfies the error test, f cannot be evaluated, or `limit` is too close.
         """
-        self._require(_set_stop_time(self._memory, limit))
-        flag = _integrate(self._memory, limit, self._x, byref(self._t), _ONE_STEP if step_by_step else _NORMAL)
+        end = limit - self._origin
+        self._require(_set_stop_time(self._memory, end))
+        flag = _integrate(self._memory, end, self._x, byref(self._t), _ONE_STEP if step_by_step else _NORMAL)
         if self._error is not None:
             error, self._error = self._error, None
             raise error
         if flag == _TOO_MUCH_WORK:
-            return Arrival(self._t.value)
+            return Arrival(self.time)
         self._require(flag)
         if flag != _ROOT_FOUND:
-            return Arrival(limit if flag == _STOP_TIME_REACHED else self._t.value)
+            return Arrival(limit if flag == _STOP_TIME_REACHED else self.time)
         self._require(_root_info(self._memory, self._roots))
-        return Arrival(self._t.value, tuple(i for i, found in enumerate(self._roots) if found))
+        return Arrival(self.time, tuple(i for i, found in enumerate(self._roots) if found))
+
+    @property
+    def time(self) -> float:
+        """Where it stands [s]."""
+        return self._origin + self._t.value
 
     def limit_step(self, h: float) -> None:
         """No internal step longer than h [s] from now on; inf: no limit."""
@@ -253,7 +267,7 @@ class Cvode:
 
     def interpolate(self, t: float) -> None:
         """Fill `between` (n,) with x at a time t [s] within the last step."""
-        self._require(_interpolate(self._memory, t, 0, self._between))
+        self._require(_interpolate(self._memory, t - self._origin, 0, self._between))
 
     @property
     def effort(self) -> Effort:
@@ -292,13 +306,13 @@ class Cvode:
 
     def _require(self, flag: int) -> None:
         if flag < 0:
-            raise IntegrationFailed(self._t.value, flag, self._messages[-1] if self._messages else "")
+            raise IntegrationFailed(self.time, flag, self._messages[-1] if self._messages else "")
 
     # An exception cannot pass through C, so it waits in `_error` until CVODE has returned.
 
     def _right(self, t: float, x: int, slopes: int, _user: int) -> int:
         try:
-            return 0 if self._f(t, _data(x), _data(slopes)) else _RECOVERABLE
+            return 0 if self._f(self._origin + t, _data(x), _data(slopes)) else _RECOVERABLE
         except BaseException as error:
             self._error = error
             return _UNRECOVERABLE
@@ -306,7 +320,7 @@ class Cvode:
     def _root(self, t: float, x: int, found: int, _user: int) -> int:
         assert self._g is not None
         try:
-            return 0 if self._g(t, _data(x), found) else _RECOVERABLE
+            return 0 if self._g(self._origin + t, _data(x), found) else _RECOVERABLE
         except BaseException as error:
             self._error = error
             return _UNRECOVERABLE
@@ -315,7 +329,7 @@ class Cvode:
         assert self._matrix is not None
         try:
             entries = _view(_dense_data(matrix), self._size * self._size).reshape(self._size, self._size, order="F")
-            return 0 if self._matrix(t, _data(x), entries) else _RECOVERABLE
+            return 0 if self._matrix(self._origin + t, _data(x), entries) else _RECOVERABLE
         except BaseException as error:
             self._error = error
             return _UNRECOVERABLE

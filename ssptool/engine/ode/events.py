@@ -14,9 +14,6 @@ from ssptool.engine.stopped import Stopped
 from ssptool.fmu.exchange import DiscreteUpdate
 from ssptool.fmu.instance import FmiError
 
-SAME_TIME = 1e-12
-"""Relative: an event this close to a communication point is at it."""
-
 TIME_EVENT = "time event"
 
 
@@ -45,9 +42,11 @@ class Updates:
         self._every.extend(found)
         return [Updated(model.name, one.again) for model, one in zip(self._system.models, found, strict=True)]
 
-    def outcome(self, t: float, *, changed: bool) -> Outcome:
-        """Of the event at t [s], in which signals have `changed`. Raises `Stopped`: the next one is in the past."""
-        next_time, timers = _next(self._system, self._every[-len(self._system.models) :], t)
+    def outcome(self, t: float, close: float, *, changed: bool) -> Outcome:
+        """Of the event at t [s], in which signals have `changed`; times as `close` as that [s] are the same. Raises
+        `Stopped`: the next one is in the past.
+        """
+        next_time, timers = _next(self._system, self._every[-len(self._system.models) :], t, close)
         return Outcome(
             next_time,
             timers,
@@ -56,10 +55,10 @@ class Updates:
         )
 
 
-def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
+def iterate(system: OdeSystem, t: float, nominal: Floats, close: float) -> Outcome:
     """With all components in event mode: update discrete states and exchange signals until both stay.
 
-    `nominal` (slots,) are the usual sizes of the signals.
+    `nominal` (slots,) are the usual sizes of the signals; times as `close` as that [s] are the same.
 
     Raises
     ------
@@ -69,24 +68,22 @@ def iterate(system: OdeSystem, t: float, nominal: Floats) -> Outcome:
         A component refuses a value or a tick.
     """
     updates = Updates(system)
-    iteration, until = EventIteration(system.events, nominal, system.settle, updates.update), t + _close(t)
+    iteration = EventIteration(system.events, nominal, system.settle, updates.update)
     system.events.hide_ticks()
-    changed = iteration.settle(t, until)
+    changed = iteration.settle(t, t + close)
     system.events.show_ticks()
-    return updates.outcome(t, changed=changed)
+    return updates.outcome(t, close, changed=changed)
 
 
-def _close(t: float) -> float:
-    return SAME_TIME * max(1.0, abs(t))
-
-
-def _next(system: OdeSystem, updates: Sequence[DiscreteUpdate], t: float) -> tuple[float, tuple[Cause, ...]]:
+def _next(
+    system: OdeSystem, updates: Sequence[DiscreteUpdate], t: float, close: float
+) -> tuple[float, tuple[Cause, ...]]:
     """The next time event, or tick of a clock, and whose it is."""
     agenda, members = system.events.agenda, system.events.members
     times = {Cause(model.name, TIME_EVENT): one.next_time for model, one in zip(system.models, updates, strict=True)}
     ticks = {Cause(members[one.member].name, f"clock {one.clock.name}"): agenda.time(one) for one in agenda.timers}
     for cause, time in times.items():
-        if time < t - _close(t):
+        if time < t - close:
             raise Stopped(_too_late(cause.component, time, t))
     next_time = min((*times.values(), *ticks.values()), default=math.inf)
     return next_time, tuple(cause for cause, time in {**times, **ticks}.items() if time == next_time)

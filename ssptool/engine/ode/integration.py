@@ -15,13 +15,14 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.sampling import ode_takes_samples
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed
-from ssptool.engine.ode.events import SAME_TIME, TIME_EVENT, Outcome, iterate
+from ssptool.engine.ode.events import TIME_EVENT, Outcome, iterate
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
 from ssptool.engine.stopped import Stopped
+from ssptool.engine.time_resolution import tolerance_of_times
 
 MAX_STUCK = 20
 """Internal steps in a row that may be too small for time to pass."""
@@ -95,6 +96,7 @@ class Integration:
             jacobian=self._jacobian,
             native=system.native_slopes(NUMBERS),
         )
+        self._macro_step = plan.interval.step
         self._chatter = Chatter(plan.interval.step)
         self._arrival = Arrival(plan.interval.start)
         self._handled = True  # whether what is to do at `_arrival` has been done
@@ -135,12 +137,12 @@ class Integration:
         Stopped, FmiError
             A component refuses or asks to end the simulation, or the event iteration does not end.
         """
-        self._leave_event_mode(self._start, iterate(self.system, self._start, self._nominal), first=True)
+        self._leave_event_mode(self._start, self._iterate(self._start), first=True)
 
     def position(self, t: float) -> Position:
         """Where it stands at a time t [s] that it has come to; it may be further already, but for no event."""
         x = self._solver.x
-        if self._arrival.t > t and not _same(self._arrival.t, t):
+        if self._arrival.t > t and not self._same(self._arrival.t, t):
             self._solver.interpolate(t)
             x = self._solver.between
         return Position(
@@ -230,7 +232,7 @@ class Integration:
         self.enter()
         action()
         t = self._arrival.t
-        self._leave_event_mode(t, iterate(self.system, t, self._nominal), first=False)
+        self._leave_event_mode(t, self._iterate(t), first=False)
 
     @property
     def next_time(self) -> float:
@@ -284,7 +286,7 @@ class Integration:
         ------
         Stopped, FmiError
         """
-        at_point = _same(self._arrival.t, point)
+        at_point = self._same(self._arrival.t, point)
         if self._arrival.t > point and not at_point:
             self._solver.interpolate(point)
             self.system.place(point, self._solver.between)
@@ -337,12 +339,12 @@ class Integration:
             self._anchor = _Anchor(t, x.copy(), self.system.present_signs(t) > 0)
 
     def _step(self, stop: float, *, step_by_step: bool) -> None:
-        limit = min(self._next_time, stop)
-        if self.system.drive is not None:
-            limit = min(limit, self.system.drive.limit(self._arrival.t))
-        if limit <= self._arrival.t or _same(limit, self._arrival.t):
+        drive, limit = self.system.drive, min(self._next_time, stop)
+        if limit <= self._arrival.t or self._same(limit, self._arrival.t) or self._jump_due():
             self._arrival, self._handled = Arrival(self._arrival.t), False
             return
+        if drive is not None:
+            limit = min(limit, drive.limit(self._arrival.t))
         if self._arrival.t > self._wary_until:
             self._wary_until = math.inf
             self._limit_step(math.inf)
@@ -360,11 +362,12 @@ class Integration:
             raise Stopped(self._failed("its steps have become too small for time to pass", before))
 
     def _jump_due(self) -> bool:
-        return self.system.drive is not None and self.system.drive.due(self._arrival.t)
+        drive, t = self.system.drive, self._arrival.t
+        return drive is not None and t >= drive.end - tolerance_of_times(t, self._macro_step)
 
     def _time_event_due(self) -> bool:
         t = self._arrival.t
-        return self._next_time <= t or _same(self._next_time, t)
+        return self._next_time <= t or self._same(self._next_time, t)
 
     def _causes(self, *, at_point: bool) -> tuple[Cause, ...]:
         """Why there is an event where the components are; empty if there is none. Tells them of the step.
@@ -396,7 +399,7 @@ class Integration:
         self.enter()
         if JUMP in causes:
             self.system.jump(t)
-        outcome = iterate(self.system, t, self._nominal)
+        outcome = self._iterate(t)
         seen = outcome.changed or not leaving
         own = _suspect(causes, timers)
         recurrence = self._chatter.note(t, own) if seen else math.inf
@@ -410,7 +413,7 @@ class Integration:
         """Whether indicators only leave zero, to which the event before has put them: that is an event only if it
         changes something.
         """
-        return _same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
+        return self._same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
 
     def _beware(self, t: float, recurrence: float) -> None:
         """What came back after a short time may do so again, sooner: there and back within one step is not seen."""
@@ -441,6 +444,12 @@ class Integration:
         self.system.read_nominals(self._sizes)
         np.multiply(self._sizes, self._rtol, out=self._solver.atol)
 
+    def _iterate(self, t: float) -> Outcome:
+        return iterate(self.system, t, self._nominal, tolerance_of_times(t, self._macro_step))
+
+    def _same(self, a: float, b: float) -> bool:
+        return abs(a - b) <= tolerance_of_times(b, self._macro_step)
+
     def _failed(self, reason: str, t: float) -> Failure:
         setback = self.system.setback
         if setback is None:
@@ -456,7 +465,3 @@ def _suspect(causes: tuple[Cause, ...], timers: tuple[Cause, ...]) -> tuple[Caus
     """Causes that may chatter: neither what comes from outside, nor clocks, which tick as often as they say."""
     clocks = {timer for timer in timers if timer.what != TIME_EVENT}
     return tuple(cause for cause in causes if cause not in (JUMP, SAMPLE) and cause not in clocks)
-
-
-def _same(a: float, b: float) -> bool:
-    return abs(a - b) <= SAME_TIME * max(1.0, abs(b))

@@ -120,10 +120,6 @@ class Driver:
                 return min(knot, self.end)
         return self.end
 
-    def due(self, t: float) -> bool:
-        """Whether the end of the present stretch is reached at t [s]."""
-        return t >= self.end or same_time(t, self.end)
-
     def _set_parameters(self, first: float, last: float) -> Iterator[str]:
         for setting in self._plan.stimuli.settings:
             if any(first <= one.time <= last for one in setting.modifications):

@@ -36,7 +36,7 @@ void Slopes::course(double start, std::span<const double> value, std::span<const
 
 int Slopes::evaluate(double t, void* x, void* slopes, void* own) noexcept {
   auto& self = *static_cast<Slopes*>(own);
-  if (self.fill(t, self.numbers_(x), self.numbers_(slopes))) return 0;
+  if (self.fill(self.origin_ + t, self.numbers_(x), self.numbers_(slopes))) return 0;
   return self.rest_ == nullptr ? gives_up : self.rest_(t, x, slopes, own);
 }
 

@@ -51,6 +51,10 @@ class Slopes {
   Slopes(Kernel& kernel, Index sweep, std::vector<ContinuousPart> parts, std::vector<Slot> inputs, Numbers* numbers);
 
   void rest(Rest* rest) noexcept { rest_ = rest; }
+
+  // What is zero on the clock of the integrator [s]: it counts from its last start, so that no digits are lost at late
+  // times. `rest` is given the integrator's time.
+  void origin(double t) noexcept { origin_ = t; }
   void course(double start, std::span<const double> value, std::span<const double> first,
               std::span<const double> second);
 
@@ -71,6 +75,7 @@ class Slopes {
   std::vector<Slot> inputs_;
   Numbers* numbers_;
   Rest* rest_ = nullptr;
+  double origin_ = 0.0;
   InputCourse course_;
   std::size_t size_ = 0;
   Trouble trouble_;
