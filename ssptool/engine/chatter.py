@@ -1,16 +1,25 @@
 """Events that follow each other without the time moving on, and what brought them about."""
 
 import math
-from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.stopped import Stopped
+from ssptool.engine.time_resolution import tolerance_of_times
 
 CHATTER_EVENTS = 10
 CHATTER_TIME = 1e-4
 """So many events of one cause within this fraction of a communication step are no progress."""
+
+SHRINKING = 0.9
+"""Unless the later half of the times between them takes less than this part of the earlier half: then they may come to
+an end by themselves, as a ball comes to rest, or do not, which is seen where times cannot be told apart any more."""
+
+ACCUMULATING = 5
+"""So many times between events, each shorter than the one before down to that, have no end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,21 +33,50 @@ class Cause:
         return f"{self.what} of {self.component}"
 
 
-class Chatter:
-    """Watches for events of one cause that follow each other without the time moving on."""
+class Seen(NamedTuple):
+    """How many events one cause has had, and when the latest ones were [s]."""
 
-    def __init__(self, step: float) -> None:
-        self._window = CHATTER_TIME * step
-        self._times: dict[Cause, deque[float]] = {}
+    total: int = 0
+    times: tuple[float, ...] = ()
 
     @property
-    def seen(self) -> Mapping[Cause, tuple[float, ...]]:
-        """When events of each cause have been [s], the latest ones."""
-        return {cause: tuple(times) for cause, times in self._times.items()}
+    def intervals(self) -> tuple[float, ...]:
+        """Between them [s]."""
+        return tuple(later - earlier for earlier, later in pairwise(self.times))
+
+    @property
+    def span(self) -> float:
+        return self.times[-1] - self.times[0]
+
+    def and_at(self, t: float) -> "Seen":
+        return Seen(self.total + 1, (*self.times, t)[-CHATTER_EVENTS:])
+
+
+class Chatter:
+    """Watches for events of one cause that follow each other without the time moving on.
+
+    Attributes
+    ----------
+    seen
+        The events of each cause.
+
+    References
+    ----------
+    Johansson, Egerstedt, Lygeros and Sastry 1999, "On the regularization of Zeno hybrid automata": beyond the time at
+    which events accumulate a model has no solution, unless it says more than its equations do. So a run ends there.
+    """
+
+    def __init__(self, step: float) -> None:
+        self._step = step
+        self._seen: dict[Cause, Seen] = {}
+
+    @property
+    def seen(self) -> Mapping[Cause, Seen]:
+        return dict(self._seen)
 
     @seen.setter
-    def seen(self, times: Mapping[Cause, tuple[float, ...]]) -> None:
-        self._times = {cause: deque(found, maxlen=CHATTER_EVENTS) for cause, found in times.items()}
+    def seen(self, seen: Mapping[Cause, Seen]) -> None:
+        self._seen = dict(seen)
 
     def note(self, t: float, causes: tuple[Cause, ...]) -> float:
         """One more event: how long ago one of its causes was last seen [s], or inf.
@@ -50,23 +88,69 @@ class Chatter:
         """
         recurrence = math.inf
         for cause in causes:
-            times = self._times.setdefault(cause, deque(maxlen=CHATTER_EVENTS))
-            if times:
-                recurrence = min(recurrence, t - times[-1])
-            times.append(t)
-            if len(times) == CHATTER_EVENTS and t - times[0] <= self._window:
-                raise Stopped(_chattering(cause, t, t - times[0]))
+            before = self._seen.get(cause, Seen())
+            if before.times:
+                recurrence = min(recurrence, t - before.times[-1])
+            self._seen[cause] = before.and_at(t)
+            self._judge(cause, self._seen[cause], tolerance_of_times(t, self._step))
         return recurrence
 
+    def lose(self, cause: Cause) -> None:
+        """An event of this cause follows so soon that it cannot be seen.
 
-def _chattering(cause: Cause, t: float, span: float) -> Failure:
+        Raises
+        ------
+        Stopped
+            Those before have come ever faster.
+        """
+        seen = self._seen.get(cause, Seen())
+        if seen.intervals and seen.intervals[-1] <= min(
+            CHATTER_TIME * self._step, max(seen.intervals[:-1], default=0.0)
+        ):
+            raise Stopped(_accumulating(cause, seen))
+
+    def _judge(self, cause: Cause, seen: Seen, close: float) -> None:
+        intervals = seen.intervals
+        if len(seen.times) == CHATTER_EVENTS and seen.span <= CHATTER_TIME * self._step:
+            part = len(intervals) // 2
+            patient = seen.span > close and sum(intervals[-part:]) < SHRINKING * sum(intervals[:part])
+            if not patient:
+                raise Stopped(_chattering(cause, seen))
+        if _shrink(intervals[-ACCUMULATING:]) and 0 < intervals[-1] <= close:
+            raise Stopped(_accumulating(cause, seen))
+
+
+def _shrink(intervals: Sequence[float]) -> bool:
+    """Whether there are enough of them, each shorter than the one before."""
+    return len(intervals) == ACCUMULATING and all(later < earlier for earlier, later in pairwise(intervals))
+
+
+def _chattering(cause: Cause, seen: Seen) -> Failure:
     return Failure(
         Ending.EVENTS,
-        f"component {cause.component} chatters: {CHATTER_EVENTS} events by {cause} within {span:.3g} s",
-        "give its switching a hysteresis, or a smallest time or size below which it rests",
-        t,
+        f"component {cause.component} chatters: {len(seen.times)} events by {cause} within {seen.span:.3g} s, "
+        f"{_times(seen)}",
+        "give its switching a hysteresis, or a smallest time or size below which it rests; if it is to switch so "
+        "often, take a smaller step size",
+        seen.times[-1],
         cause.component,
     )
+
+
+def _accumulating(cause: Cause, seen: Seen) -> Failure:
+    return Failure(
+        Ending.EVENTS,
+        f"events of component {cause.component} accumulate: the last {len(seen.times)} of {seen.total} by {cause} are "
+        f"within {seen.span:.3g} s, {_times(seen)}: what comes after, the model does not say",
+        "let the model come to rest (below a smallest speed, size or time), or stop before t = "
+        f"{math.floor(seen.times[0] * 1e6) / 1e6:.15g} s",
+        seen.times[-1],
+        cause.component,
+    )
+
+
+def _times(seen: Seen) -> str:
+    return f"with up to {max(seen.intervals):.3g} s between them, and {seen.intervals[-1]:.3g} s between the last two"
 
 
 def wish_to_end(name: str, t: float) -> Failure:

@@ -109,7 +109,7 @@ class OdeComponent:
             self._integrate(t, h)
         except FmiError as error:
             raise self._system.refused(error, self.integration.time) from None
-        return self.integration.time if self.integration.due else None
+        return min(self.integration.time, t + h) if self.integration.due else None
 
     def save(self, number: int) -> int:
         """Remember where it is, in place of what had this number (0: none); returns its number."""
@@ -261,7 +261,9 @@ class OdeComponent:
         if course is not None:
             self._system.course = course
             if before is None or integration.time != t or not self._continues(before.at(t), course.value):
-                integration.restart(t, self._signs)
+                # What has crossed zero at an event a moment after t must not do so once more.
+                ahead = t < integration.time <= t + self._close
+                integration.restart(integration.time if ahead else t, self._signs)
         while not integration.due and not integration.advance(end, end):
             pass
         if not integration.due:

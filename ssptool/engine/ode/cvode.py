@@ -247,6 +247,11 @@ class Cvode:
         """Where it stands [s]."""
         return self._origin + self._t.value
 
+    @property
+    def elapsed(self) -> float:
+        """Since the last start [s]."""
+        return self._t.value
+
     def limit_step(self, h: float) -> None:
         """No internal step longer than h [s] from now on; inf: no limit."""
         self._require(_set_max_step(self._memory, 0.0 if h == math.inf else h))

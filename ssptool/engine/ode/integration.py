@@ -4,20 +4,20 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.sampling import ode_takes_samples
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.ode.crossings import Crossings
 from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed
 from ssptool.engine.ode.events import TIME_EVENT, Outcome, iterate
 from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
+from ssptool.engine.ode.outlook import Outlook
 from ssptool.engine.ode.position import Position
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
@@ -46,14 +46,6 @@ class OdeStatistics:
 
     events: int
     effort: Effort
-
-
-class _Anchor(NamedTuple):
-    """A time [s], the states there, and which event indicators are above zero."""
-
-    t: float
-    x: Floats
-    positive: NDArray[np.bool_]
 
 
 class Integration:
@@ -103,11 +95,9 @@ class Integration:
         self._next_time = math.inf
         self._timers: tuple[Cause, ...] = ()
         self._wary_until = self._longest_step = math.inf
-        self._restarted = plan.interval.start
-        self._at_zero: frozenset[Cause] = frozenset()  # indicators, at the last restart
+        self._crossings = Crossings(system, plan.interval.start, plan.interval.step)
         self._reports_steps = any(model.reports_steps for model in system.models)
         self._samples = ode_takes_samples(plan)
-        self._anchor = _Anchor(plan.interval.start, np.empty(0), np.empty(0, dtype=bool))
         self._stops_until = -math.inf  # at communication points [s]
         self._first_step = 0.0  # the last one that the integrator began with, where inputs had changed
         self._stuck = 0  # internal steps in a row in which no time passed
@@ -142,7 +132,9 @@ class Integration:
     def position(self, t: float) -> Position:
         """Where it stands at a time t [s] that it has come to; it may be further already, but for no event."""
         x = self._solver.x
-        if self._arrival.t > t and not self._same(self._arrival.t, t):
+        if self._same(self._arrival.t, t):
+            t = self._arrival.t
+        elif self._arrival.t > t:
             self._solver.interpolate(t)
             x = self._solver.between
         return Position(
@@ -153,8 +145,8 @@ class Integration:
             timers=self._timers,
             wary_until=self._wary_until,
             longest_step=self._longest_step,
-            restarted=self._restarted,
-            at_zero=self._at_zero,
+            restarted=self._crossings.restarted,
+            at_zero=self._crossings.at_zero,
             seen=self._chatter.seen,
             agenda=tuple(self.system.events.agenda.memory()),
             events=self._events,
@@ -173,7 +165,8 @@ class Integration:
         self._next_time, self._timers = position.next_time, position.timers
         self._wary_until = position.wary_until
         self._limit_step(position.longest_step)
-        self._restarted, self._at_zero = position.restarted, position.at_zero
+        crossings = self._crossings
+        crossings.restarted, crossings.at_zero = position.restarted, position.at_zero
         self._chatter.seen = position.seen
         self.system.events.agenda.recall(position.agenda)
         self._events = position.events
@@ -184,7 +177,8 @@ class Integration:
         self._first_step = position.first_step
         self._solver.start(position.t, self._first_step)
         self.system.place(position.t, self._solver.x)
-        self._drop_anchor(position.t, self._solver.x)
+        crossings.drop_anchor(position.t, self._solver.x)
+        crossings.look_ahead(position.t, self._solver.x)
 
     def start_over(self, position: Position) -> None:
         """Be where it is, as if it had been brought there from elsewhere: `go_to`, and nothing learned is left."""
@@ -206,7 +200,6 @@ class Integration:
         self._jacobian.start()
         if not self.system.indicators:
             self._solver.start(t, self._first_step)
-            self._restarted = t
             return
         self.system.place(t, self._solver.x)
         crossed = (self.indicators() > 0) != (before > 0)
@@ -215,12 +208,11 @@ class Integration:
             self.due = causes
         elif causes:
             left = len(self.rows)
-            self._event(t, t, causes, at_point=True)
+            self._event(t, causes, at_point=True)
             del self.rows[left]
         else:
             self._solver.start(t, self._first_step)
-            self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
-            self._drop_anchor(t, self._solver.x)
+            self._stand_at(t)
 
     def intervene(self, action: Callable[[], None]) -> None:
         """Let something be done to the components where it is, all of them in event mode; it leaves no row.
@@ -262,10 +254,11 @@ class Integration:
         Stopped, FmiError
         """
         t, causes, self.due = self._arrival.t, self.due, ()
-        seen = outcome.changed or not (causes and self._is_leaving(t, causes))
-        recurrence = self._chatter.note(t, _suspect(causes, self._timers)) if seen else math.inf
+        seen = outcome.changed or not (causes and self._crossings.is_leaving(t, causes))
+        timers = self._timers
         self._leave_event_mode(t, outcome, first=first)
-        self._beware(t, recurrence)
+        if seen:
+            self._beware(t, self._chatter.note(t, _suspect(causes, timers)))
         return seen
 
     def indicators(self) -> Floats:
@@ -290,7 +283,9 @@ class Integration:
         if self._arrival.t > point and not at_point:
             self._solver.interpolate(point)
             self.system.place(point, self._solver.between)
-            if not self._anchored(point, self._solver.between):
+            if not self._crossings.hold(point, self._solver.between):
+                self._stops_until = point
+                self._back_to_anchor()
                 return False
             self.rows.append(self.system.row(point))
             return True
@@ -305,38 +300,63 @@ class Integration:
             return False
         t = point if at_point else self._arrival.t
         self.system.place(self._arrival.t, self._solver.x)
+        ahead = self._just_ahead() if at_point else None
         causes = self._causes(at_point=at_point)
         if causes and self.hands_over:
+            self._go_ahead(ahead)
             self.due = causes
         elif causes:
-            self._event(self._arrival.t, t, causes, at_point)
+            self._event(t, causes, at_point, ahead)
         elif at_point:
-            self._drop_anchor(t, self._solver.x)
+            self._crossings.drop_anchor(t, self._solver.x)
             self.rows.append(self.system.row(t))
         return at_point
 
-    def _anchored(self, point: float, x: Floats) -> bool:
-        """Whether all indicators have the signs that they had, so that it can go on from a point that it has passed;
-        otherwise it goes back.
-        """
-        if not self.system.indicators:
-            return True
-        anchor = self._anchor
-        if np.array_equal(self.system.present_signs(point) > 0, anchor.positive):
-            self._drop_anchor(point, x)
-            return True
-        self._stops_until = point
+    def _just_ahead(self) -> Outlook | None:
+        ahead = None if self._jump_due() else self._crossings.just_ahead(self._arrival.t, self._solver.x)
+        if ahead is not None:
+            crossed = ahead.crossed(self._crossings.anchor.signs)
+            self._arrival = Arrival(self._arrival.t, tuple(sorted(crossed.union(self._arrival.roots))))
+        return ahead
+
+    def _go_ahead(self, ahead: Outlook | None) -> None:
+        if ahead is not None:
+            self._arrival = Arrival(ahead.t, self._arrival.roots)
+            self._solver.x[:] = ahead.x
+            self.system.place(ahead.t, self._solver.x)
+
+    def _back_to_anchor(self) -> None:
+        anchor = self._crossings.anchor
         self._solver.x[:] = anchor.x
         self._arrival, self._handled = Arrival(anchor.t), True
         self._jacobian.start()
         self._solver.start(anchor.t)
         self.system.place(anchor.t, self._solver.x)
-        return False
 
-    def _drop_anchor(self, t: float, x: Floats) -> None:
-        """Remember where the components are, at (t, x)."""
-        if self.system.indicators:
-            self._anchor = _Anchor(t, x.copy(), self.system.present_signs(t) > 0)
+    def _stand_at(self, t: float) -> None:
+        """The integrator has been started at t [s]."""
+        self.system.place(t, self._solver.x)
+        self._crossings.start(t, self._solver.x, self._arrival.roots)
+
+    def _was_there_and_back(self) -> bool:
+        """Whether the first step after a start leads over a crossing of zero and back; then it has gone back.
+
+        Raises
+        ------
+        Stopped
+            Both are too close to be seen, and those before have come ever faster.
+        """
+        t, unseen = self._crossings.anchor.t, self._crossings.unseen(self._arrival)
+        span = self._arrival.t - t
+        if span <= 2 * tolerance_of_times(t, self._macro_step):
+            for i in sorted(unseen):
+                self._chatter.lose(self.system.causes[i])
+            return False
+        if unseen:
+            self._back_to_anchor()
+            self._crossings.leaving, self._wary_until = unseen, t + span
+            self._limit_step(span / STEPS_BETWEEN_EVENTS)
+        return bool(unseen)
 
     def _step(self, stop: float, *, step_by_step: bool) -> None:
         drive, limit = self.system.drive, min(self._next_time, stop)
@@ -348,13 +368,16 @@ class Integration:
         if self._arrival.t > self._wary_until:
             self._wary_until = math.inf
             self._limit_step(math.inf)
-        before = self._arrival.t
+        before, elapsed = self._arrival.t, self._solver.elapsed
         self.system.events.hide_ticks()
         try:
-            self._arrival, self._handled = self._solver.reach(limit, step_by_step=step_by_step), False
+            slowly = step_by_step or bool(self._crossings.leaving)
+            self._arrival, self._handled = self._solver.reach(limit, step_by_step=slowly), False
         except IntegrationFailed as error:
             raise Stopped(self._failed(error.reason, error.t)) from None
-        stuck = self._arrival.t - before <= math.ulp(before) and not self._arrival.roots
+        if self._was_there_and_back():
+            return
+        stuck = self._solver.elapsed - elapsed <= math.ulp(elapsed) and not self._arrival.roots
         self._stuck = self._stuck + 1 if stuck else 0
         if not stuck:
             self.system.setback = None  # it has been avoided
@@ -390,30 +413,25 @@ class Integration:
                 causes.append(Cause(model.name, "event after a step"))
         return tuple(causes)
 
-    def _event(self, t: float, row_time: float, causes: tuple[Cause, ...], at_point: bool) -> None:
-        """Through an event at t [s], with a row for each side."""
-        leaving = self._is_leaving(t, causes)
+    def _event(self, row_time: float, causes: tuple[Cause, ...], at_point: bool, ahead: Outlook | None = None) -> None:
+        """Through an event where it is, or just `ahead`, with a row for each side."""
+        t = self._arrival.t
+        leaving = self._crossings.is_leaving(t, causes)
         left, timers = self.system.row(row_time), self._timers
         if at_point or not leaving:
             self.rows.append(left)
-        self.enter()
+        self._go_ahead(ahead)
+        self.enter(tolerance_of_times(t, self._macro_step))
+        t = self._arrival.t
         if JUMP in causes:
             self.system.jump(t)
         outcome = self._iterate(t)
         seen = outcome.changed or not leaving
-        own = _suspect(causes, timers)
-        recurrence = self._chatter.note(t, own) if seen else math.inf
         self._leave_event_mode(t, outcome, first=False)
-        self._beware(t, recurrence)
         if seen:
+            self._beware(t, self._chatter.note(t, _suspect(causes, timers)))
             self._events += 1
             self.rows += [self.system.row(row_time)] if at_point or not leaving else [left, self.system.row(row_time)]
-
-    def _is_leaving(self, t: float, causes: tuple[Cause, ...]) -> bool:
-        """Whether indicators only leave zero, to which the event before has put them: that is an event only if it
-        changes something.
-        """
-        return self._same(t, self._restarted) and all(cause in self._at_zero for cause in causes)
 
     def _beware(self, t: float, recurrence: float) -> None:
         """What came back after a short time may do so again, sooner: there and back within one step is not seen."""
@@ -436,9 +454,7 @@ class Integration:
         self._jacobian.forget()
         self._first_step = 0.0
         self._solver.start(t)
-        self.system.place(t, self._solver.x)
-        self._restarted, self._at_zero = t, self.system.at_zero(t, self._solver.x)
-        self._drop_anchor(t, self._solver.x)
+        self._stand_at(t)
 
     def _read_sizes(self) -> None:
         self.system.read_nominals(self._sizes)

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.chatter import CHATTER_EVENTS, Cause
+from ssptool.engine.chatter import CHATTER_EVENTS, Cause, Seen
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.partners import Memory
 
@@ -31,7 +31,7 @@ class Position:
     at_zero
         Indicators that were exactly zero then.
     seen
-        When events of each cause have been [s].
+        Events of each cause.
     events
         How many there were.
     agenda
@@ -49,14 +49,14 @@ class Position:
     longest_step: float
     restarted: float
     at_zero: frozenset[Cause]
-    seen: Mapping[Cause, tuple[float, ...]]
+    seen: Mapping[Cause, Seen]
     events: int
     agenda: tuple[str, ...]
     first_step: float = 0.0
 
     def memory(self) -> Memory:
         """As arrays, for a file."""
-        times = [[*times, *[np.nan] * (CHATTER_EVENTS - len(times))] for times in self.seen.values()]
+        seen = [[one.total, *one.times, *[np.nan] * (CHATTER_EVENTS - len(one.times))] for one in self.seen.values()]
         return {
             "x": self.x,
             "values": self.values,
@@ -68,14 +68,14 @@ class Position:
             "timers": _texts(self.timers),
             "at_zero": _texts(sorted(self.at_zero, key=str)),
             "causes": _texts(self.seen),
-            "seen": np.array(times).reshape(-1, CHATTER_EVENTS),
+            "seen": np.array(seen).reshape(-1, 1 + CHATTER_EVENTS),
         }
 
     @classmethod
     def recalled(cls, memory: Memory) -> Self:
         """From the arrays that `memory` gave."""
         t, next_time, wary_until, longest_step, restarted, first_step = memory["times"].tolist()
-        seen = [tuple(times[~np.isnan(times)].tolist()) for times in memory["seen"]]
+        seen = [Seen(int(row[0]), tuple(row[1:][~np.isnan(row[1:])].tolist())) for row in memory["seen"]]
         return cls(
             t=t,
             x=memory["x"],

@@ -218,11 +218,6 @@ class OdeSystem:
             raise self.stopped() from None
         return found
 
-    def at_zero(self, t: float, x: Floats) -> frozenset[Cause]:
-        """The indicators that are exactly zero at (t, x), where the components are left. Raises `Stopped`."""
-        signs = self.indicators_at(t, x).tolist()
-        return frozenset(cause for cause, sign in zip(self.causes, signs, strict=True) if sign == BELOW_ZERO)
-
     def read_states(self, x: Floats) -> None:
         """Fill x from the components."""
         for model, offset in self._parts:

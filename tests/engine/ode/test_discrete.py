@@ -41,7 +41,7 @@ def values_of(number):
 
 
 def tank(folder, **settings):
-    settings = {"stop_time": 3.0, "step_size": 0.1, "tolerance": 1e-9} | settings
+    settings = {"stop_time": 2.9, "step_size": 0.1, "tolerance": 1e-9} | settings
     return integrate(folder, VALVE, wires(folder), VALUES, **settings)
 
 
