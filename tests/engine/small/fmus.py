@@ -83,6 +83,7 @@ class Var:
     at_start: Sequence[str] | str | None = "as needs"
     unit: str = ""
     initial: str = ""
+    variability: str = ""
     attributes: str = ""
 
     @property
@@ -240,7 +241,7 @@ class _Description:
     def _facts(self, one: Var) -> str:
         continuous = one.type in ("Float64", "Float32")
         fixed = one.kind in ("parameter", "structural", "calculated")
-        variability = "fixed" if fixed else "continuous" if continuous else "discrete"
+        variability = one.variability or ("fixed" if fixed else "continuous" if continuous else "discrete")
         facts = f'name="{one.name}" valueReference="{self._number(one.name)}" '
         facts += f'causality="{_CAUSALITIES.get(one.kind, one.kind)}"'
         if "variability" not in one.attributes:
