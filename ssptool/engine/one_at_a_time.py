@@ -12,7 +12,7 @@ def one_at_a_time(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concat
     """The method waits for what other threads do with the object, which has a `_lock` (RLock)."""
 
     @wraps(method)
-    def waiting(self: Any, *arguments: _P.args, **named: _P.kwargs) -> _R:
+    def waiting(self: Any, /, *arguments: _P.args, **named: _P.kwargs) -> _R:
         with self._lock:
             return method(self, *arguments, **named)
 
