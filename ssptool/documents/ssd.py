@@ -7,6 +7,7 @@ from typing import TypeVar
 from ssptool.documents import ssb, ssc, ssm, ssv
 from ssptool.documents.converters import any_uri, boolean, double, list_of, one_of, string, unsigned
 from ssptool.documents.element import Children, Element, at_most_one, attribute, child, children
+from ssptool.documents.media_types import FMU, PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY, media_type
 
 E = TypeVar("E", bound=Element)
 
@@ -146,7 +147,7 @@ class ParameterValues(Element, tag="ssd:ParameterValues"):
 class ParameterMapping(ssc.Base, tag="ssd:ParameterMapping"):
     """Renames the parameters of a binding; inline or by `source`."""
 
-    type = attribute(string, default="application/x-ssp-parameter-mapping")
+    type = attribute(string, default=PARAMETER_MAPPING)
     source = attribute(any_uri, default=None)
     source_base = attribute(one_of(SourceBase), default=SourceBase.SSD)
     meta_data = children(ssc.MetaData)
@@ -162,7 +163,7 @@ class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
     """Gives parameters of one source to an element; inline or by `source`. Later bindings beat earlier ones."""
 
     identity = ("source",)
-    type = attribute(string, default="application/x-ssp-parameter-set")
+    type = attribute(string, default=PARAMETER_SET)
     source = attribute(any_uri, default=None)
     source_base = attribute(one_of(SourceBase), default=SourceBase.SSD)
     prefix = attribute(string, default="")  # the standard's attribute, not XML's prefix
@@ -181,7 +182,7 @@ class ParameterBinding(ssc.Base, tag="ssd:ParameterBinding"):
 class SignalDictionary(ssc.Base, tag="ssd:SignalDictionary"):
     """Gives a name to a dictionary of signals, inline or by `source`, for all references below its system."""
 
-    type = attribute(string, default="application/x-ssp-signal-dictionary")
+    type = attribute(string, default=SIGNAL_DICTIONARY)
     source = attribute(any_uri, default=None)
     name = attribute(string)
     meta_data = children(ssc.MetaData)
@@ -210,10 +211,15 @@ class SystemElement(ssc.Base):
 class Component(SystemElement, tag="ssd:Component"):
     """A leaf with a `source`: an FMU, or another SSD or SSP. Without a source (2.0): a placeholder."""
 
-    type = attribute(string, default="application/x-fmu-sharedlibrary")
+    type = attribute(string, default=FMU)
     source = attribute(any_uri, default=None)
     implementation = attribute(one_of(Implementation), default=Implementation.ANY)
     annotations = children(ssc.Annotation, within="ssd:Annotations")
+
+    @property
+    def media_type(self) -> str:
+        """The `type` as it is to be compared."""
+        return media_type(self.type)
 
 
 class SignalDictionaryReference(SystemElement, tag="ssd:SignalDictionaryReference"):

@@ -11,12 +11,11 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
+from ssptool.documents.media_types import FMU
 from ssptool.editing.names import Place
 from ssptool.editing.packages import Packages
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-
-FMU_TYPE = "application/x-fmu-sharedlibrary"
-MODEL_DESCRIPTION = "modelDescription.xml"
+from ssptool.fmu.packed import MODEL_DESCRIPTION
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +92,7 @@ class Draft:
 
     def fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
         """The model description of a component; None if it is no FMU, or cannot be read."""
-        if not isinstance(element, ssd.Component) or element.type.partition(";")[0].strip().lower() != FMU_TYPE:
+        if not isinstance(element, ssd.Component) or element.media_type != FMU:
             return None
         entry = self.entry(element.source) or self._unpacked(element.source)
         if entry is None:

@@ -19,8 +19,10 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
+from ssptool.documents.media_types import FMU
 from ssptool.editing.given import Given, given_values
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
+from ssptool.fmu.packed import MODEL_DESCRIPTION
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Assignment
 from ssptool.network.places import Path, dotted
@@ -29,8 +31,6 @@ from ssptool.network.types import canonical
 from ssptool.network.units import document_units
 
 Fact: TypeAlias = str | int | float | bool | tuple["Fact", ...] | None
-FMU_TYPE = "application/x-fmu-sharedlibrary"
-MODEL_DESCRIPTION = "modelDescription.xml"
 
 
 class Section(StrEnum):
@@ -304,7 +304,7 @@ class _Reading:
             yield Item(Section.ENUMERATION, enumeration.name, items, enumeration.position)
 
     def _fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
-        if not isinstance(element, ssd.Component) or element.type.partition(";")[0].strip().lower() != FMU_TYPE:
+        if not isinstance(element, ssd.Component) or element.media_type != FMU:
             return None
         entry, folder = self._entry(element.source), None
         if entry is None:

@@ -11,11 +11,12 @@ from ssptool.documents import ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.entries import MissingEntry
+from ssptool.documents.media_types import PACKAGE, SYSTEM_STRUCTURE
 from ssptool.editing.draft import Draft, Host
 from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
 from ssptool.editing.names import Name, Place, find, find_element, places, shown
 from ssptool.editing.parameters import Use, uses
-from ssptool.network.tree import PACKAGE, SYSTEM_STRUCTURE, grow, media_type
+from ssptool.network.tree import grow
 
 
 class Sharing(StrEnum):
@@ -148,7 +149,7 @@ def hosts(draft: Draft) -> Iterator[Place]:
 
 def is_host(element: ssd.SystemElement) -> bool:
     return isinstance(element, ssd.Component) and (
-        media_type(element) in (PACKAGE, SYSTEM_STRUCTURE) or (element.source or "").startswith("#")
+        element.media_type in (PACKAGE, SYSTEM_STRUCTURE) or (element.source or "").startswith("#")
     )
 
 
@@ -201,7 +202,7 @@ def _open(draft: Draft, place: Place) -> Draft:
         told = f"the system {meant}" if meant is not None else f"{source}, which is not there"
         raise EditError(f"{place} stands for {told} of the same document: name that instead")
     uri, _, variant = source.partition("#")
-    packed = media_type(component) == PACKAGE
+    packed = component.media_type == PACKAGE
     if not packed and variant:
         raise EditError(f"{place} refers into another document ({source}), which ssptool does not edit")
     try:

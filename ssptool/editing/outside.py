@@ -8,6 +8,7 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
+from ssptool.documents.media_types import PACKAGE, SYSTEM_STRUCTURE
 from ssptool.editing.adding import require_free, require_type, store, stored
 from ssptool.editing.definitions import use_enumeration, use_unit
 from ssptool.editing.draft import Draft
@@ -15,7 +16,6 @@ from ssptool.editing.errors import EditError
 from ssptool.editing.interface import arrange
 from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
-from ssptool.network.tree import PACKAGE, SYSTEM_STRUCTURE
 from ssptool.network.units import document_units, named
 
 E = TypeVar("E", bound=Element)

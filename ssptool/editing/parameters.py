@@ -7,6 +7,7 @@ from ssptool.dataclass import dataclass
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.element import Element
+from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.editing.draft import Draft
 from ssptool.editing.names import Place, places
 from ssptool.fmu.description import Value
@@ -18,9 +19,6 @@ from ssptool.network.tree import grow
 from ssptool.network.wiring import Wiring
 
 R = TypeVar("R", bound=Element)
-
-PARAMETER_SET = "application/x-ssp-parameter-set"
-PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

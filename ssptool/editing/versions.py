@@ -10,6 +10,7 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
+from ssptool.documents.media_types import FMU
 from ssptool.documents.schema import schema_findings
 from ssptool.editing.cascading import Cascade, Gone
 from ssptool.editing.changes import Change, FileEdit, Loss
@@ -213,8 +214,7 @@ def _fmi_versions(archive: Archive, document: Document) -> FmiVersionOf:
             return None  # What is wrong with it is for the rules to say.
 
     def fmi_version(component: ssd.Component) -> str | None:
-        is_fmu = component.type.partition(";")[0].strip().lower() == "application/x-fmu-sharedlibrary"
-        return version_of(component.source) if is_fmu and component.source else None
+        return version_of(component.source) if component.media_type == FMU and component.source else None
 
     return fmi_version
 

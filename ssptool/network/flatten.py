@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.uncollected import uncollected
+from ssptool.fmu.packed import MODEL_DESCRIPTION
 from ssptool.fmu.shapes import Shape
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
@@ -127,7 +128,7 @@ def _component(place: ComponentPlace, ports: tuple[Port, ...]) -> Component:
         description=place.elements,
         ports=ports,
         position=place.component.position,
-        model_description=place.scope.archive.inside(place.source, "modelDescription.xml"),
+        model_description=place.scope.archive.inside(place.source, MODEL_DESCRIPTION),
     )
 
 

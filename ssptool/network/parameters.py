@@ -12,7 +12,9 @@ from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.entries import MissingEntry
+from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.fmu.description import Value
+from ssptool.fmu.packed import MODEL_DESCRIPTION
 from ssptool.fmu.shapes import Shape, element_names, in_words
 from ssptool.network.given import Given, by_source, read_set, suited, unit_name
 from ssptool.network.near import UnknownName, near_misses
@@ -31,9 +33,6 @@ R = TypeVar("R", bound=Element)
 COMMAND_LINE = Position("--set")
 _SHOWN = 10
 """As many values of an array are repeated in the provenance of each of them."""
-
-PARAMETER_SET = "application/x-ssp-parameter-set"
-PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 
 
 class Bound(NamedTuple):
@@ -265,7 +264,7 @@ def _bindings(tree: Tree) -> Iterator[Bound]:
             for binding in system.host.parameter_bindings:
                 yield Bound(system.path, Authority.HOST_BINDING, binding, system.host_scope, base)
     for component in tree.components:
-        base = component.scope.archive.inside(component.source, "modelDescription.xml")
+        base = component.scope.archive.inside(component.source, MODEL_DESCRIPTION)
         for binding in component.component.parameter_bindings:
             yield Bound(component.path, Authority.BINDING, binding, component.scope, base)
 

@@ -7,6 +7,7 @@ from math import prod
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.elements import shape_of, with_elements
+from ssptool.fmu.packed import MODEL_DESCRIPTION
 from ssptool.fmu.shapes import in_words
 from ssptool.network.places import ComponentPlace, Tree, dotted
 from ssptool.network.signals import Signal
@@ -19,7 +20,7 @@ MOST_ELEMENTS = 10_000_000
 def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree) -> FmuDescription:
     """`fmu` with elements in place of its arrays; what cannot be is refused, and then it stays as it is."""
     total = sum(prod(shape_of(variable, sizes)) for variable in fmu.variables.values() if variable.shape)
-    position = Position(f"{entry.rstrip('/')}/modelDescription.xml")
+    position = Position(f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}")
     if total > MOST_ELEMENTS:
         tree.refuse(position, f"arrays with {total} elements together, where {MOST_ELEMENTS} are the limit")
         return fmu

@@ -8,18 +8,14 @@ from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUr
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
+from ssptool.documents.media_types import FMU, PACKAGE, SIGNAL_DICTIONARY, SYSTEM_STRUCTURE
 from ssptool.documents.nesting import INSIDE
 from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description, unsupported_of_fmi1
+from ssptool.fmu.packed import MODEL_DESCRIPTION
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.sizes import sized
 from ssptool.network.units import document_units
-
-FMU = "application/x-fmu-sharedlibrary"
-SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
-SYSTEM_STRUCTURE = "application/x-ssp-definition"
-PACKAGE = "application/x-ssp-package"
-
 
 MOST_PLACES = 1_000_000
 """Systems and components at most: references from system to system can multiply without end."""
@@ -72,7 +68,7 @@ class _Gardener:
                 self.tree.references.append(ReferencePlace(path, element, place.scope, seen))
 
     def component(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
-        kind, source = media_type(component), component.source
+        kind, source = component.media_type, component.source
         if source is None:
             self.tree.refuse(component.position, f"{component.name!r}: a component without an implementation")
         elif source.startswith("#"):
@@ -167,18 +163,13 @@ def structure_of(scope: Scope, component: ssd.Component) -> str | None:
     """
     uri, _, variant = (component.source or "").partition("#")
     entry = _entry(scope, uri)
-    if entry is None or media_type(component) != PACKAGE:
+    if entry is None or component.media_type != PACKAGE:
         return entry
     try:
         inside = scope.archive.inside(entry, variant or DEFAULT_STRUCTURE)
     except UnresolvableUri:
         return None
     return inside if scope.archive.has(inside) or scope.archive.has(entry) else None
-
-
-def media_type(component: ssd.Component) -> str:
-    """The type of a component's source, without parameters."""
-    return component.type.partition(";")[0].strip().lower()
 
 
 def _entry(scope: Scope, source: str | None) -> str | None:
@@ -193,7 +184,7 @@ def _entry(scope: Scope, source: str | None) -> str | None:
 
 def _read(archive: Archive, entry: str) -> FmuDescription | None:
     # An FMU may stand in the archive unpacked, as a folder.
-    folder = entry.rstrip("/") + "/modelDescription.xml"
+    folder = f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}"
     try:
         path = archive.local_path(entry) if archive.has(entry) else archive.local_path(folder).parent
         return read_description(path)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
+from ssptool.documents.media_types import media_type
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.types import Relation, Verdict, relation, verdict
@@ -25,7 +26,7 @@ from ssptool.rules.links import (
     links,
     loose,
 )
-from ssptool.rules.subjects import Structure, media_type
+from ssptool.rules.subjects import Structure
 
 SECTION = "SSP 2.0 §5.3.2"
 ANY_BYTES = "application/octet-stream"

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ssptool.documents import ssb, ssd
+from ssptool.documents.media_types import SIGNAL_DICTIONARY
 from ssptool.network.types import Verdict, relation, verdict
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
@@ -11,7 +12,7 @@ from ssptool.rules.fixes import renamed
 from ssptool.rules.inline import content, wrong_content, wrong_number
 from ssptool.rules.links import Link, links
 from ssptool.rules.memory import found_once
-from ssptool.rules.subjects import SIGNAL_DICTIONARY_TYPE, Structure
+from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import around
 
 
@@ -47,7 +48,7 @@ def inline_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) ->
 
     Fix: put an `ssb:SignalDictionary` with its `version` around them.
     """
-    if dictionary.type == SIGNAL_DICTIONARY_TYPE and dictionary.source is None:
+    if dictionary.type == SIGNAL_DICTIONARY and dictionary.source is None:
         yield from wrong_content(dictionary, content(dictionary), ssb.SignalDictionary)
 
 

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
+from ssptool.documents.media_types import FMU, PACKAGE, SYSTEM_STRUCTURE, media_type
 from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import rewritten, without
 from ssptool.rules.instances import recursive
 from ssptool.rules.references import Reach, inside
-from ssptool.rules.subjects import FMU_TYPE, STRUCTURE_TYPES, Structure, is_fmu, is_structure, media_type
+from ssptool.rules.subjects import STRUCTURE_TYPES, Structure, is_fmu, is_structure
 
 MODELICA_TYPE = "text/x-modelica"
 
@@ -82,8 +83,8 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
 
     Fix: for an FMU leave the type away, or correct it.
     """
-    known = (FMU_TYPE, *STRUCTURE_TYPES, *([MODELICA_TYPE] if structure.version == "2.0" else []))
-    if media_type(component.type) not in known:
+    known = (FMU, *STRUCTURE_TYPES, *([MODELICA_TYPE] if structure.version == "2.0" else []))
+    if component.media_type not in known:
         yield Finding(component, f"the type '{component.type}' is unknown", "known: " + ", ".join(known), "type")
 
 
@@ -100,16 +101,16 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
     reference = structure.reference(component, component.source)
     ending = reference.entry.rpartition(".")[2].lower()
     if is_fmu(component) and ending in ("ssd", "ssp"):
-        kind = "definition" if ending == "ssd" else "package"
-        advice = f'state type="application/x-ssp-{kind}"'
-        fix = rewritten(component, "type", f"application/x-ssp-{kind}", safe=False)
+        kind = SYSTEM_STRUCTURE if ending == "ssd" else PACKAGE
+        advice = f'state type="{kind}"'
+        fix = rewritten(component, "type", kind, safe=False)
         yield Finding(component, f"'{component.source}' is no FMU, but the type says so", advice, "source", fix=fix)
     if is_structure(component):
-        packed = media_type(component.type) == STRUCTURE_TYPES[1]
+        packed = component.media_type == PACKAGE
         if ending == "fmu":
             yield Finding(component, f"'{component.source}' is an FMU, the type is '{component.type}'", "", "type")
         elif (ending == "ssd" and packed) or (ending == "ssp" and not packed):
-            other = STRUCTURE_TYPES[ending == "ssp"]
+            other = PACKAGE if ending == "ssp" else SYSTEM_STRUCTURE
             message = (
                 f"'{component.source}' is {'no package' if packed else 'a package'}, the type is '{component.type}'"
             )
@@ -207,7 +208,7 @@ def modelica_path(component: ssd.Component, structure: Structure) -> Iterator[Fi
 
     Fix: add the parameter `path`.
     """
-    if media_type(component.type) == MODELICA_TYPE and not _names_class(component.type):
+    if component.media_type == MODELICA_TYPE and not _names_class(component.type):
         yield Finding(component, "the type does not name the class", "add '; path=Package.Class'", "type")
 
 
@@ -222,7 +223,7 @@ def built_in_connectors(component: ssd.Component, structure: Structure) -> Itera
 
     Fix: state one of these types.
     """
-    if media_type(component.type) == MODELICA_TYPE:
+    if component.media_type == MODELICA_TYPE:
         for connector in component.connectors:
             directed = connector.kind in (ssd.ConnectorKind.INPUT, ssd.ConnectorKind.OUTPUT)
             if directed and connector.type_name not in (None, "Binary", *_BUILT_IN):
@@ -238,7 +239,7 @@ def other_modelica_connectors(component: ssd.Component, structure: Structure) ->
 
     Fix: state that type.
     """
-    if media_type(component.type) == MODELICA_TYPE:
+    if component.media_type == MODELICA_TYPE:
         for connector in component.connectors:
             stated = connector.type
             named = isinstance(stated, ssc.Binary) and _names_class(stated.mime_type)

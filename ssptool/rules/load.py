@@ -6,14 +6,12 @@ from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.element import Element
+from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY
 from ssptool.documents.nesting import INSIDE
 from ssptool.documents.schema import SchemaFinding, schema_findings
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
 from ssptool.rules.references import Reach, inside, refer, resolve
 from ssptool.rules.subjects import (
-    PARAMETER_MAPPING_TYPE,
-    PARAMETER_SET_TYPE,
-    SIGNAL_DICTIONARY_TYPE,
     File,
     Package,
     Structure,
@@ -155,9 +153,9 @@ def _violations(root: Element, version: str) -> tuple[SchemaFinding, ...]:
 
 
 _FILES: tuple[tuple[type[_Naming], str, type[ssc.TopLevel]], ...] = (
-    (ssd.ParameterBinding, PARAMETER_SET_TYPE, ssv.ParameterSet),
-    (ssd.ParameterMapping, PARAMETER_MAPPING_TYPE, ssm.ParameterMapping),
-    (ssd.SignalDictionary, SIGNAL_DICTIONARY_TYPE, ssb.SignalDictionary),
+    (ssd.ParameterBinding, PARAMETER_SET, ssv.ParameterSet),
+    (ssd.ParameterMapping, PARAMETER_MAPPING, ssm.ParameterMapping),
+    (ssd.SignalDictionary, SIGNAL_DICTIONARY, ssb.SignalDictionary),
 )
 """Which elements name files, of which media type, and what these are."""
 _USERS: tuple[type[Element], ...] = (ssd.Component, *(user for user, _, _ in _FILES))

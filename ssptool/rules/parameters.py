@@ -5,6 +5,7 @@ from typing import Any
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
+from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.fmu.elements import fixed_shape
 from ssptool.fmu.units import Unit
 from ssptool.network.terminals import settable
@@ -15,7 +16,7 @@ from ssptool.rules.bindings import Target, Use, uses, variables_of
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.inline import content, wrong_content, wrong_number
 from ssptool.rules.links import enumeration_items
-from ssptool.rules.subjects import PARAMETER_MAPPING_TYPE, PARAMETER_SET_TYPE, Structure
+from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import around, container
 
 SECTION = "SSP 2.0 §5.2.3"
@@ -40,7 +41,7 @@ def inline_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterat
     Fix: put an `ssv:ParameterSet` with `version` and `name` around them.
     """
     values = binding.parameter_values
-    if values is not None and binding.type == PARAMETER_SET_TYPE:
+    if values is not None and binding.type == PARAMETER_SET:
         yield from wrong_content(values, content(values), ssv.ParameterSet)
         if not content(values):
             yield Finding(values, "there are no values", "add a ParameterSet, or delete the binding")
@@ -63,7 +64,7 @@ def inline_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Itera
 
     Fix: put an `ssm:ParameterMapping` with its `version` around them.
     """
-    if mapping.type == PARAMETER_MAPPING_TYPE and mapping.source is None:
+    if mapping.type == PARAMETER_MAPPING and mapping.source is None:
         yield from wrong_content(mapping, content(mapping), ssm.ParameterMapping)
 
 
@@ -91,7 +92,7 @@ def supported_formats(structure: Structure) -> Iterator[Finding]:
     Fix: convert the file to an SSV or SSM; or correct the type.
     """
     for element in structure.bindings_and_mappings():
-        known = PARAMETER_SET_TYPE if isinstance(element, ssd.ParameterBinding) else PARAMETER_MAPPING_TYPE
+        known = PARAMETER_SET if isinstance(element, ssd.ParameterBinding) else PARAMETER_MAPPING
         if element.type != known:
             yield Finding(element, f"the type '{element.type}' is not supported: skipped", f"use {known}", "type")
 

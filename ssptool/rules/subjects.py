@@ -11,6 +11,14 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
+from ssptool.documents.media_types import (
+    FMU,
+    PACKAGE,
+    PARAMETER_MAPPING,
+    PARAMETER_SET,
+    SIGNAL_DICTIONARY,
+    SYSTEM_STRUCTURE,
+)
 from ssptool.documents.schema import SchemaFinding
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.units import Unit
@@ -21,11 +29,7 @@ from ssptool.rules.trees import every
 
 R = TypeVar("R", bound=Element)
 
-FMU_TYPE = "application/x-fmu-sharedlibrary"
-STRUCTURE_TYPES = ("application/x-ssp-definition", "application/x-ssp-package")
-PARAMETER_SET_TYPE = "application/x-ssp-parameter-set"
-PARAMETER_MAPPING_TYPE = "application/x-ssp-parameter-mapping"
-SIGNAL_DICTIONARY_TYPE = "application/x-ssp-signal-dictionary"
+STRUCTURE_TYPES = (SYSTEM_STRUCTURE, PACKAGE)
 WITH_UNITS = (ssd.SystemStructureDescription, ssv.ParameterSet, ssb.SignalDictionary)
 DOCUMENT_ROOTS: tuple[type[ssc.TopLevel], ...] = (*WITH_UNITS, ssm.ParameterMapping)
 
@@ -197,7 +201,7 @@ class Structure:
 
     def parameter_set_of(self, binding: ssd.ParameterBinding) -> ssv.ParameterSet | None:
         """The values of a binding, inline or in a file; None if they are not there or not an SSV."""
-        if binding.type != PARAMETER_SET_TYPE:
+        if binding.type != PARAMETER_SET:
             return None
         if binding.source is None:
             return binding.parameter_set
@@ -205,7 +209,7 @@ class Structure:
 
     def mapping_of(self, mapping: ssd.ParameterMapping) -> ssm.ParameterMapping | None:
         """A mapping, inline or in a file; None if it is not there or not an SSM."""
-        if mapping.type != PARAMETER_MAPPING_TYPE:
+        if mapping.type != PARAMETER_MAPPING:
             return None
         return (
             mapping.inline if mapping.source is None else self._root_of(mapping, mapping.source, ssm.ParameterMapping)
@@ -213,7 +217,7 @@ class Structure:
 
     def dictionary_of(self, dictionary: ssd.SignalDictionary) -> ssb.SignalDictionary | None:
         """A dictionary, inline or in a file; None if it is not there or not an SSB."""
-        if dictionary.type != SIGNAL_DICTIONARY_TYPE:
+        if dictionary.type != SIGNAL_DICTIONARY:
             return None
         if dictionary.source is None:
             return dictionary.inline
@@ -255,20 +259,16 @@ class Package:
 
 
 def is_fmu(component: ssd.Component) -> bool:
-    """Whether a component says that it is an FMU (media types ignore case and have parameters)."""
-    return media_type(component.type) == FMU_TYPE
+    """Whether a component says that it is an FMU."""
+    return component.media_type == FMU
 
 
 def is_structure(component: ssd.Component) -> bool:
     """Whether a component says that it is a system of its own."""
-    return media_type(component.type) in STRUCTURE_TYPES
+    return component.media_type in STRUCTURE_TYPES
 
 
 def is_packed(component: ssd.Component) -> bool:
     """Whether a component that is a system of its own refers to a package; where ending and type differ, the ending."""
     ending = (component.source or "").partition("#")[0].lower().rpartition(".")[2]
-    return ending == "ssp" or (ending != "ssd" and media_type(component.type) == STRUCTURE_TYPES[1])
-
-
-def media_type(text: str) -> str:
-    return text.partition(";")[0].strip().lower()
+    return ending == "ssp" or (ending != "ssd" and component.media_type == PACKAGE)

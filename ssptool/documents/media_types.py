@@ -1,0 +1,13 @@
+"""Media types, by which a document says what the files are that it names (SSP 2.0 §5.2.3, §5.3.3, §5.4)."""
+
+FMU = "application/x-fmu-sharedlibrary"
+SYSTEM_STRUCTURE = "application/x-ssp-definition"
+PACKAGE = "application/x-ssp-package"
+PARAMETER_SET = "application/x-ssp-parameter-set"
+PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
+SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
+
+
+def media_type(stated: str) -> str:
+    """What is stated, without parameters and in lower case, as upper case means the same (RFC 2045 §5.1)."""
+    return stated.partition(";")[0].strip().lower()
