@@ -15,7 +15,7 @@ from ssptool.documents.media_types import FMU
 from ssptool.editing.names import Place
 from ssptool.editing.packages import Packages
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-from ssptool.fmu.packed import MODEL_DESCRIPTION
+from ssptool.network.component_fmu import fmu_path
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,26 +92,17 @@ class Draft:
 
     def fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
         """The model description of a component; None if it is no FMU, or cannot be read."""
-        if not isinstance(element, ssd.Component) or element.media_type != FMU:
-            return None
-        entry = self.entry(element.source) or self._unpacked(element.source)
-        if entry is None:
+        if not isinstance(element, ssd.Component) or element.media_type != FMU or not element.source:
             return None
         try:
-            path = self.archive.local_path(entry)
-            path = path.parent if entry.endswith(f"/{MODEL_DESCRIPTION}") else path
+            entry = self.archive.resolve(self.document.name, element.source)
+            path = fmu_path(self.archive, entry)
             key = entry, path.stat().st_mtime_ns
             if key not in self._fmus:
                 self._fmus[key] = read_description(path)
             return self._fmus[key]
-        except (MissingEntry, InvalidDocument, UnreadableFmu, OSError):
+        except (UnresolvableUri, MissingEntry, InvalidDocument, UnreadableFmu, OSError):
             return None
-
-    def _unpacked(self, source: str | None) -> str | None:
-        """The model description of an FMU that stands in the archive unpacked, as a folder."""
-        return (
-            self.entry(f"{source.rstrip('/')}/{MODEL_DESCRIPTION}") if source and not source.startswith("#") else None
-        )
 
     def reference(self, entry: str) -> str:
         """The relative URI by which the SSD refers to an entry."""

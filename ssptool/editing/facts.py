@@ -22,7 +22,7 @@ from ssptool.documents.entries import MissingEntry
 from ssptool.documents.media_types import FMU
 from ssptool.editing.given import Given, given_values
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-from ssptool.fmu.packed import MODEL_DESCRIPTION
+from ssptool.network.component_fmu import fmu_path
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Assignment
 from ssptool.network.places import Path, dotted
@@ -304,18 +304,15 @@ class _Reading:
             yield Item(Section.ENUMERATION, enumeration.name, items, enumeration.position)
 
     def _fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
-        if not isinstance(element, ssd.Component) or element.media_type != FMU:
+        if not isinstance(element, ssd.Component) or element.media_type != FMU or not element.source:
             return None
-        entry, folder = self._entry(element.source), None
-        if entry is None:
-            folder = self._folder(element.source)
-            entry = None if folder is None else self._entry(f"{element.source}/{MODEL_DESCRIPTION}")
-        if entry is None:
+        try:
+            entry = self._archive.resolve(self._document.name, element.source)
+        except UnresolvableUri:
             return None
         if entry not in self._fmus:
             try:
-                path = self._archive.local_path(entry)
-                self._fmus[entry] = read_description(path if folder is None else path.parent)
+                self._fmus[entry] = read_description(fmu_path(self._archive, entry))
             except (UnreadableFmu, MissingEntry, InvalidDocument):
                 self._fmus[entry] = None
         return self._fmus[entry]

@@ -19,6 +19,7 @@ from ssptool.editing.errors import EditError
 from ssptool.editing.parts import Part
 from ssptool.editing.upgrading import modern_types, rename_variants, upgrade_part
 from ssptool.fmu.description import UnreadableFmu, read_description
+from ssptool.network.component_fmu import fmu_path
 
 LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
 """Of documents that no archive is needed to read."""
@@ -209,7 +210,7 @@ def _fmi_versions(archive: Archive, document: Document) -> FmiVersionOf:
     @cache
     def version_of(source: str) -> str | None:
         try:
-            return read_description(archive.local_path(archive.resolve(document.name, source))).fmi_version
+            return read_description(fmu_path(archive, archive.resolve(document.name, source))).fmi_version
         except (UnresolvableUri, MissingEntry, UnreadableFmu, InvalidDocument):
             return None  # What is wrong with it is for the rules to say.
 

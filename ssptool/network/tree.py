@@ -12,7 +12,7 @@ from ssptool.documents.media_types import FMU, PACKAGE, SIGNAL_DICTIONARY, SYSTE
 from ssptool.documents.nesting import INSIDE
 from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description, unsupported_of_fmi1
-from ssptool.fmu.packed import MODEL_DESCRIPTION
+from ssptool.network.component_fmu import fmu_path
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.sizes import sized
 from ssptool.network.units import document_units
@@ -183,10 +183,7 @@ def _entry(scope: Scope, source: str | None) -> str | None:
 
 
 def _read(archive: Archive, entry: str) -> FmuDescription | None:
-    # An FMU may stand in the archive unpacked, as a folder.
-    folder = f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}"
     try:
-        path = archive.local_path(entry) if archive.has(entry) else archive.local_path(folder).parent
-        return read_description(path)
+        return read_description(fmu_path(archive, entry))
     except (MissingEntry, InvalidDocument, UnreadableFmu):
         return None

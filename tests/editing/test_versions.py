@@ -29,6 +29,13 @@ seeds = st.integers(0, 2**32 - 1)
 formats = st.sampled_from(FORMATS)
 
 
+MODEL_OF_FMI3 = (
+    '<fmiModelDescription fmiVersion="3.0" modelName="M" instantiationToken="t"><CoSimulation modelIdentifier="M"/>'
+    '<ModelVariables><Float64 name="time" valueReference="0" causality="independent" variability="continuous"/>'
+    "</ModelVariables><ModelStructure/></fmiModelDescription>"
+)
+
+
 def generated(version: str, format: str, seed: int) -> Document:
     """A valid document of the corpus' grammar."""
     root = Author(version, random.Random(seed)).document(format)
@@ -453,6 +460,18 @@ def test_nothing_is_written_without_need_or_leave(tmp_path):
         ssptool.downgrade(folder)
     ssptool.downgrade(folder, drop=True, write=False)
     assert {path: path.read_bytes() for path in folder.rglob("*.ssd")} == before
+
+
+@pytest.mark.parametrize("unpacked", [False, True], ids=["packed", "unpacked"])
+def test_an_fmu_of_a_version_that_1_0_does_not_know_is_named(tmp_path, unpacked):
+    system = ssd(content("", [component("A", "A")], [])).replace("<ssd:Connections>\n</ssd:Connections>", "")
+    folder = package(tmp_path / "p", system, {"A": MODEL_OF_FMI3}).path
+    if unpacked:
+        fmu = (folder / "resources/A.fmu").rename(folder / "A.zip")
+        shutil.unpack_archive(fmu, folder / "resources/A.fmu")
+        fmu.unlink()
+    (change,) = ssptool.downgrade(folder, force=True).changes
+    assert "the FMU of 'A' is of FMI 3.0" in change.message
 
 
 def test_a_copy_elsewhere_leaves_the_original_alone(tmp_path):
