@@ -6,6 +6,7 @@ PACKAGE = "application/x-ssp-package"
 PARAMETER_SET = "application/x-ssp-parameter-set"
 PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
+MODELICA = "text/x-modelica"
 
 
 def media_type(stated: str) -> str:

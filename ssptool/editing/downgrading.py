@@ -13,6 +13,7 @@ from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.converters import integer
 from ssptool.documents.element import Element, expand
+from ssptool.documents.media_types import MODELICA
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.editing import kept
 from ssptool.editing.cascading import Gone, connections_of, ends_of, gone_with
@@ -307,7 +308,7 @@ def scheduled_execution(part: Part) -> Iterator[Noted]:
 @step("DIFF-15")
 def modelica(part: Part) -> Iterator[Noted]:
     for component in part.every(ssd.Component):
-        if component.type.lower().startswith("text/x-modelica"):
+        if component.media_type == MODELICA:
             yield weakened(component, f"{component.name!r} is a Modelica model, of which 1.0 does not speak")
 
 

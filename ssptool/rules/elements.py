@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
-from ssptool.documents.media_types import FMU, PACKAGE, SYSTEM_STRUCTURE, media_type
+from ssptool.documents.media_types import FMU, MODELICA, PACKAGE, SYSTEM_STRUCTURE, media_type
 from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
@@ -12,8 +12,6 @@ from ssptool.rules.fixes import rewritten, without
 from ssptool.rules.instances import recursive
 from ssptool.rules.references import Reach, inside
 from ssptool.rules.subjects import STRUCTURE_TYPES, Structure, is_fmu, is_structure
-
-MODELICA_TYPE = "text/x-modelica"
 
 
 @rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
@@ -83,7 +81,7 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
 
     Fix: for an FMU leave the type away, or correct it.
     """
-    known = (FMU, *STRUCTURE_TYPES, *([MODELICA_TYPE] if structure.version == "2.0" else []))
+    known = (FMU, *STRUCTURE_TYPES, *([MODELICA] if structure.version == "2.0" else []))
     if component.media_type not in known:
         yield Finding(component, f"the type '{component.type}' is unknown", "known: " + ", ".join(known), "type")
 
@@ -208,7 +206,7 @@ def modelica_path(component: ssd.Component, structure: Structure) -> Iterator[Fi
 
     Fix: add the parameter `path`.
     """
-    if component.media_type == MODELICA_TYPE and not _names_class(component.type):
+    if component.media_type == MODELICA and not _names_class(component.type):
         yield Finding(component, "the type does not name the class", "add '; path=Package.Class'", "type")
 
 
@@ -223,7 +221,7 @@ def built_in_connectors(component: ssd.Component, structure: Structure) -> Itera
 
     Fix: state one of these types.
     """
-    if component.media_type == MODELICA_TYPE:
+    if component.media_type == MODELICA:
         for connector in component.connectors:
             directed = connector.kind in (ssd.ConnectorKind.INPUT, ssd.ConnectorKind.OUTPUT)
             if directed and connector.type_name not in (None, "Binary", *_BUILT_IN):
@@ -239,23 +237,21 @@ def other_modelica_connectors(component: ssd.Component, structure: Structure) ->
 
     Fix: state that type.
     """
-    if component.media_type == MODELICA_TYPE:
+    if component.media_type == MODELICA:
         for connector in component.connectors:
             stated = connector.type
             named = isinstance(stated, ssc.Binary) and _names_class(stated.mime_type)
             if isinstance(stated, ssc.Binary) and not named:
                 message = f"the media type of '{connector.name}' is '{stated.mime_type}'"
-                yield Finding(stated, message, f"write {MODELICA_TYPE}; path=Package.Connector", "mime-type")
+                yield Finding(stated, message, f"write {MODELICA}; path=Package.Connector", "mime-type")
             elif connector.kind is ssd.ConnectorKind.UNSPECIFIED and not named:
-                message = f"'{connector.name}' is unspecified, but not Binary of the type {MODELICA_TYPE}"
-                yield Finding(connector, message, f"write {MODELICA_TYPE}; path=Package.Connector")
+                message = f"'{connector.name}' is unspecified, but not Binary of the type {MODELICA}"
+                yield Finding(connector, message, f"write {MODELICA}; path=Package.Connector")
 
 
 def _names_class(text: str) -> bool:
     parameters = [part.strip() for part in text.split(";")[1:]]
-    return media_type(text) == MODELICA_TYPE and any(
-        part.startswith("path=") and part != "path=" for part in parameters
-    )
+    return media_type(text) == MODELICA and any(part.startswith("path=") and part != "path=" for part in parameters)
 
 
 def _implementations(description: FmuDescription) -> list[str]:

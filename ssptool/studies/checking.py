@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from time import monotonic
-from typing import Any
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import InvalidDocument
@@ -17,20 +16,15 @@ from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.values import InvalidValue
 from ssptool.rules.runner import check as check_rules
+from ssptool.studies.as_written import check_as_written, choices, key_of
 from ssptool.studies.definition import Factor, Role, Study
-from ssptool.studies.designs.table import Table
-from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression, unknown
+from ssptool.studies.expressions import BadExpression, unknown
 from ssptool.studies.findings import Findings
 from ssptool.studies.measures import MEASURES
-from ssptool.studies.points import Points, cycle, make_points
+from ssptool.studies.points import Points, make_points
 from ssptool.studies.prepared import Configuration, Prepared, Setter, configurations, settings_of
 from ssptool.studies.result_units import result_unit
-from ssptool.studies.sources import Computed, Levels, Range, Setting
-
-_TABLES = (("file",), ("files",), ("rows",))
-
-RESERVED = ("run", "number", "status", "message", "seconds", "attempts")
-"""Columns of every study."""
+from ssptool.studies.sources import Computed, Setting
 
 CHECK_SECONDS = 30.0
 """For so long configurations are opened and planned before the first run: first those that show a file, variant or
@@ -76,16 +70,11 @@ class _Checking:
     def __init__(self, study: Study, findings: Findings | None) -> None:
         self.study = study
         self.findings = findings or Findings(study.source, study.lines)
-        # What could not be read is there all the same, and is not reported as missing.
         self._unplanned = 0
         self._told: dict[str, set[str]] = {}
-        self.unread = [name.split(".")[0] for table in ("factors", "results") for name in self.findings.names(table)]
 
     def check(self) -> Checked | None:
-        self._names()
-        self._design()
-        self._expressions()
-        self._files()
+        check_as_written(self.study, self.findings)
         if not self.study.system.exists() and not self.findings.about("system"):
             self.findings.add(("system",), f"{self.study.system} does not exist")
             return None
@@ -114,94 +103,10 @@ class _Checking:
         self._more()
         return Checked(self.study, points, signals, units, tuple(notes))
 
-    # -- without the system ----------------------------------------------------------------------------------
-
-    def _names(self) -> None:
-        seen: dict[str, str] = {}
-        for table, names in (("factors", [f.name for f in self.study.factors]), ("results", list(self.study.results))):
-            for name in names:
-                if name in RESERVED:
-                    self.findings.add((table, name), f"{name!r} is a column that every study has; choose another name")
-                elif name in seen:
-                    self.findings.add(
-                        (table, name), f"there is a {seen[name].rstrip('s')} of this name; choose another"
-                    )
-                seen[name] = table
-        for role in (Role.VARIANT,):
-            if len([factor for factor in self.study.factors if factor.role is role]) > 1:
-                self.findings.add(("factors",), f"there can be only one factor of role {role}")
-        claimed: dict[str, str] = {}
-        for factor in self.study.factors:
-            for name in factor.sets or tuple(f"{factor.role} {of}" for of in factor.of):
-                if name in claimed:
-                    self.findings.add(("factors", factor.name), f"{name} is set by {claimed[name]!r} already")
-                claimed[name] = factor.name
-
-    def _design(self) -> None:
-        design = self.study.design
-        if self.findings.about("design"):
-            return
-        sources = {f.name: f.source for f in self.study.factors if not isinstance(f.source, Computed)}
-        for name, problem in design.problems(sources):
-            key = ("factors", name) if name in sources else ("design", name) if name else ("design",)
-            self.findings.add(key, problem)
-        for factor in self.study.factors:
-            if factor.role not in (Role.VARIABLE, Role.FREE, Role.SETTING) and isinstance(factor.source, Range):
-                self.findings.add(("factors", factor.name), f"a factor of role {factor.role} needs values: texts")
-
-    def _expressions(self) -> None:
-        factors = [*(factor.name for factor in self.study.factors), *self.unread]
-        for factor in self.study.factors:
-            if isinstance(factor.source, Computed):
-                self._expression(("factors", factor.name), factor.source.expression, factors, FUNCTIONS)
-        if around := cycle(self.study.factors):
-            self.findings.add(("factors", around[0]), f"these need each other: {' → '.join(around)}")
-        known = list(factors)
-        for name, expression in self.study.results.items():
-            self._expression(("results", name), expression, known, {**FUNCTIONS, **MEASURES})
-            known.append(name)
-
-    def _expression(
-        self, key: tuple[str, ...], expression: Expression, names: Sequence[str], functions: Mapping[str, Any]
-    ) -> None:
-        for name in expression.names:
-            if name not in names:
-                self.findings.add(key, unknown("factor or earlier result", name, names))
-        for call in expression.calls:
-            if call.function not in functions and call.function != "value":
-                self.findings.add(key, unknown("function", call.function, functions))
-            if call.function == "value" and (len(call.texts) != 1 or call.texts[0] not in names):
-                self.findings.add(key, f"value(…) wants one of {', '.join(names)} in quotes, found {call.texts}")
-            elif call.function in MEASURES and call.function not in FUNCTIONS and not (call.texts and call.texts[0]):
-                self.findings.add(key, f'{call.function} wants the name of a signal in quotes, as "System1.x1"')
-
-    def _files(self) -> None:
-        study = self.study
-        listed = [("parameters", study.parameters), ("inputs", study.inputs)]
-        listed.append(("scenario", () if study.scenario is None else (study.scenario,)))
-        for key, paths in listed:
-            for path in paths:
-                if not path.is_file():
-                    self.findings.add((key,), f"{path} does not exist")
-        for factor in study.factors:
-            if factor.role is Role.PARAMETERS:
-                for value in dict.fromkeys(map(str, _choices(factor, study))):
-                    if not study.file(value).is_file():
-                        what = "no file fits to" if any(letter in value for letter in "*?[") else "there is no file"
-                        self.findings.add(self._key(factor.name), f"{what} {study.folder / value}")
-
-    def _key(self, name: str) -> tuple[str, ...]:
-        """Where a factor is stated: by itself, or as a column of the table."""
-        if not self.study.lines or ("factors", name) in self.study.lines:
-            return "factors", name
-        return next((key for key in self.study.lines if key[0] == "design" and key[1:] in _TABLES), ("design",))
-
-    # -- with the system -------------------------------------------------------------------------------------
-
     def _first(self) -> Prepared | None:
         """The system as most of what is checked sees it: with no file replaced, of the first variant."""
         variant = next((f for f in self.study.factors if f.role is Role.VARIANT), None)
-        values = () if variant is None else _choices(variant, self.study)
+        values = () if variant is None else choices(variant, self.study)
         return self._prepare(Configuration(str(values[0]) if values else self.study.variant), ("system",))
 
     def _prepare(self, wanted: Configuration, key: tuple[str, ...]) -> Prepared | None:
@@ -211,7 +116,7 @@ class _Checking:
             said = str(problem)
             named = [component for component, file in wanted.fmus if file in said or component in said]
             factor = next((f.name for f in self.study.factors if f.role is Role.FMU and f.of[0] in named[:1]), None)
-            self.findings.add(key if factor is None else self._key(factor), f"{_described(wanted)}{said}")
+            self.findings.add(key if factor is None else key_of(self.study, factor), f"{_described(wanted)}{said}")
             return None
         errors = check_rules(prepared.archive, prepared.structure.name).errors
         if errors:
@@ -248,7 +153,7 @@ class _Checking:
     def _setters(self, prepared: Prepared) -> None:
         for name, problem in prepared.problems.items():
             factor = self.study.factor(name)
-            self.findings.add(("factors", name, "variable") if factor.of else self._key(name), problem)
+            self.findings.add(("factors", name, "variable") if factor.of else key_of(self.study, name), problem)
 
     def _nominal(self, prepared: Prepared) -> dict[str, Setting]:
         found: dict[str, Setting] = {}
@@ -321,7 +226,7 @@ class _Checking:
             return
         # The settings are what differs most, then parameter sets.
         telling = [*varied, *(factor.name for factor in self.study.factors if factor.role is Role.PARAMETERS)]
-        key = self._key(telling[0]) if telling else ("factors",)
+        key = key_of(self.study, telling[0]) if telling else ("factors",)
         before = len(self.findings.found)
         self._plan(prepared.with_settings(wanted.settings), points.at(row), key, _described(wanted))
         if len(self.findings.found) > before:
@@ -332,7 +237,7 @@ class _Checking:
     def _known_values(self, prepared: Prepared) -> None:
         """What is known without the points, which there are not when something is wrong."""
         for setter in prepared.setters:
-            values = _choices(self.study.factor(setter.factor), self.study)
+            values = choices(self.study.factor(setter.factor), self.study)
             self._wrong_values(setter, values, range(len(values)), "value")
 
     def _wrong_values(
@@ -349,7 +254,7 @@ class _Checking:
         told = self._told.setdefault(setter.factor, set())
         for value, problem in wrong.items():
             if problem not in told and len(told) < MOST_VALUES:
-                self.findings.add(self._key(setter.factor), f"{problem} ({word} {first[value]})")
+                self.findings.add(key_of(self.study, setter.factor), f"{problem} ({word} {first[value]})")
             told.add(problem)
         return set(wrong)
 
@@ -358,7 +263,9 @@ class _Checking:
             self.findings.add(("factors",), f"{more} more configurations cannot be run")
         for name, told in self._told.items():
             if len(told) > MOST_VALUES:
-                self.findings.add(self._key(name), f"{len(told) - MOST_VALUES} more values are wrong like that")
+                self.findings.add(
+                    key_of(self.study, name), f"{len(told) - MOST_VALUES} more values are wrong like that"
+                )
 
 
 def _value_problem(setter: Setter, value: Setting) -> str:
@@ -394,12 +301,6 @@ def _side_by_side(configurations: Sequence[Configuration]) -> list[Configuration
 
 def _text(factor: Factor) -> str:
     return factor.source.expression.text if isinstance(factor.source, Computed) else ""
-
-
-def _choices(factor: Factor, study: Study) -> Sequence[Setting]:
-    if isinstance(factor.source, Levels):
-        return factor.source.values
-    return study.design.values.get(factor.name, ()) if isinstance(study.design, Table) else ()
 
 
 def _described(wanted: Configuration) -> str:
