@@ -113,7 +113,16 @@ def _explain(error: Exception) -> int:
         complain(str(error))
         return 1
     if isinstance(error, OSError | ValueError | LookupError):
-        complain(error.args[0] if isinstance(error, KeyError) and error.args else str(error))
+        complain(_sentence(error))
         return 2
     complain(f"internal error: {type(error).__name__}: {error}. This is a bug; --debug shows where.")
     return 1
+
+
+def _sentence(error: Exception) -> str:
+    """What Python says, without number and brackets of the operating system."""
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        return f"{error.filename} does not exist"
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -36,13 +36,13 @@ class TextOrJson(StrEnum):
     JSON = "json"
 
 
-def parse_overrides(texts: list[str] | None) -> dict[str, str]:
+def parse_overrides(texts: list[str] | None, hint: str = "--set") -> dict[str, str]:
     """`["System1.m1=2"]` → `{"System1.m1": "2"}`; a text without a name or "=" is wrong usage."""
     overrides = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
-            raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint="--set")
+            raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=hint)
         overrides[name.strip()] = value.strip()
     return overrides
 

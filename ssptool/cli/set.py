@@ -41,7 +41,7 @@ def set_command(
     """
     if not values and start_time is None and stop_time is None:
         raise typer.BadParameter("give values to set, --start-time or --stop-time", param_hint="NAME=VALUE")
-    wanted = parse_overrides(values)
+    wanted = parse_overrides(values, "NAME=VALUE")
     with edited(system, how) as editor:
         for name, value in wanted.items():
             editor.set(name, value, unit=unit, into=into)

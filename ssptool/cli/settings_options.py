@@ -100,7 +100,7 @@ Tolerance = Annotated[
         metavar="RTOL",
         rich_help_panel=COUPLING,
         help="Relative tolerance of the iterated master (else 1e-8), or of the integrator of model exchange (else "
-        "1e-6).",
+        "1e-6, or 1e-8 beside co-simulation).",
     ),
 ]
 ConvergenceLimits = Annotated[

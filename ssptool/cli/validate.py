@@ -104,6 +104,8 @@ def _fixed(system: Path, choice: "Choice", unsafe: bool, diff: bool) -> "Report 
     mended = ssptool.fix(system, **choice, unsafe=unsafe, save=not diff)
     if diff:
         typer.echo(mended.diff, nl=False)
+        if not mended.diff:
+            typer.echo(f"{system}: nothing to fix", err=True)
         return None
     for diagnostic in mended.fixed:
         typer.echo(f"fixed {diagnostic.code} {diagnostic.position}: {diagnostic.message}", err=True)

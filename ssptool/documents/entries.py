@@ -214,7 +214,10 @@ def _end_disk(path: Path) -> int:
 
 def _unreadable(file: str, reason: str) -> Diagnostic:
     message = f"not a readable zip archive: {reason or 'it ends too early'}"
-    return error("PKG-001", Position(file), message, "pack or download the file again")
+    advice = "pack or download the file again"
+    if not file.lower().endswith((".ssp", ".fmu", ".zip")):
+        advice = "a system is an .ssp file, the folder of an unpacked one, or an .ssd file"
+    return error("PKG-001", Position(file), message, advice)
 
 
 def _problems(file: str, infos: list[zipfile.ZipInfo], limits: Limits, prefix: str) -> Iterator[Diagnostic]:

@@ -17,7 +17,7 @@ _Runs = dict[str, tuple[str, int]]
 
 def draw_picture(panels: Sequence[Panel], path: Path, title: str, size: Size | None) -> None:
     """Write a picture in the format of its name; with a size it is for print, with letters of 8 points."""
-    with _style(None if size is None else 8.0):
+    with _style(size):
         save(_figure(panels, title, size), path)
 
 
@@ -46,16 +46,16 @@ def _literal(figure: Any) -> Any:
     return figure
 
 
-def _style(points: float | None) -> Any:
+def _style(size: Size | None) -> Any:
     """Settings of matplotlib: fonts go into the file as outlines or TrueType, so that it looks alike everywhere."""
     try:
         import matplotlib  # heavy and optional
     except ImportError as error:
         raise PlotUnavailable("matplotlib") from error
     style: Any = {"svg.fonttype": "path", "svg.hashsalt": "ssptool", "pdf.fonttype": 42}
-    if points is not None:
-        style |= {"font.size": points, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
-        style |= {"savefig.dpi": 600}
+    if size is not None:
+        style |= {"font.size": 8.0, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
+        style |= {"savefig.dpi": size.dots_per_inch}
     return matplotlib.rc_context(style)
 
 

@@ -36,12 +36,16 @@ def near_misses(name: str, known: Collection[str]) -> tuple[str, ...]:
 
 
 def hint(name: str, known: Collection[str]) -> str:
-    """The end of a message about an unknown name: the nearest known ones, or all if they are few."""
+    """The end of a message about an unknown name: the nearest known ones, or the first of all."""
     if near := near_misses(name, known):
         return f"; did you mean {_quoted(near, ' or ')}?"
-    if 0 < len(known) <= 12:
-        return f"; there are {_quoted(sorted(known), ', ')}"
-    return ""
+    if not known:
+        return ""
+    more = f", {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return f"; there are {_quoted(sorted(known)[:_SHOWN], ', ')}{more}"
+
+
+_SHOWN = 12
 
 
 def _quoted(names: Collection[str], between: str) -> str:

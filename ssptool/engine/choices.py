@@ -132,24 +132,38 @@ def choose_integrator(
     ValueError
         The tolerance is not a positive number below 1.
     """
-    asked = (
-        settings.acceleration,
-        settings.adaptive,
-        settings.power_bonds,
-        settings.substeps,
-        settings.convergence,
-    )
-    late = settings.exchange is ExchangeName.LATE
-    coupled = settings.master is not MasterName.AUTO or settings.input is not InputName.AUTO or late
-    if coupled or settings.relaxation is not None or any(asked):
+    asked = {
+        f"master {settings.master}": settings.master is not MasterName.AUTO,
+        f"input {settings.input}": settings.input is not InputName.AUTO,
+        "input order": settings.input_order is not None,
+        "exchange late": settings.exchange is ExchangeName.LATE,
+        f"acceleration {settings.acceleration}": settings.acceleration is not None,
+        f"relaxation {settings.relaxation}": settings.relaxation is not None,
+        f"iterations {settings.iterations}": settings.iterations is not None,
+        "prediction order": settings.prediction_order is not None,
+        "adaptive steps": settings.adaptive is not None,
+        "power bonds": bool(settings.power_bonds),
+        "substeps": bool(settings.substeps),
+        "convergence": bool(settings.convergence),
+    }
+    if found := [name for name, given in asked.items() if given]:
         raise UnsupportedCombination(
-            "master, input, exchange, acceleration, relaxation, adaptive, power bonds, substeps or convergence with "
-            "model exchange",
+            f"{', '.join(found)} with model exchange",
             "one integrator solves all components together, so no steps are coupled",
-            "leave them out, or use --implementation cs",
+            f"leave {'it' if len(found) == 1 else 'them'} out, or use --implementation cs",
         )
     master, choices = integrator_of(capabilities, settings)
     return master, (Choice("master", master.name, "components of model exchange are one ODE"), *choices)
+
+
+def refuse_integrator(settings: Settings) -> None:
+    """Raise UnsupportedCombination if one is asked for where nothing is integrated."""
+    if settings.integrator is not IntegratorName.BDF:
+        raise UnsupportedCombination(
+            f"integrator {settings.integrator} without model exchange",
+            "all components are co-simulated, and integrate themselves",
+            "use --implementation me, or leave it out",
+        )
 
 
 def integrator_of(

@@ -24,9 +24,9 @@ class Limits:
     memory: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("seconds", "step_seconds", "memory"):
-            value = getattr(self, name)
+        limits = {"timeout": self.seconds, "timeout of a step": self.step_seconds, "memory limit": self.memory}
+        for name, value in limits.items():
             if value is not None and not value > 0:
-                raise ValueError(f"the limit {name} must be greater than 0, found {value:g}")
+                raise ValueError(f"the {name} must be greater than 0, found {value:g}")
         if self.memory is not None and sys.platform != "linux":
             raise ValueError("memory can be limited on Linux only")

@@ -13,6 +13,7 @@ from ssptool.engine.choices import (
     choose_integrator,
     choose_interval,
     integrator_of,
+    refuse_integrator,
     refuse_substeps,
 )
 from ssptool.engine.event_mode.planned import EventModes, plan_event_modes
@@ -161,6 +162,7 @@ def _choose_master(
     acted = acted_on(base, schedules.table.stimuli, everyone, interval)
     base = event_mode.with_event_mode(base, events) if events else acted
     if ode is None:
+        refuse_integrator(settings)
         return base, choices
     refuse_substeps(exchange, settings)
     integrator, more = integrator_of(exchange, settings, COUPLED_TOLERANCE)

@@ -14,7 +14,7 @@ class UnknownName(WrongUsage, LookupError):
     """A name that is no variable of the system; `near` are names like it."""
 
     def __init__(self, name: str, near: tuple[str, ...]) -> None:
-        hint = f"; did you mean {' or '.join(near)}?" if near else ""
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; `ssptool explain SYSTEM --all` lists those it has"
         super().__init__(f"the system has no variable {name!r}{hint}")
         self.name = name
         self.near = near
@@ -31,5 +31,5 @@ def near_misses(names: Collection[str], known: Collection[str]) -> dict[str, tup
 
 
 def _near(name: str, known: Collection[str]) -> tuple[str, ...]:
-    longer = [other for other in known if other.endswith("." + name)]
+    longer = [other for other in known if other.endswith("." + name) or other.startswith(name + ".")]
     return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, NEAR_MISSES))))[:NEAR_MISSES]

@@ -96,9 +96,8 @@ class Dataset:
         try:
             content: dict[str, Any] = json.loads((self.folder / DEFINITION).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            raise NotResults(
-                self.folder, f"there are no results of a study, for which there would be a {DEFINITION}"
-            ) from None
+            reason = f"it has no {DEFINITION}" if self.folder.is_dir() else "there is no such folder"
+            raise NotResults(self.folder, f"no folder of a study: {reason}") from None
         except (ValueError, OSError) as error:
             raise NotResults(self.folder, f"{DEFINITION} cannot be read: {error}") from None
         return content

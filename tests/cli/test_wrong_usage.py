@@ -52,3 +52,71 @@ def test_other_commands_do_so_too(ssptool, verb, arguments):
     given = arguments if verb == "rule" else [SYSTEM, *arguments]
     status, _, err = ssptool(verb, *given)
     assert (status, arguments[0] in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--parameters", "nothere.ssv"], "error: nothere.ssv does not exist"),
+        (["--inputs", "nothere.csv"], "error: nothere.csv does not exist"),
+        (["--scenario", "."], "error: .: is a directory"),
+        (["--output", "."], "found"),
+        (["--timeout", "-5"], "the timeout must be greater than 0, found -5"),
+        (["--tolerance", "-1"], "the tolerance must be positive, found -1"),
+        (["--convergence", "absolute=-1"], "the absolute limit of convergence must be positive, found -1"),
+        (["--set", "System1=1"], "did you mean System1.F or "),
+        (["--set", "Zz=1"], "`ssptool explain SYSTEM --all` lists"),
+    ],
+    ids=lambda value: "=".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_is_told_in_the_words_of_the_command(ssptool, arguments, told):
+    status, out, err = ssptool("run", SYSTEM, *arguments)
+    assert (status, out) == (2, "")
+    assert told in err
+    assert "Errno" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--integrator", "adams"], "integrator adams without model exchange"),
+        (["--input", "hold", "--input-order", 2], "input order 2 with input hold"),
+        (["--implementation", "me", "--master", "iterated"], "error: master iterated with model exchange"),
+        (["--implementation", "me", "--iterations", 3, "--substeps", "System1=2"], "iterations 3, substeps with model"),
+    ],
+    ids=str,
+)
+def test_options_that_exclude_each_other_are_told_by_name(ssptool, arguments, told):
+    status, out, err = ssptool("run", SYSTEM, *arguments)
+    assert (status, out) == (1, "")
+    assert told in err
+    assert "leave" in err  # what to try
+
+
+@pytest.mark.parametrize("command", ["plot", "compare"])
+def test_a_system_in_the_place_of_results_is_told(ssptool, tmp_path, command):
+    (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
+    status, _, err = ssptool(command, *["notes.txt"] * (1 if command == "plot" else 2))
+    assert (status, "results are files of type .csv, .parquet, .mat; found 'notes.txt'" in err) == (2, True)
+    status, _, err = ssptool("compare", SYSTEM, SYSTEM)
+    assert (status, f"found the folder '{SYSTEM.name}'" in err) == (2, True)
+
+
+def test_a_file_that_is_no_system_is_told_what_one_is(ssptool, tmp_path):
+    (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
+    status, _, err = ssptool("info", "notes.txt")
+    assert (status, "a system is an .ssp file, the folder of an unpacked one, or an .ssd file" in err) == (1, True)
+
+
+def test_a_folder_that_is_no_study_is_told_what_it_lacks(ssptool, tmp_path):
+    assert "no folder of a study: it has no study.json" in ssptool("study", "status", tmp_path)[2]
+    assert "no folder of a study: there is no such folder" in ssptool("study", "status", "nothere")[2]
+
+
+def test_values_to_set_are_told_as_the_argument_that_they_are(ssptool):
+    status, _, err = ssptool("set", SYSTEM, "System1.m1")
+    assert (status, "--set" in err) == (2, False)
+
+
+def test_a_system_without_anything_to_fix_is_told_so(ssptool):
+    assert ssptool("validate", SYSTEM, "--diff") == (0, "", f"{SYSTEM}: nothing to fix\n")

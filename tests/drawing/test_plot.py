@@ -111,10 +111,16 @@ def test_the_same_plot_is_the_same_file(tmp_path):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
 
 
-@pytest.mark.parametrize("text", ["85x60", "0x60mm", "85x60px", "x", "1e3x2mm", "85.5.5x60mm", "9999x2in"])
+@pytest.mark.parametrize("text", ["85x60", "0x60mm", "85x60px", "x", "1e3x2mm", "85.5.5x60mm", "9999x2in", "160x5mm"])
 def test_what_is_no_size_is_refused(text):
     with pytest.raises(ValueError, match="like 160x90mm"):
         Size.parse(text)
+
+
+def test_a_poster_has_fewer_pixels_per_inch_than_a_figure():
+    """A4 at 600 dpi has 35 million pixels; 100 million, the most that there are, of A0 are 250 dpi."""
+    assert Size.parse("297x210mm").dots_per_inch == 600
+    assert Size.parse("1189x841mm").dots_per_inch == pytest.approx(254, abs=1)
 
 
 def test_a_page_has_no_size(tmp_path):

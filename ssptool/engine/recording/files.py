@@ -17,7 +17,8 @@ class UnknownFormat(WrongUsage, ValueError):
     """The ending of a file's name is that of no format."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"results can be written as {', '.join(FORMATS)}; found {path.name!r}")
+        found = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
+        super().__init__(f"results are files of type {', '.join(FORMATS)}; found {found}")
         self.path = path
 
 
