@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -11,98 +10,16 @@
 #include <variant>
 #include <vector>
 
+#include "access.hpp"
+#include "calls.hpp"
 #include "courses.hpp"
 #include "instance.hpp"
+#include "variables.hpp"
 #include "window.hpp"
 #include "wires.hpp"
 #include "workers.hpp"
 
 namespace ssptool {
-
-using Index = std::size_t;
-
-enum class Code { ok, fmi, loop, nonfinite, range, coupling, event };
-
-struct Outcome {
-  Code code = Code::ok;
-  int instance = -1;
-  const char* function = "";
-  int fmi_status = 0;
-  int loop = -1;
-  int slot = -1;
-  std::int64_t steps = 0;
-  std::int64_t instruction = -1;
-  std::int64_t iterations = 0;
-
-  [[nodiscard]] bool ok() const noexcept { return code == Code::ok; }
-};
-
-struct Call {
-  Index instance;
-  std::vector<Slot> inputs, outputs;
-};
-
-struct SolveLoop {
-  Index loop;
-};
-
-struct LoopCalls {
-  std::vector<Slot> torn, held;
-  std::vector<Call> body;
-  std::vector<double> nominal;
-  double rtol, atol;
-  std::int64_t max_iterations;
-};
-
-struct IterationCalls {
-  Index group, following, held, sweep;
-  std::vector<Slot> unknowns;
-  std::vector<double> nominal;
-  int order, prediction;
-  double absolute, relative, relaxation;
-  std::int64_t max_iterations;
-  double growth;
-};
-
-enum class Op {
-  exchange,
-  hold,
-  extrapolate,
-  interpolate,
-  advance,
-  evaluate,
-  accept,
-  record,
-  iterate,
-  drive,
-  save,
-  forget
-};
-
-struct Instruction {
-  Op op;
-  Index argument;
-  int order;
-};
-
-// Variables: slots, references, types and elements of the same rank belong together.
-struct Variables {
-  std::vector<Slot> slots;
-  std::vector<fmi::Reference> references;
-  std::vector<Type> types;
-  std::vector<std::size_t> elements;  // the place in an array; 0 of scalars
-
-  // What FMI functions take: of an array one.
-  [[nodiscard]] std::vector<fmi::Reference> distinct() const {
-    std::vector<fmi::Reference> found;
-    for (std::size_t i = 0; i < references.size(); ++i)
-      if (elements[i] == 0) found.push_back(references[i]);
-    return found;
-  }
-};
-
-// Those of one type.
-Variables of_type(const Variables&, Type);
 
 struct Member {
   InstancePointer instance;
@@ -189,53 +106,8 @@ class Kernel {
     std::vector<double> own;
   };
 
-  // Indices as what is in every step has them: half the memory.
-  using Small = std::uint32_t;
-
-  // Variables of an instance that are set or got together.
-  struct Transfer {
-    Index instance;
-    std::vector<Slot> slots;
-    std::vector<fmi::Reference> references;  // of an array one
-    Window values;
-
-    // Scalars whose slots are consecutive.
-    [[nodiscard]] bool plain() const noexcept {
-      return !values.scattered() && references.size() == slots.size() && slots.size() <= UINT16_MAX;
-    }
-  };
-
-  // What is in every step, to set inputs of an instance and get outputs: small, and in the order in which it is needed.
-  // Plain are scalars of type Float64 in consecutive slots; where that is not all there is, `special` is set, and what
-  // is to be done is in a Transfer.
-  struct Access {
-    RealAccess reals;
-    Small inputs = 0, input_references = 0;    // the first slot, and the place in references_
-    Small outputs = 0, output_references = 0;  // likewise
-    std::uint16_t input_count = 0, output_count = 0;
-    bool special = false;
-    bool saved = false;     // a state, to which it may be set back
-    bool on_lines = false;  // inputs, in straight steps; else they are held
-    bool told = false;      // rates that are not zero, it may be
-
-    // The status, of nothing as well. `all_references` and `cells` are those of all slots.
-    [[nodiscard]] int set(const fmi::Reference* all_references, const double* cells) const noexcept {
-      if (input_count == 0) return 0;
-      return reals.set({all_references + input_references, input_count}, {cells + inputs, input_count});
-    }
-    [[nodiscard]] int get(const fmi::Reference* all_references, double* cells) const noexcept {
-      if (output_count == 0) return 0;
-      return reals.get({all_references + output_references, output_count}, {cells + outputs, output_count});
-    }
-    [[nodiscard]] bool got_finite(const double* cells) const noexcept {
-      const double *value = cells + outputs, *const end = value + output_count;
-      while (value != end && std::isfinite(*value)) ++value;
-      return value == end;
-    }
-  };
-
   // Of a step of an instance.
-  struct alignas(cache_line) Stepper : Access {
+  struct alignas(cache_line) Stepper : QuickAccess {
     fmi::v2::DoStep* plain_step;  // of FMI 2.0 where all is plain and nothing driven, else null
   };
 
@@ -266,7 +138,7 @@ class Kernel {
   };
 
   // Of a call at one instant, in a sweep or in the body of a loop.
-  struct alignas(cache_line) QuickCall : Access {
+  struct alignas(cache_line) QuickCall : QuickAccess {
     Small instance;
     Wires::Set wires;
   };
@@ -359,7 +231,7 @@ class Kernel {
   [[nodiscard]] Inputs inputs_of(Index instance) const;
   void add_stepper(Index instance);
   Transfer transfer(Index instance, const Variables& floats);
-  Access access(const Transfer& inputs, const Transfer& outputs, bool typed);
+  QuickAccess access(const Transfer& inputs, const Transfer& outputs, bool typed);
   Small place_of(const std::vector<fmi::Reference>&);
   std::vector<Task> tasks(std::span<const Instruction> program);
   [[nodiscard]] std::vector<Task> straight(const std::vector<Task>&);
@@ -420,7 +292,7 @@ class Kernel {
   [[gnu::cold]] bool not_set(Index instance, int status) noexcept;
   [[gnu::cold]] bool not_got(Index instance, int status) noexcept;
   [[gnu::cold]] bool nonfinite(Index instance, const char* function, Slot) noexcept;
-  [[gnu::cold]] bool nonfinite(const Access&, Index instance) noexcept;
+  [[gnu::cold]] bool nonfinite(const QuickAccess&, Index instance) noexcept;
   [[nodiscard]] bool returned_before(double end) const noexcept;
   [[nodiscard]] bool event_wanted() const noexcept;
   [[nodiscard]] const Group& checked_group(Index) const;

@@ -1,4 +1,4 @@
-// Programs that are repeated for many macro steps, and what they leave: rows, and the history of accepted points.
+// Programs that are repeated for many macro steps, and the rows that they leave.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -19,48 +19,6 @@ constexpr double long_ago = -1e300;
 constexpr double close = 1e-9;
 
 }  // namespace
-
-// -- history ---------------------------------------------------------------------------------------------------
-
-// The latest one. Points of that time or later are dropped, so an instant can be accepted anew.
-inline Kernel::Point& Kernel::new_point(double t) noexcept {
-  for (; accepted_ > 0 && accepted(0).t >= t; --accepted_) ++latest_;
-  --latest_;
-  accepted_ = std::min(accepted_ + 1, points);
-  accepted(0).t = t;
-  return accepted(0);
-}
-
-void Kernel::accept(double t) {
-  wires_.copy(outer_wires_, values_.data());
-  Point& now = new_point(t);
-  std::copy(values_.begin(), values_.end(), now.own.begin());
-  now.values = now.own.data();
-}
-
-// Accepts and records everything: the point is the row, as long as the rows are there.
-inline void Kernel::keep(double t, double* row) noexcept {
-  wires_.copy(outer_wires_, values_.data());
-  *row = t;
-  std::copy(values_.begin(), values_.end(), row + 1);
-  new_point(t).values = row + 1;
-}
-
-void Kernel::leave_rows() noexcept {
-  for (int k = 0; k < accepted_; ++k) {
-    Point& point = accepted(static_cast<unsigned>(k));
-    if (point.values == point.own.data()) continue;
-    std::copy_n(point.values, point.own.size(), point.own.begin());
-    point.values = point.own.data();
-  }
-}
-
-void Kernel::take_back() {
-  if (accepted_ == 0) throw std::invalid_argument("no point was accepted");
-  std::copy_n(accepted(0).values, values_.size(), values_.begin());
-}
-
-// -- programs --------------------------------------------------------------------------------------------------
 
 // Throws if the program is wrong; what does nothing, such as holding the inputs of no instance, is left out.
 std::vector<Kernel::Task> Kernel::tasks(std::span<const Instruction> program) {
@@ -113,6 +71,12 @@ inline bool Kernel::execute(const Task& task, double t, double reached, double h
       break;
   }
   return true;
+}
+
+void Kernel::record_slots(const std::vector<Slot>& slots) {
+  for (const Slot slot : slots) check_slot(slot);
+  recorded_ = Window(values_.data(), slots);
+  records_everything_ = !recorded_.scattered() && slots.size() == values_.size() && (slots.empty() || slots[0] == 0);
 }
 
 Outcome Kernel::run(std::span<const Instruction> program, double start, double h, std::int64_t first,

@@ -1,0 +1,78 @@
+#include "conversions.hpp"
+
+#include <stdexcept>
+
+namespace ssptool::binding {
+
+// An array of one dimension.
+std::vector<double> doubles(nb::handle array) {
+  const auto view = nb::cast<Vector>(array);
+  return {view.data(), view.data() + view.size()};
+}
+
+Change change_from(nb::handle change) {
+  return {static_cast<Change::Kind>(attribute<int>(change, "kind")), attribute<double>(change, "cell")};
+}
+
+Call call_from(nb::handle call) {
+  return {static_cast<Index>(attribute<Number>(call, "instance")), indices<Slot>(call.attr("inputs")),
+          indices<Slot>(call.attr("outputs"))};
+}
+
+std::vector<Instruction> program_from(nb::handle program) {
+  std::vector<Instruction> instructions;
+  for (const nb::handle instruction : program) {
+    const auto op = attribute<int>(instruction, "op");
+    if (op < 0 || op > static_cast<int>(Op::forget)) throw std::invalid_argument("unknown instruction");
+    instructions.push_back({static_cast<Op>(op), static_cast<Index>(attribute<Number>(instruction, "argument")),
+                            attribute<int>(instruction, "order")});
+  }
+  return instructions;
+}
+
+LoopCalls loop_from(nb::handle calls) {
+  LoopCalls loop{.torn = indices<Slot>(calls.attr("torn")),
+                 .held = indices<Slot>(calls.attr("held")),
+                 .body = {},
+                 .nominal = numbers<double>(calls.attr("nominal")),
+                 .rtol = attribute<double>(calls, "rtol"),
+                 .atol = attribute<double>(calls, "atol"),
+                 .max_iterations = attribute<Number>(calls, "max_iterations")};
+  for (const nb::handle call : calls.attr("body")) loop.body.push_back(call_from(call));
+  return loop;
+}
+
+IterationCalls iteration_from(nb::handle calls) {
+  const auto place = [&](const char* name) { return index(attribute<Number>(calls, name)); };
+  return {.group = place("group"),
+          .following = place("following"),
+          .held = place("held"),
+          .sweep = place("sweep"),
+          .unknowns = indices<Slot>(calls.attr("unknowns")),
+          .nominal = numbers<double>(calls.attr("nominal")),
+          .order = attribute<int>(calls, "order"),
+          .prediction = attribute<int>(calls, "prediction"),
+          .absolute = attribute<double>(calls, "absolute"),
+          .relative = attribute<double>(calls, "relative"),
+          .relaxation = attribute<double>(calls, "relaxation"),
+          .max_iterations = attribute<Number>(calls, "max_iterations"),
+          .growth = attribute<double>(calls, "growth")};
+}
+
+std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,
+                             nb::handle tables) {
+  const auto from = indices<Slot>(sources), to = indices<Slot>(destinations);
+  const auto factor = numbers<double>(factors), offset = numbers<double>(offsets);
+  if (to.size() != from.size() || factor.size() != from.size() || offset.size() != from.size())
+    throw std::invalid_argument("sources, destinations, factors and offsets must be of equal length");
+  std::vector<Wire> wires;
+  for (std::size_t i = 0; i < from.size(); ++i) wires.push_back({from[i], to[i], factor[i], offset[i], {}});
+  for (const nb::handle wire : tables) {
+    auto& table = wires.at(nb::cast<std::size_t>(wire)).table;
+    const nb::object entries = tables[wire];
+    for (const nb::handle source : entries) table[nb::cast<Number>(source)] = nb::cast<Number>(entries[source]);
+  }
+  return wires;
+}
+
+}  // namespace ssptool::binding

@@ -1,0 +1,72 @@
+// Between Python's objects and the core's.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "../core/kernel.hpp"
+
+namespace ssptool::binding {
+
+namespace nb = nanobind;
+
+using Vector = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Number = std::int64_t;  // an index from Python: a negative one becomes too large and is refused as that
+using Unlocked = nb::gil_scoped_release;
+
+template <class T>
+T attribute(nb::handle object, const char* name) {
+  return nb::cast<T>(object.attr(name));
+}
+
+// Any sequence of numbers, such as a tuple or an array.
+template <class T>
+std::vector<T> numbers(nb::handle sequence) {
+  std::vector<T> result;
+  for (const nb::handle item : sequence) result.push_back(nb::cast<T>(item));
+  return result;
+}
+
+template <class T>
+std::vector<T> indices(nb::handle sequence) {
+  std::vector<T> result;
+  for (const nb::handle item : sequence) result.push_back(static_cast<T>(nb::cast<Number>(item)));
+  return result;
+}
+
+inline Index index(Number number) { return static_cast<Index>(number); }
+inline void* address(nb::handle number) { return reinterpret_cast<void*>(nb::cast<std::uintptr_t>(number)); }
+
+// An array of one dimension.
+std::vector<double> doubles(nb::handle array);
+
+// A new array with these numbers.
+template <class T>
+nb::object array(std::vector<T> numbers) {
+  auto* result = new std::vector<T>(std::move(numbers));
+  const nb::capsule owner(result, [](void* data) noexcept { delete static_cast<std::vector<T>*>(data); });
+  const std::size_t shape[] = {result->size()};
+  return nb::cast(nb::ndarray<nb::numpy, T>(result->data(), 1, shape, owner));
+}
+
+Change change_from(nb::handle change);
+Call call_from(nb::handle call);
+LoopCalls loop_from(nb::handle calls);
+IterationCalls iteration_from(nb::handle calls);
+std::vector<Instruction> program_from(nb::handle program);
+std::vector<Wire> wires_from(nb::handle sources, nb::handle destinations, nb::handle factors, nb::handle offsets,
+                             nb::handle tables);
+// An InstanceTable; the instance is in the memory of the kernel, for which it is.
+Member member_from(nb::handle table, Kernel&);
+
+}  // namespace ssptool::binding

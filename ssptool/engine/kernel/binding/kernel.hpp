@@ -1,0 +1,115 @@
+// The kernel as a Python class: the GIL is released while components work.
+#pragma once
+
+#include "conversions.hpp"
+
+namespace ssptool::binding {
+
+class NativeKernel {
+ public:
+  NativeKernel(std::size_t slots, nb::handle integers)
+      : core_(slots, indices<Slot>(integers)),
+        outcome_type_(vocabulary().attr("Outcome")),
+        code_type_(vocabulary().attr("Code")),
+        ok_(vocabulary().attr("OK")),
+        call_type_(vocabulary().attr("Call")) {}
+
+  NativeKernel(const NativeKernel&) = delete;
+  NativeKernel& operator=(const NativeKernel&) = delete;
+  ~NativeKernel() = default;
+
+  Kernel& core() { return core_; }
+
+  void courses(nb::handle courses) {
+    std::vector<std::vector<double>> axes;
+    for (const nb::handle times : courses.attr("axes")) axes.push_back(doubles(times));
+    std::vector<Column> columns;
+    for (const nb::handle column : courses.attr("columns"))
+      columns.push_back({.slot = static_cast<Slot>(attribute<Number>(column, "slot")),
+                         .axis = static_cast<std::size_t>(attribute<Number>(column, "axis")),
+                         .cells = doubles(column.attr("cells")),
+                         .linear = attribute<bool>(column, "linear")});
+    std::vector<DrivenInput> inputs;
+    for (const nb::handle input : courses.attr("inputs"))
+      inputs.push_back({static_cast<Slot>(attribute<Number>(input, "slot")),
+                        static_cast<DrivenInput::Run>(attribute<int>(input, "running"))});
+    core_.courses(std::move(axes), std::move(columns), std::move(inputs));
+  }
+
+  void act(nb::handle wires) {
+    std::vector<ActedWire> acted;
+    for (const nb::handle wire : wires)
+      acted.push_back({static_cast<Slot>(attribute<Number>(wire, "destination")), change_from(wire.attr("at_source")),
+                       change_from(wire.attr("at_destination"))});
+    core_.act(acted);
+  }
+
+  Number sweep(nb::handle steps) {
+    std::vector<std::variant<Call, SolveLoop>> sweep;
+    for (const nb::handle step : steps) {
+      if (nb::isinstance(step, call_type_))
+        sweep.emplace_back(call_from(step));
+      else
+        sweep.emplace_back(SolveLoop{static_cast<Index>(attribute<Number>(step, "loop"))});
+    }
+    return static_cast<Number>(core_.sweep(sweep));
+  }
+
+  nb::object run(nb::handle program, double start, double h, Number first, const Rows& rows) {
+    const auto instructions = program_from(program);
+    const auto steps = static_cast<Number>(rows.shape(0));
+    if (rows.shape(1) != 1 + core_.recorded())
+      throw std::invalid_argument("rows has " + std::to_string(rows.shape(1)) + " columns, must have " +
+                                  std::to_string(1 + core_.recorded()));
+    return unlocked(
+        [&](Kernel& core) { return core.run(instructions, start, h, first, {rows.data(), rows.size()}, steps); });
+  }
+
+  nb::object run_through(nb::handle step, nb::handle jump, const Matrix& points, const Rows& rows) {
+    const auto steps = program_from(step), jumps = program_from(jump);
+    if (points.shape(1) != 4 || points.shape(0) != rows.shape(0) || rows.shape(1) != 1 + core_.recorded())
+      throw std::invalid_argument("as many points of four numbers as rows are needed, with " +
+                                  std::to_string(1 + core_.recorded()) + " columns");
+    return unlocked([&](Kernel& core) {
+      return core.run_through(steps, jumps, {points.data(), points.size()}, {rows.data(), rows.size()});
+    });
+  }
+
+  using LoopOperation = Outcome (Kernel::*)(Index, std::span<const double>, std::span<double>);
+
+  // (Outcome, the vector that the operation returns)
+  nb::object on_loop(LoopOperation operation, Number loop, const Vector& x) {
+    std::vector<double> result(x.size());
+    const nb::object outcome =
+        unlocked([&](Kernel& core) { return (core.*operation)(index(loop), {x.data(), x.size()}, result); });
+    return nb::make_tuple(outcome, array(std::move(result)));
+  }
+
+  template <class Operation>
+  nb::object unlocked(Operation operation) {
+    Outcome outcome;
+    {
+      Unlocked unlocked;
+      outcome = operation(core_);
+    }
+    return to_python(outcome);
+  }
+
+  nb::object to_python(const Outcome& outcome) const {
+    if (outcome.ok() && outcome.steps == 0) return ok_;
+    return outcome_type_(code_type_(static_cast<int>(outcome.code)), outcome.instance, outcome.function,
+                         outcome.fmi_status, outcome.loop, outcome.slot, outcome.steps, outcome.instruction,
+                         outcome.iterations);
+  }
+
+ private:
+  static nb::module_ vocabulary() { return nb::module_::import_("ssptool.engine.kernel.interface"); }
+
+  Kernel core_;
+  nb::object outcome_type_, code_type_, ok_, call_type_;
+};
+
+void bind_kernel(nb::module_&);
+void bind_slopes(nb::module_&);
+
+}  // namespace ssptool::binding

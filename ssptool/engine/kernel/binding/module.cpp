@@ -1,0 +1,17 @@
+#include "kernel.hpp"
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
+}  // namespace
+
+NB_MODULE(_kernel, module) {
+  module.attr("sanitized") = sanitized;
+  ssptool::binding::bind_kernel(module);
+  ssptool::binding::bind_slopes(module);
+}

@@ -1,0 +1,77 @@
+// What is registered with a kernel once, to be done many times, and how that ends.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "window.hpp"
+
+namespace ssptool {
+
+using Index = std::size_t;
+
+enum class Code { ok, fmi, loop, nonfinite, range, coupling, event };
+
+struct Outcome {
+  Code code = Code::ok;
+  int instance = -1;
+  const char* function = "";
+  int fmi_status = 0;
+  int loop = -1;
+  int slot = -1;
+  std::int64_t steps = 0;
+  std::int64_t instruction = -1;
+  std::int64_t iterations = 0;
+
+  [[nodiscard]] bool ok() const noexcept { return code == Code::ok; }
+};
+
+struct Call {
+  Index instance;
+  std::vector<Slot> inputs, outputs;
+};
+
+struct SolveLoop {
+  Index loop;
+};
+
+struct LoopCalls {
+  std::vector<Slot> torn, held;
+  std::vector<Call> body;
+  std::vector<double> nominal;
+  double rtol, atol;
+  std::int64_t max_iterations;
+};
+
+struct IterationCalls {
+  Index group, following, held, sweep;
+  std::vector<Slot> unknowns;
+  std::vector<double> nominal;
+  int order, prediction;
+  double absolute, relative, relaxation;
+  std::int64_t max_iterations;
+  double growth;
+};
+
+enum class Op {
+  exchange,
+  hold,
+  extrapolate,
+  interpolate,
+  advance,
+  evaluate,
+  accept,
+  record,
+  iterate,
+  drive,
+  save,
+  forget
+};
+
+struct Instruction {
+  Op op;
+  Index argument;
+  int order;
+};
+
+}  // namespace ssptool
