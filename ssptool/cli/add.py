@@ -37,7 +37,8 @@ def add_command(
         str | None, typer.Option("--type", metavar="TYPE", help="Of that connector: Float64, Boolean, …")
     ] = None,
     unit: Annotated[
-        str | None, typer.Option("--unit", metavar="UNIT", help="Of that connector: one that the system or an FMU has.")
+        str | None,
+        typer.Option("--unit", metavar="UNIT", help="Of that connector: one of the system or an FMU, or such as mm."),
     ] = None,
 ) -> None:
     """Add FMUs or packages as components, or a system, or a connector.

@@ -38,7 +38,7 @@ PANELS = {
         "bind": "Bind a parameter set to an element.",
         "unbind": "Take a parameter binding away. The inverse of `bind`.",
         "map": "Give parameters of a bound set other names.",
-        "unmap": "Take such names away again. The inverse of `map`.",
+        "unmap": "Take such other names away. The inverse of `map`.",
         "dictionary": "Make and fill dictionaries: signals that elements share by name.",
         "rename": "Rename an element or a connector; all that refers to it follows.",
         "replace": "Let a component be another FMU.",

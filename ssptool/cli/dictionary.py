@@ -53,7 +53,8 @@ def signal_command(
         str | None, typer.Option("--type", metavar="TYPE", help="Float64, Int32, Boolean, …; else Float64 (1.0: Real).")
     ] = None,
     unit: Annotated[
-        str | None, typer.Option("--unit", metavar="UNIT", help="One that the system or an FMU has.")
+        str | None,
+        typer.Option("--unit", metavar="UNIT", help="One of the system or an FMU, or a common one such as mm."),
     ] = None,
     of: Of = "",
 ) -> None:

@@ -18,7 +18,7 @@ def rename_command(
 ) -> None:
     """Rename an element or a connector; all that refers to it follows.
 
-    Connections, parameters and mappings.
+    That is connections, parameters and mappings.
 
     For example `ssptool rename plant Drive.Motor Engine`: from now on it is Drive.Engine.
     """

@@ -18,7 +18,7 @@ def set_command(
     ] = None,
     unit: Annotated[
         str | None,
-        typer.Option("--unit", metavar="UNIT", help="The unit of the values; else those of the variables."),
+        typer.Option("--unit", metavar="UNIT", help="Of the values, e.g. mm; else those of the variables."),
     ] = None,
     into: Annotated[
         str | None,

@@ -57,6 +57,8 @@ def run_command(
     """Check a study, say how many runs it has and about how long they take, and do them.
 
     What is in the folder of results already is not done again: a study that was stopped goes on.
+
+    For example `ssptool study springs.toml --workers 4`.
     """
     with progress_bar("running") as progress:
         results = ssptool.study(
@@ -75,7 +77,7 @@ def run_command(
 def resume_command(
     folder: Folder, workers: Workers = None, scheduler: Scheduler = None, retry_failed: RetryFailed = False
 ) -> None:
-    """Go on with a study that was stopped."""
+    """Go on with a study that was stopped: `ssptool study resume springs.study`."""
     with progress_bar("running") as progress:
         results = ssptool.resume_study(
             folder,
@@ -90,7 +92,7 @@ def resume_command(
 
 @study_app.command("status")
 def status_command(folder: Folder) -> None:
-    """How far a study is; also while it runs. Exits with 1 if runs are missing or failed."""
+    """Say how far a study is, also while it runs. Exit status: 1 if runs are missing or failed."""
     results = ssptool.study_results(folder)
     typer.echo(_status(results))
     raise typer.Exit(0 if results.status.ok else 1)

@@ -23,7 +23,7 @@ def unmap_command(
         bool, typer.Option("--all", help="Take the mapping away: the parameters have their own names again.")
     ] = False,
 ) -> None:
-    """Take such names away again. The inverse of `map`.
+    """Take such other names away. The inverse of `map`.
 
     For example `ssptool unmap plant mass=Motor.m`, or `ssptool unmap plant --all --to Motor`.
     """

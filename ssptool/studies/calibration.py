@@ -240,7 +240,7 @@ class Trials:
         stated = confidence if np.isfinite(half).any() else None
         estimates, converged = self.estimates(found.x, half), bool(found.success)
         every = (*notes, *self.notes())
-        return Fit(estimates, converged, str(found.message), rms, correlation, self.runs, every, stated)
+        return Fit(estimates, converged, _ENDINGS[found.status], rms, correlation, self.runs, every, stated)
 
     def _jacobian(self, u: Floats, base: Floats, residuals: Residuals, samples: Samples | None) -> Floats:
         """By central differences, all at the same time; on a bound, or beside a run that failed, by one-sided ones."""
@@ -399,3 +399,13 @@ def _units(prepared: Prepared) -> dict[str, str | None]:
         own = None if setter.target.unit is None else setter.target.unit.name
         units[setter.factor] = prepared.study.factor(setter.factor).unit or own
     return units
+
+
+_ENDINGS = {
+    0: "it took as many runs as it may",
+    1: "the sum of squares is as flat as can be told",
+    2: "the sum of squares falls no more",
+    3: "the parameters move no more",
+    4: "neither the sum of squares nor the parameters move any more",
+}
+"""What scipy's `least_squares` gives as its status."""
