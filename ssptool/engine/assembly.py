@@ -111,7 +111,7 @@ class Assembly:
             return self.ode.explain()
         instance = self.instances[outcome.instance]
         if _asks_to_end(outcome, instance):
-            return wish_to_end(instance.name, time)
+            return wish_to_end(instance.name, time, instance.last_successful_time())
         returned = f"returned {status_word(outcome.fmi_status)}"
         answer = "did not do what was asked" if ":" in outcome.function else returned
         return Failure(
@@ -179,14 +179,15 @@ class Assembly:
 
     def abandon(self, failure: Failure) -> None:
         """End all FMUs but the one that failed, of which FMI allows only that it is freed."""
+        failed = "" if failure.ending is Ending.TERMINATED else failure.component
         for instance in self.instances:
-            if instance.name != failure.component:
+            if instance.name != failed:
                 with contextlib.suppress(FmiError):
                     instance.terminate()
 
 
 def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
-    """Whether a step that did not come to its end is to be the last one."""
+    """Whether there is no step after this one, which did not come to its end, or after the last one."""
     if outcome.function == "fmi3DoStep:terminateSimulation":
         return True
     discarded = outcome.function == "fmi2DoStep" and outcome.fmi_status == STATUS.index("discard")

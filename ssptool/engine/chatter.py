@@ -153,10 +153,12 @@ def _times(seen: Seen) -> str:
     return f"with up to {max(seen.intervals):.3g} s between them, and {seen.intervals[-1]:.3g} s between the last two"
 
 
-def wish_to_end(name: str, t: float) -> Failure:
+def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
+    """At this communication point [s], or in the step from there, of which it has done what leads to `reached` [s]."""
+    further = f"; it has come to t = {reached:g} s" if reached is not None and reached > t else ""
     return Failure(
         Ending.TERMINATED,
-        f"component {name} asks to end the simulation",
+        f"component {name} asks to end the simulation{further}",
         "see the messages of the FMU; its parameters or inputs lead to this",
         t,
         name,

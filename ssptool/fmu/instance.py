@@ -214,6 +214,10 @@ class FmuInstance(ABC):
         """Whether the step that it has just discarded is to be the last of the simulation."""
         return False
 
+    def last_successful_time(self) -> float | None:
+        """How far it has come in the step that it has just discarded [s], if it says so."""
+        return None
+
     def note(self, status: int) -> None:
         """A kernel got this status from a call of its own; after fatal nothing is called any more."""
         self._fatal = self._fatal or status == FATAL
@@ -304,7 +308,7 @@ class FmuInstance(ABC):
         return function
 
 
-_TERMINATED = 3  # of fmi2StatusKind
+_LAST_SUCCESSFUL_TIME, _TERMINATED = 2, 3  # of fmi2StatusKind
 _SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
     "Float64": "Real",
     "Int32": "Integer",
@@ -381,6 +385,12 @@ class Fmi2Instance(FmuInstance):
             return bool(self.call("getBooleanStatus", _TERMINATED))
         except FmiError:
             return False  # it cannot be asked
+
+    def last_successful_time(self) -> float | None:
+        try:
+            return float(self.call("getRealStatus", _LAST_SUCCESSFUL_TIME))
+        except FmiError:
+            return None
 
 
 class Fmi3Instance(FmuInstance):

@@ -26,7 +26,8 @@ class Outcome:
 
     `function` is the FMI function that failed. Where an FMI 3.0 step returns OK but did not do what was
     asked, the flag follows after a colon: `fmi3DoStep:earlyReturn`, `…:eventHandlingNeeded`,
-    `…:terminateSimulation`.
+    `…:terminateSimulation`. The last of them fails the step after the one in which it was said, which was valid; with
+    an early return it fails that step itself.
     """
 
     code: Code = Code.OK

@@ -59,13 +59,45 @@ def test_a_component_that_delivers_nonsense_is_named(make_kernel, mocks, value):
     assert outcome.function == FMI_NAMES[mocks.version][1]
 
 
-@pytest.mark.parametrize("flag", ["event", "terminate", "early_return"])
+@pytest.mark.parametrize("flag", ["event", "early_return"])
 def test_an_fmi3_step_that_ends_otherwise_is_named(make_kernel, mock_library, flag):
     kernel, (_, second), group = chain(make_kernel, Mocks(mock_library, 3))
     setattr(second, flag, 1)
     outcome = kernel.advance(group, 0.0, 0.1)
-    spelled = {"event": "eventHandlingNeeded", "terminate": "terminateSimulation", "early_return": "earlyReturn"}
+    spelled = {"event": "eventHandlingNeeded", "early_return": "earlyReturn"}
     assert (outcome.code, outcome.instance, outcome.function) == (Code.FMI, 1, f"fmi3DoStep:{spelled[flag]}")
+
+
+TO_END = (Code.FMI, 1, "fmi3DoStep:terminateSimulation")
+
+
+def told(outcome):
+    return outcome.code, outcome.instance, outcome.function
+
+
+def test_a_step_in_which_fmi3_is_asked_to_end_is_the_last_one(make_kernel, mock_library):
+    kernel, (_, second), group = chain(make_kernel, Mocks(mock_library, 3))
+    second.terminate = 1
+    assert kernel.advance(group, 0.0, 0.1).ok
+    second.terminate = 0  # it need not say it again
+    assert told(kernel.advance(group, 0.1, 0.1)) == TO_END
+    assert second.calls[DO_STEP] == 1
+
+
+def test_an_end_that_was_asked_for_in_a_step_that_is_taken_back_is_none(make_kernel, mock_library):
+    kernel, (_, second), group = chain(make_kernel, Mocks(mock_library, 3))
+    assert kernel.save(group).ok
+    second.terminate = 1
+    assert kernel.advance(group, 0.0, 0.2).ok and kernel.restore(group).ok
+    second.terminate = 0
+    assert kernel.advance(group, 0.0, 0.1).ok and kernel.advance(group, 0.1, 0.1).ok
+    kernel.release()
+
+
+def test_an_end_that_is_asked_for_before_the_end_of_a_step_is_told_of(make_kernel, mock_library):
+    kernel, (_, second), group = chain(make_kernel, Mocks(mock_library, 3))
+    second.terminate = second.early_return = 1
+    assert told(kernel.advance(group, 0.0, 0.1)) == TO_END
 
 
 def test_a_failure_inside_an_intermediate_update_is_not_lost(make_kernel, mock_library):

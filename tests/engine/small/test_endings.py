@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import ssptool
+from ssptool.engine.simulate import run
+from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
 
@@ -11,19 +13,70 @@ DECAY = (Var("x", "state", start=1.0), Var("dx", "der", of="x", needs=["x"]), Va
 EQUATIONS = "v->dx = -v->x; v->y = v->x;"
 
 
-@pytest.mark.parametrize(
-    ("version", "step"),
-    [
-        (2, "if (t + h > 0.55) { a->terminate = true; a->last = t; return DISCARD; } rk4(s, t, h); return OK;"),
-        (3, "rk4(s, t, h); a->terminate = t + h > 0.55; return OK;"),
-    ],
-)
-def test_a_component_of_co_simulation_that_asks_to_end_does_so(tmp_path, version, step):
-    """In FMI 2.0 by fmi2Discard and the status fmi2Terminated, in FMI 3.0 by a flag."""
-    fmu = make_fmu(tmp_path / "Decay.fmu", DECAY, version=version, me=None, calc=EQUATIONS, step=step)
-    system = write_system(tmp_path / "system", fmu.parent, {"A": "Decay"})
-    result = ssptool.simulate(system, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
+DISCARDS = "if (t + h > 0.55) { a->terminate = true; a->last = t + 0.5 * h; return DISCARD; } rk4(s, t, h); return OK;"
+ASKS = "rk4(s, t, h); a->terminate = t < 0.55 && t + h > 0.55; return OK;"
+MASTERS = [{"master": name} for name in ("jacobi", "gauss-seidel", "iterated")]
+
+
+def system(tmp_path, version, step, others="AB"):
+    """A asks to end, B goes on."""
+    ends = make_fmu(tmp_path / "Ends.fmu", DECAY, version=version, me=None, calc=EQUATIONS, step=step)
+    make_fmu(tmp_path / "Decay.fmu", DECAY, version=version, me=None, calc=EQUATIONS)
+    return write_system(tmp_path / "system", ends.parent, {name: "Ends" if name == "A" else "Decay" for name in others})
+
+
+@pytest.mark.parametrize("settings", MASTERS, ids=lambda one: one["master"])
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("order", ["AB", "BA"])
+@pytest.mark.parametrize(("version", "step", "last"), [(2, DISCARDS, 0.5), (3, ASKS, 0.6)])
+def test_a_component_of_co_simulation_that_asks_to_end_does_so(
+    tmp_path, monkeypatch, version, step, last, order, native, settings
+):
+    """In FMI 2.0 by fmi2Discard and the status fmi2Terminated: that step is not done. In FMI 3.0 by a flag: it is."""
+    monkeypatch.setenv("SMALL_LOG", str(tmp_path / "calls.txt"))
+    plan = ssptool.plan(
+        system(tmp_path, version, step, order), settings=ssptool.Settings(stop_time=1.0, step_size=0.1, **settings)
+    )
+    result = run(plan, Folder(tmp_path / "system"), native=native, isolated=False)
     assert result.status == "a component asked to end the simulation"
     assert "component A asks to end the simulation" in str(result.failure)
-    assert result.failure.time == pytest.approx(0.5)
-    assert result.trace["A.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)
+    assert (result.failure.component, result.failure.time) == ("A", pytest.approx(last))
+    assert result.trace.t == pytest.approx(np.arange(round(last / 0.1) + 1) * 0.1)
+    for name in "AB":
+        assert result.trace[f"{name}.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)
+    ended = [
+        line.split()[0] for line in (tmp_path / "calls.txt").read_text().splitlines() if line.endswith(" terminate")
+    ]
+    assert sorted(ended) == ["A", "B"]
+
+
+def test_fmi2_is_asked_how_far_it_has_come(tmp_path):
+    folder = system(tmp_path, 2, DISCARDS)
+    result = ssptool.simulate(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
+    assert "it has come to t = 0.55 s" in result.failure.message
+
+
+def test_an_end_that_is_asked_for_in_the_last_step_is_none(tmp_path):
+    folder = system(tmp_path, 3, "rk4(s, t, h); a->terminate = t + h > 0.95; return OK;")
+    assert ssptool.simulate(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1)).ok
+
+
+@pytest.mark.parametrize("says_it_again", [True, False])
+@pytest.mark.parametrize("order", ["AB", "BA"])
+def test_an_end_in_the_middle_of_a_step_is_where_all_components_end(tmp_path, order, says_it_again):
+    """A returns early, at t = 0.55 s: with event mode, all go there."""
+    again = "" if says_it_again else "&& t + h > 0.56"
+    early = f"if (t < 0.54 && t + h > 0.54 {again}) {{ rk4(s, t, 0.55 - t); a->last = 0.55; "
+    step = f"{early} a->early = t + h > 0.551; a->terminate = true; return OK; }} rk4(s, t, h); return OK;"
+    for name, body in (("Ends", step), ("Decay", "rk4(s, t, h); return OK;")):
+        variables, cs = (
+            (*DECAY, Var("count", "output", "Int32", start=0, initial="exact", needs=[])),
+            'hasEventMode="true"',
+        )
+        make_fmu(tmp_path / f"{name}.fmu", variables, version=3, me=None, cs=cs, calc=EQUATIONS, step=body)
+    folder = write_system(tmp_path / "system", tmp_path, {name: "Ends" if name == "A" else "Decay" for name in order})
+    result = ssptool.simulate(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
+    assert result.status == "a component asked to end the simulation"
+    assert result.failure.time == result.trace.t[-1] == pytest.approx(0.55)
+    for name in "AB":
+        assert result.trace[f"{name}.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)

@@ -95,28 +95,34 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     return checked("fmi3GetDirectionalDerivative", status);
   }
 
-  Failure save() noexcept override { return checked("fmi3GetFMUState", state_.save()); }
-  Failure restore() noexcept override { return checked("fmi3SetFMUState", state_.restore()); }
+  Failure save() noexcept override {
+    ended_when_saved_ = ends_;
+    return checked("fmi3GetFMUState", state_.save());
+  }
+  Failure restore() noexcept override {
+    ends_ = ended_when_saved_;
+    return checked("fmi3SetFMUState", state_.restore());
+  }
   void release() noexcept override { state_.release(); }
 
  private:
   Failure do_step(double t, double h) noexcept {
     if (report_ != nullptr && report_->waits != 0.0) return {};
+    // The step in which it was said was a valid one; after it there is none.
+    if (ends_) return {to_end, 0};
     bool event = false;
-    bool terminate = false;
     bool early = false;
     double reached = t;
-    const int status = do_step_(reals.component(), t, h, !state_, &event, &terminate, &early, &reached);
+    const int status = do_step_(reals.component(), t, h, !state_, &event, &ends_, &early, &reached);
     if (status > fmi::warning) return {"fmi3DoStep", status};
     if (report_ != nullptr) {
       report_->event = event || early ? 1.0 : 0.0;
       report_->reached = early ? reached : t + h;
     } else if (early) {
-      return {"fmi3DoStep:earlyReturn", status};
+      return {ends_ ? to_end : "fmi3DoStep:earlyReturn", status};
     } else if (event) {
       return {"fmi3DoStep:eventHandlingNeeded", status};
     }
-    if (terminate) return {"fmi3DoStep:terminateSimulation", status};
     return {};
   }
 
@@ -127,7 +133,10 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     if (!intermediate_failure_) intermediate_failure_ = failure;
   }
 
+  static constexpr const char* to_end = "fmi3DoStep:terminateSimulation";
+
   fmi::v3::DoStep* do_step_;
+  bool ends_ = false, ended_when_saved_ = false;
   std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
   StepReport* report_;
