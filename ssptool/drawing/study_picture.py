@@ -33,13 +33,18 @@ def _figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), dpi=120, layout="constrained")
 
 
+_FEW = 100
+"""Points of which each can be seen for itself, if it is large enough."""
+
+
 def _scatter(chart: Scatter) -> Any:
     rows, columns = len(chart.results), len(chart.factors)
+    size = 4 if len(next(iter(chart.values.values()))) > _FEW else 8
     figure = _figure(max(4.5, 1.0 + 2.8 * columns), 1.0 + 2.4 * rows)
     axes = figure.subplots(rows, columns, sharex="col", sharey="row", squeeze=False)
     for row, result in zip(axes, chart.results, strict=True):
         for axis, factor in zip(row, chart.factors, strict=True):
-            axis.plot(chart.values[factor.name], chart.values[result.name], ".", markersize=4, alpha=0.6)
+            axis.plot(chart.values[factor.name], chart.values[result.name], ".", markersize=size, alpha=0.6)
             axis.grid(visible=True, alpha=0.3)
             _name_ticks(axis, factor)
         row[0].set_ylabel(result.title)
@@ -100,12 +105,15 @@ def _envelope(chart: Envelope) -> Any:
     figure = _figure(9.0, 1.2 + 2.2 * count)
     axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
     for axis, band in zip(axes, chart.bands, strict=True):
-        axis.fill_between(band.t, band.least, band.greatest, color="C0", alpha=0.18, linewidth=0, label="all runs")
+        axis.fill_between(
+            band.t, band.least, band.greatest, color="C0", alpha=0.18, linewidth=0, label=f"all {chart.runs} runs"
+        )
         axis.fill_between(band.t, band.low, band.high, color="C0", alpha=0.35, linewidth=0, label="5 % to 95 %")
         axis.plot(band.t, band.median, color="C0", linewidth=1.4, label="median")
         axis.set_ylabel(band.signal.title)
         axis.grid(visible=True, alpha=0.3)
         axis.margins(x=0)
-    axes[0].legend(loc="upper right", fontsize="small", title=f"{chart.runs} runs", title_fontsize="small")
+    handles, names = axes[0].get_legend_handles_labels()
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), frameon=False)
     axes[-1].set_xlabel("time [s]")
     return figure
