@@ -1,6 +1,6 @@
 """A co-simulation under the control of a program: step by step, with values that can be read and set in between."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from math import isfinite
@@ -10,34 +10,34 @@ from types import TracebackType
 from typing import Any, NoReturn, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ssptool.engine.assembly import Assembly, Sources, assemble
-from ssptool.engine.cells import read_cell, write_cell
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure, RunError
-from ssptool.engine.event_mode.planned import CLOCK
 from ssptool.engine.initialize import InitializationReport, initialize
-from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
 from ssptool.engine.one_at_a_time import one_at_a_time
-from ssptool.engine.passed_on import pass_on, why_not
 from ssptool.engine.plan import Plan
-from ssptool.engine.saved import SavedLoop, SavedSimulation
-from ssptool.engine.simulation_errors import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
-from ssptool.engine.stopped import Stopped
+from ssptool.engine.saved import SavedSimulation
+from ssptool.engine.simulation_changes import SimulationChanges, check_settable
+from ssptool.engine.simulation_errors import NotRunning, NotSavable, PastTheEnd
+from ssptool.engine.simulation_rows import SimulationRows
+from ssptool.engine.simulation_saving import (
+    accept_points,
+    check_savable,
+    contents,
+    restored,
+    saved_loops,
+    serialized,
+    set_values,
+)
+from ssptool.engine.simulation_values import SimulationValues
 from ssptool.engine.trace import Trace
-from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
-from ssptool.fmu.instance import FmiError, FmuInstance
-from ssptool.network.arrays import elements
-from ssptool.network.signals import Signal
+from ssptool.fmu.description import Value
 
 Observer = Callable[[float, Mapping[str, Value]], None]
 """Takes a time [s] and a view of the values there."""
-
-REMEMBERED = 3
-"""Points that inputs may be extrapolated from: as many as a kernel remembers."""
 
 TOLERANCE = 1e-9
 """Of a macro step: so close to a communication point is at it."""
@@ -87,12 +87,8 @@ class Simulation:
 
     def __init__(self, plan: Plan, sources: Sources, *, native: bool | None = None, saved: Path | None = None) -> None:
         self.plan = plan
-        self._columns = plan.columns
-        self._chosen = [0, *(1 + slot for slot in plan.recorded)]
         # All slots, because they are the history from which a saved simulation goes on.
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
-        self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
-        self._arrays = plan.network.arrays
         self._sources = sources
         self._native = native
         self._saved = saved
@@ -102,15 +98,11 @@ class Simulation:
         self._observers: list[Observer] = []
         self._assembly: Assembly
         self._system: Coupled
-        self._evaluation: Evaluation
         self._loops: dict[int, RunningLoop]
         self._stepper: Stepper
-        # Points from which inputs are extrapolated, and the last row, which need not be one of them.
-        self._history: Floats = np.empty((0, 1 + len(plan.signals)))
-        self._last: Floats = np.zeros(1 + len(plan.signals))
-        self._rows: list[Floats] = []
+        self._values: SimulationValues
+        self._rows = SimulationRows(len(plan.signals), plan.recorded)
         self._steps = 0
-        self._at_point = True  # and not on a side of an event
         self._finished = False
         self._failure: Failure | None = None
         self.initialization: InitializationReport | None = None
@@ -120,6 +112,7 @@ class Simulation:
             raise NotRunning(ended=True)
         with ExitStack() as stack:
             self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
+            self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is None:
                 self._initialize()
                 self._stepper = self.plan.master.start(self._system)
@@ -153,7 +146,7 @@ class Simulation:
     @property
     def time(self) -> float:
         """The communication point that has been reached [s]."""
-        return float(self._last[0])
+        return self._rows.time
 
     @property
     def finished(self) -> bool:
@@ -197,7 +190,7 @@ class Simulation:
         if time > interval.stop + TOLERANCE * interval.step:
             raise PastTheEnd(time, interval.stop)
         if self.plan.master.chooses_steps:
-            while (self.time < time or not self._at_point) and not self._finished:
+            while (self.time < time or not self._rows.at_point) and not self._finished:
                 self._run(1)
             self._to_other_side()
             return self.time
@@ -233,10 +226,10 @@ class Simulation:
         """At most so many rows; gives the number of steps among them, the other sides of jumps being none."""
         if self._failure is not None:
             raise RunError(self._failure)
-        before, point = self.time, self._history[-1, 0]
-        rows = np.empty((count, self._history.shape[1]))
+        before, point = self.time, self._rows.history[-1, 0]
+        rows = np.empty((count, len(self._rows.last)))
         stretch = self._stepper.run(self._steps, rows)
-        self._remember(rows[: stretch.steps], stretch.points)
+        self._rows.add(rows[: stretch.steps], stretch.points)
         self._steps += stretch.steps
         self._finished = stretch.finished
         if stretch.failure is not None:
@@ -251,30 +244,14 @@ class Simulation:
             return int(np.count_nonzero(np.diff(rows[: stretch.steps, 0][stretch.points], prepend=point)))
         return max(stretch.steps, 1)
 
-    def _remember(self, rows: Floats, points: NDArray[np.bool_] | None = None) -> None:
-        if not len(rows):
-            return
-        self._at_point = points is None or bool(points[-1])
-        self._last = rows[-1].copy()
-        self._rows.append(rows[:, self._chosen])
-        accepted = rows if points is None else rows[points]
-        history = np.concatenate([self._history, accepted[-REMEMBERED:]])[-REMEMBERED:]
-        sides = np.flatnonzero(np.diff(history[:, 0]) == 0)
-        if sides.size:
-            # At the other side of an event, what was before is forgotten.
-            since = history[sides[-1] + 1 :]
-            history = np.concatenate([[np.concatenate([[LONG_AGO], since[0, 1:]])], since])
-        self._history = history
-
     @property
     @one_at_a_time
     def trace(self) -> Trace:
         """What was recorded so far, since entry; also when the context has been left."""
-        if not self._rows:
+        rows = self._rows.recorded
+        if not len(rows):
             raise NotRunning(self._ended)
-        rows = np.concatenate(self._rows)
-        self._rows = [rows]
-        return Trace(rows[:, 0], rows[:, 1:], self._columns, self._contents())
+        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, contents(self._assembly.kernel))
 
     # -- values ----------------------------------------------------------------------------------------------
 
@@ -292,26 +269,7 @@ class Simulation:
         UnknownName
         """
         self._check_running()
-        signal = self._signal(name)
-        if signal in self._arrays:
-            return self._get_array(signal)
-        return self._get(signal)
-
-    def _get(self, signal: Signal) -> Value:
-        if signal in self._slots:
-            slot = self._slots[signal]
-            return read_cell(self._assembly.kernel, slot, self.plan.types[slot])
-        return self._instance(signal).get([signal.variable])[signal.variable]
-
-    def _get_array(self, array: Signal) -> NDArray[Any]:
-        shape = self._arrays[array]
-        every = elements(array, shape)
-        if every and every[0] not in self._slots:
-            values = list(self._instance(array).get([signal.variable for signal in every]).values())
-        else:
-            values = [self._get(signal) for signal in every]
-        texts = any(isinstance(value, str | bytes) for value in values)
-        return np.array(values, dtype=object if texts else None).reshape(shape)
+        return self._values.get(self._values.signal(name))
 
     @one_at_a_time
     def set(self, name: str, value: Any) -> None:
@@ -331,148 +289,16 @@ class Simulation:
             It is none of the variable's type, or nan; an array has another shape.
         """
         self._check_running()
-        signal = self._signal(name)
-        given = self._given(name, signal, value)
-        self._check_settable(name, given)
-        kernel = self._assembly.kernel
-        before = kernel.integers.copy()  # the same memory as `values`
+        signal = self._values.signal(name)
+        given = self._values.given(name, signal, value)
+        check_settable(self.plan, name, given)
+        changes = SimulationChanges(self.plan, self._assembly, self._system, self._values)
         try:
-            self._write(name, given)
-            self._tell(signal, given)
-            told = self._pass_on(signal)
-        except Exception:
-            kernel.integers[:] = before
+            changes.make(name, signal, given, self.time)
+        except RunError as error:
+            self._failure = error.failure
             raise
-        self._settle(told)
-
-    def _pass_on(self, signal: Signal) -> Collection[str]:
-        """Parameters that follow from this one; gives the names of all components that were told something."""
-        if not self.plan.parameter_wires or not signal.component:
-            return (signal.component,)
-
-        def give(signal: Signal, value: Value) -> None:
-            self._write(str(signal), {signal: value})
-            self._tell(signal, {signal: value})
-
-        instances = {one.name: one for one in self._assembly.instances}
-        try:
-            return pass_on(self.plan, instances, (signal.component,), give, self.time)
-        except Stopped as stopped:
-            self._check(stopped.failure)
-            raise
-
-    def _write(self, name: str, given: Mapping[Signal, Any]) -> None:
-        """Into the kernel, of what it knows."""
-        for signal, value in given.items():
-            if isinstance(value, float) and np.isnan(value):
-                raise ValueError(f"{name} cannot be nan: no FMU could go on from there")
-            if signal not in self._slots:
-                continue
-            slot = self._slots[signal]
-            try:
-                write_cell(self._assembly.kernel, slot, self.plan.types[slot], value)
-            except (TypeError, ValueError, OverflowError) as error:
-                expected = f"expected a value of type {self.plan.types[slot]}"
-                raise type(error)(f"{name} cannot be {value!r}: {expected}") from error
-
-    def _tell(self, signal: Signal, given: Mapping[Signal, Any]) -> None:
-        """Them to the FMU."""
-        values = {each.variable: own for each, own in given.items()}
-        integrated = signal.component in {one.name for one in self.plan.integrated}
-        if signal.component in self.plan.event_modes.members or (integrated and self.plan.event_modes.with_ode):
-            self._set_at_event(signal, given)
-        elif integrated:
-            self._intervene(lambda: self._instance(signal).set(values))
-        elif signal.component:
-            self._instance(signal).set(values)
-        elif self._system.integration is not None:
-            self._intervene(lambda: None)
-
-    def _given(self, name: str, signal: Signal, value: Any) -> dict[Signal, Any]:
-        """The value of a scalar or of every element of an array."""
-        if signal not in self._arrays:
-            return {signal: value.item() if isinstance(value, np.generic) else value}
-        shape, found = self._arrays[signal], np.asarray(value)
-        if found.shape != shape:
-            raise ValueError(f"{name} has the shape {shape}, the value {found.shape}")
-        return dict(zip(elements(signal, shape), found.ravel().tolist(), strict=True))
-
-    def _set_at_event(self, signal: Signal, given: Mapping[Signal, Any]) -> None:
-        """Of a component in event mode. What belongs to a clock waits for its next tick."""
-        assert self._system.events is not None
-        values = {each.variable: own for each, own in given.items() if not self.plan.network.variable(each).clocks}
-
-        def action() -> None:
-            if values:
-                self._instance(signal).set(values)
-
-        self._check(self._system.events.intervene(self._system, self.time, action))
-
-    def _intervene(self, action: Callable[[], None]) -> None:
-        """In event mode, which is where most variables of model exchange may be set."""
-        ode = self._system.integration or self._system.ode
-        assert ode is not None
-        self._check(ode.intervene(action))
-
-    def _check_settable(self, name: str, signals: Collection[Signal]) -> None:
-        for driven in self.plan.stimuli.driven:
-            if driven.signal in signals:
-                raise NotSettable(name, f"it is driven, by {driven.origin}")
-        for wire in self.plan.network.wires:
-            if wire.destination in signals:
-                raise NotSettable(name, f"it is driven by {wire.source}")
-        for signal in signals:
-            self._check_kind(name, signal)
-
-    def _check_kind(self, name: str, signal: Signal) -> None:
-        if not signal.component:
-            if self._slots[signal] not in self.plan.constants:
-                raise NotSettable(name, "it is an output of the system")
-            return
-        variable = self.plan.network.variable(signal)
-        if variable.type == CLOCK:
-            raise NotSettable(name, "it is a clock; it ticks at its own times, or where a connection triggers it")
-        tunable = variable.causality is Causality.PARAMETER and variable.variability is Variability.TUNABLE
-        if not tunable and variable.causality is not Causality.INPUT:
-            raise NotSettable(
-                name, f"it is a {variable.variability} {variable.causality}; inputs and tunable parameters can be set"
-            )
-        if tunable and (reason := why_not(self.plan.network, self.plan.parameter_wires, signal)):
-            raise NotSettable(name, reason)
-
-    def _settle(self, components: Collection[str]) -> None:
-        """Outputs follow from what was set in these components, and the past is forgotten."""
-        kernel, system = self._assembly.kernel, self._system
-        for index, planned in enumerate(self.plan.instances):
-            if planned.name in components and planned.output_slots:
-                outcome = self._assembly.perform([Call(index, (), planned.output_slots)])
-                self._check(None if outcome.ok else self._assembly.explain(outcome, self.time))
-        time = self.time
-        self._check(system.settle(time))
-        row = np.concatenate([[time], kernel.values])
-        self._history, self._last = np.stack([np.concatenate([[LONG_AGO], kernel.values]), row]), row
-        self._rows[-1][-1] = row[self._chosen]
-
-    def _check(self, failure: Failure | None) -> None:
-        if failure is not None:
-            self._failure = failure
-            raise RunError(failure)
-
-    def _signal(self, name: str) -> Signal:
-        """Names of components and of variables may both have dots, so each is tried."""
-        if not isinstance(name, str):
-            raise UnknownName(name)
-        parts = name.split(".")
-        for place in range(len(parts) - 1, -1, -1):
-            signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
-            component = self.plan.network.components.get(signal.component)
-            known = component.description.variables if component else ()
-            if signal in self._slots or signal in self._arrays or signal.variable in known:
-                return signal
-        raise UnknownName(name)
-
-    def _instance(self, signal: Signal) -> FmuInstance:
-        return next(one for one in self._assembly.instances if one.name == signal.component)
+        self._rows.replace_last(self._assembly.kernel.values)
 
     # -- saving ----------------------------------------------------------------------------------------------
 
@@ -493,38 +319,26 @@ class Simulation:
         kernel = self._assembly.kernel
         # First: it may bring the FMUs to where they are to be saved.
         memory = stepper.memory()
-        try:
-            states = tuple(instance.serialize() for instance in self._assembly.instances)
-        except FmiError as error:
-            raise NotSavable(str(error)) from None
         saved = SavedSimulation(
             steps=self._steps,
             values=kernel.values.copy(),
             input_value=kernel.input_value.copy(),
             input_rates=kernel.input_rates.copy(),
-            history=self._history,
-            last=self._last,
-            loops={number: SavedLoop(loop.planned.calls.rtol, loop.chord) for number, loop in self._loops.items()},
-            states=states,
+            history=self._rows.history,
+            last=self._rows.last,
+            loops=saved_loops(self._loops),
+            states=serialized(self._assembly),
             memory=memory,
-            contents=self._contents(),
+            contents=contents(kernel),
         )
         saved.write(Path(path), self.plan)
-
-    def _contents(self) -> tuple[bytes, ...]:
-        """All that the kernel has met, by number."""
-        kernel = self._assembly.kernel
-        return tuple(kernel.content(number) for number in range(kernel.contents))
 
     def _savable(self) -> Remembering:
         if self._failure is not None:
             raise NotSavable(f"it has failed {self._failure}")
         if not isinstance(self._stepper, Remembering):
             raise NotSavable(f"master {self.plan.master.name} does not remember")
-        for planned in self.plan.instances:
-            interface = planned.description.interface(planned.interface)
-            if interface is None or not interface.serializes_state:
-                raise NotSavable(f"the FMU of {planned.name} cannot serialize its state (canSerializeFMUState)")
+        check_savable(self.plan)
         return self._stepper
 
     def _initialize(self) -> None:
@@ -535,48 +349,22 @@ class Simulation:
             raise RunError(initialized.report.failure)
         self._couple(initialized.loops)
         first = np.concatenate([[self.plan.interval.start], self._assembly.kernel.values])
-        self._remember(first[None])
+        self._rows.add(first[None])
 
     def _go_on(self, saved: SavedSimulation) -> None:
         kernel = self._assembly.kernel
-        for content in saved.contents:
-            kernel.number(content)  # in their order, so that they get the numbers that they had
-        self._restore_states(saved)
-        self._couple({number: self._loop_of(number, loop) for number, loop in saved.loops.items()}, afresh=False)
-        for point in saved.history:
-            kernel.values[:] = point[1:]
-            kernel.accept(float(point[0]))
+        self._couple(restored(self.plan, self._assembly, saved), afresh=False)
+        accept_points(kernel, saved)
         self._stepper = self.plan.master.start(self._system)
         if isinstance(self._stepper, Remembering):
             self._stepper.recall(saved.memory)
-        kernel.values[:] = saved.values
-        kernel.input_value[:] = saved.input_value
-        kernel.input_rates[:] = saved.input_rates
+        set_values(kernel, saved)
         self._steps = saved.steps
-        self._history, self._last = saved.history, saved.last
-        self._rows = [saved.last[np.newaxis, self._chosen]]
+        self._rows.go_on(saved.history, saved.last)
         if self.plan.master.chooses_steps:  # and knows whether there is more to be done
-            self._finished = self._stepper.run(self._steps, np.empty((0, self._history.shape[1]))).finished
-
-    def _loop_of(self, number: int, saved: SavedLoop) -> RunningLoop:
-        ode, planned = self.plan.coupled_ode, self.plan.loops[number]
-        inside = ode is not None and SolveLoop(number) in ode.sweep
-        assembly = self._assembly.of_ode if inside else self._assembly
-        loop = RunningLoop(assembly, replace(planned, calls=replace(planned.calls, rtol=saved.rtol)), number)
-        loop.chord = saved.chord
-        assembly.kernel.set_chord(loop.index, saved.chord)
-        return loop
-
-    def _restore_states(self, saved: SavedSimulation) -> None:
-        for planned, instance, state in zip(self.plan.instances, self._assembly.instances, saved.states, strict=True):
-            instance.deserialize(state)
-            rates = saved.input_rates[:, list(planned.input_slots)]
-            order = int(np.max(np.flatnonzero(rates.any(axis=1)) + 1, initial=0))
-            if order and planned.capabilities.follows and planned.interface is InterfaceType.CO_SIMULATION:
-                # The new kernel does not know that this FMU follows them; it would not tell it to stop.
-                instance.forget_rates([signal.variable for signal in planned.inputs], order)
+            self._finished = self._stepper.run(self._steps, np.empty((0, len(saved.last)))).finished
 
     def _couple(self, loops: dict[int, RunningLoop], *, afresh: bool = True) -> None:
         self._loops = loops
-        self._evaluation = Evaluation(self._assembly, tuple(loops.values()))
-        self._system = couple(self._assembly, self._evaluation, loops, afresh=afresh)
+        evaluation = Evaluation(self._assembly, tuple(loops.values()))
+        self._system = couple(self._assembly, evaluation, loops, afresh=afresh)
