@@ -43,7 +43,6 @@ VALUES_2 = VALUES_1 + (
     " ssv:Float64=Doubles ssv:Float32=Floats ssv:Int8=Int8s ssv:UInt8=UInt8s ssv:Int16=Int16s ssv:UInt16=UInt16s"
     " ssv:Int32=Ints ssv:UInt32=UInt32s ssv:Int64=Longs ssv:UInt64=UInt64s"
 )
-LISTS = "ssX:Enumerations? ssX:Units? "
 META = "ssc:MetaData* ssc:Signature* "
 
 # production: (attributes, content). Attributes are `name:type`, with ? if optional; content is a sequence of

@@ -8,7 +8,6 @@ from ssptool.editing.errors import EditError, UnknownName
 from ssptool.fmu.description import UnreadableFmu
 from tests.editing.small_systems import FMUS, changed_lines, errors, fmu, model, nested, refused, snapshot
 
-BASE_UNIT = '<BaseUnit K="1" factor="1" offset="273.15"/>'
 ENUMERATION = (
     '<SimpleType name="Gear"><Enumeration><Item name="first" value="1"/><Item name="second" value="2"/>'
     "</Enumeration></SimpleType>"

@@ -156,10 +156,6 @@ def test_the_two_sides_of_a_system_are_told_apart_by_the_first_name(tmp_path):
         assert place.get("name") == owner
 
 
-def _end(owner, name):
-    return name if owner is Owner.SYSTEM else f"E_{name}.{name}"
-
-
 @pytest.mark.parametrize("version", ["1.0", "2.0"])
 def test_every_pair_of_kinds_is_connected_exactly_if_the_table_has_it(tmp_path, version):
     """All ordered pairs of connectors of a system and of its elements, against the table of the standard."""

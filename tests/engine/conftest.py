@@ -1,13 +1,10 @@
 """FMUs that the engine's tests need beside those of the example system."""
 
-import fcntl
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.cmake_build import build
 from tests.engine.dual_mass import RESOURCES
 from tests.engine.systems import write_system
 
@@ -40,18 +37,5 @@ def system(engine_models, tmp_path):
 
 
 def _built(source, folder):
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # other tests build the same folder
-        configure = [_tool("cmake"), "-S", source, "-B", folder, "-G", "Ninja"]
-        configure += [f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}", f"-DPython_EXECUTABLE={sys.executable}"]
-        for command in (configure, [_tool("cmake"), "--build", folder, "-j", "2"]):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stdout + done.stderr
+    build(source, folder)
     return folder / "fmi2"
-
-
-def _tool(name):
-    beside = Path(sys.executable).with_name(name)
-    found = str(beside) if beside.exists() else shutil.which(name)
-    return found or pytest.skip(f"{name} is not installed")

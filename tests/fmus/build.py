@@ -1,13 +1,9 @@
 """Builds the FMUs of this folder, once, with what builds the example systems' FMUs."""
 
-import fcntl
-import shutil
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests import cmake_build
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "build" / "test-fmus"
@@ -35,18 +31,5 @@ FOLDER = HERE.parents[1] / "build" / "test-fmus"
 @cache
 def build() -> Path:
     """The folder with `Misbehaving.fmu` in fmi1, fmi2 and fmi3."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with (FOLDER / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # other tests may build the same folder
-        configure = [_tool("cmake"), "-S", HERE, "-B", FOLDER, "-G", "Ninja"]
-        configure += [f"-DCMAKE_MAKE_PROGRAM={_tool('ninja')}", f"-DPython_EXECUTABLE={sys.executable}"]
-        for command in (configure, [_tool("cmake"), "--build", FOLDER, "-j", "2"]):
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stdout + done.stderr
+    cmake_build.build(HERE, FOLDER)
     return FOLDER
-
-
-def _tool(name: str) -> str:
-    beside = Path(sys.executable).with_name(name)
-    found = str(beside) if beside.exists() else shutil.which(name)
-    return found or pytest.skip(f"{name} is not installed")

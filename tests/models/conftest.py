@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
-import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from fmpy import extract, fmi2, fmi3, read_model_description
+
+from tests.cmake_build import build
 
 ROOT = Path(__file__).parents[2]
 OWN = ("System1", "System2", "System2NoFlange")
@@ -37,31 +35,11 @@ class Fmus:
         return self.folder / kind / f"fmi{version}" / f"{name}.fmu"
 
 
-def tool(name: str) -> str:
-    beside = Path(sys.executable).with_name(name)
-    found = str(beside) if beside.exists() else shutil.which(name)
-    if not found:
-        pytest.skip(f"{name} is not installed")
-    return found
-
-
-def build(source: Path, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # two test runs may share the folder
-        configure = [tool("cmake"), "-S", source, "-B", folder, "-G", "Ninja"]
-        configure += [f"-DCMAKE_MAKE_PROGRAM={tool('ninja')}", f"-DPython_EXECUTABLE={sys.executable}"]
-        configure += [f"-DSSPTOOL_SANITIZE={SANITIZE}"]
-        for command in (configure, [tool("cmake"), "--build", folder, "-j", "2"]):
-            done = subprocess.run(command, capture_output=True, text=True)
-            assert done.returncode == 0, done.stdout + done.stderr
-
-
 @pytest.fixture(scope="session")
 def fmus() -> Fmus:
     folder = ROOT / ("build/sanitized" if SANITIZE == "ON" else "build")
-    build(ROOT / "systems/models", folder / "models")
-    build(ROOT / "tests/models", folder / "test-models")
+    for source, built in (("systems/models", "models"), ("tests/models", "test-models")):
+        build(ROOT / source, folder / built, f"SSPTOOL_SANITIZE={SANITIZE}")
     return Fmus(folder)
 
 

@@ -22,6 +22,9 @@ UNITS = """
     <ssc:Unit name="N"><ssc:BaseUnit kg="1" m="1" s="-2"/></ssc:Unit>
 """
 FMU_UNITS = UNITS.replace("ssc:", "")
+ITEMS = '<Item name="off" value="3"/><Item name="on" value="7"/>'
+MODE = f'<SimpleType name="Mode"><Enumeration>{ITEMS}</Enumeration></SimpleType>'
+"""An enumeration among the types of an FMU."""
 
 
 def ssd(system: str, version: str = "2.0", extra: str = "") -> str:

@@ -12,6 +12,7 @@ from ssptool.network.near import UnknownName
 from ssptool.network.signals import Signal
 from ssptool.network.values import InvalidValue
 from tests.fmu.array_fmus import component, connector, pack, state_space, subsystem, values, write_system
+from tests.network.packages import values as assigned
 
 
 @pytest.fixture
@@ -41,10 +42,6 @@ def wires(network):
 
 def refused(network):
     return [item.feature for item in network.unsupported]
-
-
-def given(network):
-    return {str(signal): assignment.value for signal, assignment in network.assignments.items()}
 
 
 def test_a_connection_of_arrays_is_one_of_their_elements(flat):
@@ -114,7 +111,7 @@ def test_each_component_has_its_own_sizes(flat):
     parts = [part(name, "sized.fmu", None, None) for name in "AB"]
     network = flat(parts, [], values("A.m", [1], type="UInt64"), overrides={"B.m": "5", "B.u": "1 2 3 4 5"})
     assert [network.arrays[Signal(name, "u")] for name in "AB"] == [(1,), (5,)]
-    assert given(network)["B.u[5]"] == 5.0
+    assert assigned(network)["B.u[5]"] == 5.0
 
 
 def test_a_size_that_the_connector_states_otherwise_is_refused(flat):
@@ -165,7 +162,7 @@ def test_a_size_that_nothing_gives_is_refused(flat):
 
 def test_an_array_of_a_parameter_set_gives_every_element_its_value(flat):
     network = flat([part("A")], [], values("A.A", [1, 2, 3, 4], 2, 2))
-    assert given(network) == {"A.A[1,1]": 1, "A.A[1,2]": 2, "A.A[2,1]": 3, "A.A[2,2]": 4}
+    assert assigned(network) == {"A.A[1,1]": 1, "A.A[1,2]": 2, "A.A[2,1]": 3, "A.A[2,2]": 4}
     chain = network.assignments[Signal("A", "A[2,1]")].chain
     assert [(step.kind, step.name, step.value) for step in chain] == [("binding", "A.A[2,1]", 3.0)]
 
@@ -187,13 +184,13 @@ def test_values_that_do_not_fit_an_array_are_refused_by_name(flat, parameter, fe
 
 def test_a_parameter_set_does_not_name_elements(flat):
     network = flat([part("A")], [], values("A.x0[1]", [1]))
-    assert given(network) == {}
+    assert assigned(network) == {}
     assert [missed.name for missed in network.unmatched] == ["A.x0[1]"]
 
 
 def test_the_command_line_sets_arrays_and_elements(flat):
     network = flat([part("A")], [], overrides={"A.A": "1 2 3 4", "A.A[1,2]": "7"})
-    assert list(given(network).values()) == [1.0, 7.0, 3.0, 4.0]
+    assert list(assigned(network).values()) == [1.0, 7.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize("text", ["1 2 3", "1", "", "1 2 3 4 5"])
@@ -211,13 +208,13 @@ def test_a_mapping_renames_an_array_and_transforms_its_elements(flat):
     linear = '<ssc:LinearTransformation factor="2" offset="1"/>'
     mapping = f'<ssm:MappingEntry source="start" target="A.x0">{linear}</ssm:MappingEntry>'
     network = flat([part("A")], [], values("start", [1, 2], 2), mapping=mapping)
-    assert given(network) == {"A.x0[1]": 3.0, "A.x0[2]": 5.0}
+    assert assigned(network) == {"A.x0[1]": 3.0, "A.x0[2]": 5.0}
 
 
 def test_units_of_arrays_in_parameter_sets_are_converted(flat):
     inner = subsystem("S", [connector("u", "input", 2, unit="m")], [part("A")], ["u -> A.u"])
     network = flat([inner], [], values("S.u", [1, 2], 2, unit="mm"))
-    assert given(network) == pytest.approx({"S.A.u[1]": 0.001, "S.A.u[2]": 0.002})
+    assert assigned(network) == pytest.approx({"S.A.u[1]": 0.001, "S.A.u[2]": 0.002})
 
 
 def test_dictionaries_share_arrays(flat):

@@ -11,6 +11,7 @@ from ssptool.network.parameters import UnknownName
 from ssptool.network.signals import Signal
 from ssptool.network.values import InvalidValue
 from tests.network.packages import (
+    MODE,
     bindings,
     component,
     content,
@@ -26,15 +27,13 @@ from tests.network.packages import (
     wires,
 )
 
-ITEMS = '<Item name="off" value="3"/><Item name="on" value="7"/>'
-TYPES = f'<SimpleType name="Mode"><Enumeration>{ITEMS}</Enumeration></SimpleType>'
 PLANT = model(
     'parameter k Real start="1" unit="m" min="-4" max="1e3";'
     'parameter dT Real start="0" unit="K" relativeQuantity="true";'
     'parameter T Real start="0" unit="K"; parameter n Integer start="0"; parameter b Boolean start="false";'
     'parameter s String start=""; parameter mode Enumeration start="3" declaredType="Mode";'
     'parameter x.y Real start="0"; input u Real start="0"; output z Real; calculatedParameter c Real',
-    types=TYPES,
+    types=MODE,
 )
 FMUS = {"plant": PLANT}
 

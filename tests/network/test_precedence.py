@@ -7,6 +7,7 @@ from pytest import approx
 
 from ssptool.network.signals import Signal
 from tests.network.packages import (
+    MODE,
     bindings,
     component,
     content,
@@ -21,13 +22,11 @@ from tests.network.packages import (
     values,
 )
 
-ITEMS = '<Item name="off" value="3"/><Item name="on" value="7"/>'
-TYPES = f'<SimpleType name="Mode"><Enumeration>{ITEMS}</Enumeration></SimpleType>'
 M = model(
     'parameter k Real start="1" unit="m"; parameter n Integer start="0"; parameter x.y Real start="0";'
     'input u Real start="0"; output z Real; calculatedParameter c Real; local state Real initial="exact" start="0";'
     'local start Real start="0"',
-    types=TYPES,
+    types=MODE,
 )
 # FMI 2 puts `initial` on the variable; the helper writes attributes on the type.
 M = M.replace('causality="local"><Real initial="exact"', 'causality="local" initial="exact"><Real')

@@ -1,0 +1,27 @@
+"""FMUs that cmake builds for tests."""
+
+import fcntl
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def build(source: Path, folder: Path, *definitions: str) -> None:
+    """Bring a folder up to date with its sources; `definitions` are variables of cmake, `NAME=VALUE`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # several test runs may share the folder
+        configure = [_tool("cmake"), "-S", source, "-B", folder, "-G", "Ninja"]
+        defined = (f"CMAKE_MAKE_PROGRAM={_tool('ninja')}", f"Python_EXECUTABLE={sys.executable}", *definitions)
+        for command in (configure + [f"-D{each}" for each in defined], [_tool("cmake"), "--build", folder, "-j", "2"]):
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _tool(name: str) -> str:
+    beside = Path(sys.executable).with_name(name)
+    found = str(beside) if beside.exists() else shutil.which(name)
+    return found or pytest.skip(f"{name} is not installed")
