@@ -10,6 +10,8 @@ The names below are the public API. They are loaded at first use, so that `impor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ssptool.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from ssptool.api.acting import BadInputs as BadInputs
     from ssptool.api.acting import BadScenario as BadScenario
@@ -82,7 +84,6 @@ if TYPE_CHECKING:
     from ssptool.api.validating import report_summary as report_summary
     from ssptool.api.validating import validate as validate
 
-__version__ = "0.1.0"
 # Which module of `ssptool.api` has it: each loads no more than its own functions need.
 _MODULES = {
     "acting": ("BadInputs", "BadScenario", "Event", "Function", "Inputs", "Scenario", "Table", "input_origins"),

@@ -11,7 +11,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["dataclass", "scratch", "wrong_usage"],
+    ["dataclass", "scratch", "version", "wrong_usage"],
     ["documents"],
     ["fmu"],
     ["network"],

@@ -6,7 +6,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ssptool.studies.bundle import unpack
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Outcome, Task, failed
 from ssptool.studies.runner import Bounds, Runner
+from ssptool.version import __version__
 
 distributed: Any = _distributed  # most of it is not typed
 
@@ -79,11 +79,11 @@ class StudyPlugin(WorkerPlugin):
         self.content = content
         self.bounds = bounds
         self.reuse = reuse
-        self.version = version("ssptool")
+        self.version = __version__
 
     def setup(self, worker: Any) -> None:
-        if (own := version("ssptool")) != self.version:
-            raise RuntimeError(f"the worker has ssptool {own}, the study was sent by {self.version}")
+        if __version__ != self.version:
+            raise RuntimeError(f"the worker has ssptool {__version__}, the study was sent by {self.version}")
         self.folder = tempfile.mkdtemp(prefix="ssptool-", dir=worker.local_directory)
         self.study: Study
         self.study, self.signals = unpack(self.content, Path(self.folder))

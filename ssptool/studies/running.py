@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from ssptool.studies.missing_extra import studies_need
 from ssptool.studies.outcome import Outcome, RunStatus, Task
 from ssptool.studies.runner import Bounds, Runner
 from ssptool.studies.study_table import study_table
+from ssptool.version import __version__
 
 PILOT_SECONDS = 600.0
 """That the first run may take if the study does not say."""
@@ -269,7 +269,7 @@ def _definition(checked: Checked, bundle: Bundle) -> dict[str, Any]:
         "files": bundle.files,
         "units": {name: checked.units.get(name) for name in (*checked.points.columns, *study.results)},
         "nominal": checked.points.at(0) if study.design.word == "one-at-a-time" else None,
-        "version": version("ssptool"),
+        "version": __version__,
     }
 
 

@@ -7,6 +7,7 @@ from urllib.parse import quote
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.rules.catalogue import RULES, Rule
 from ssptool.rules.report import Report
+from ssptool.version import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"
@@ -33,23 +34,15 @@ def _run(report: Report) -> dict[str, Any]:
         results.append({**_result(report, diagnostic, numbers), "suppressions": [suppression]})
     files = (*report.files, *(one.position.file for one in (*report.diagnostics, *report.withheld)))
     return {
-        "tool": {"driver": {"name": "ssptool", "version": _version(), "rules": [_rule(RULES[code]) for code in codes]}},
+        "tool": {
+            "driver": {"name": "ssptool", "version": __version__, "rules": [_rule(RULES[code]) for code in codes]}
+        },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {ROOT: {"description": {"text": "The folder in which ssptool was called."}}},
         "artifacts": [{"location": _artifact(path)} for path in sorted({report.on_disk(file) for file in files})],
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": _notifications(report)}],
         "results": results,
     }
-
-
-def _version() -> str:
-    # It takes as long to load as everything else that makes a report, and only this format needs it.
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("ssptool")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "unknown"
 
 
 def _rule(rule: Rule) -> dict[str, Any]:
