@@ -10,9 +10,7 @@ from ssptool.editing.numbers import number_text
 VERSIONS = ("1.0", "2.0")
 
 
-def empty_structure(
-    name: str, version: str = "2.0", start_time: float | None = None, stop_time: float | None = None
-) -> bytes:
+def empty_structure(name: str, version: str, start_time: float | None, stop_time: float | None) -> bytes:
     """An SSD with a root system that has nothing in it, and a default experiment [s] if one is given.
 
     Raises

@@ -110,7 +110,7 @@ def host_paths(inner: Draft, variant: str | None = None) -> list[tuple[str, ...]
     return _hosts(root, variant or root.document.name, inner.where)
 
 
-def uses_inside(draft: Draft, name: str, sharing: Sharing = Sharing.REFUSE, strict: bool = False) -> Iterator[Use]:
+def uses_inside(draft: Draft, name: str, sharing: Sharing, strict: bool = False) -> Iterator[Use]:
     """The parameters called `name` that nested structures give, outer structures last.
 
     They have the names that they have in the given structure. Those of documents of which other components are made

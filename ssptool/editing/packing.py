@@ -85,7 +85,7 @@ def write_package(archive: Archive, target: Path) -> tuple[str, ...]:
     return archive.names()
 
 
-def unpack_package(archive: Archive, folder: Path, *, force: bool = False) -> Unpacked:
+def unpack_package(archive: Archive, folder: Path, *, force: bool) -> Unpacked:
     """Write the files of a package into a folder, all of them or none.
 
     With `force` the folder may have files; those of the package replace them, others stay.

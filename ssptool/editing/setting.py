@@ -37,7 +37,7 @@ def set_value(
     value: object,
     unit: str | None,
     into: str | None,
-    sharing: Sharing = Sharing.REFUSE,
+    sharing: Sharing,
 ) -> None:
     """Give a parameter or start value to a variable or a connector.
 

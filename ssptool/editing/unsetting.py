@@ -11,7 +11,7 @@ from ssptool.editing.parameters import Addressees, Bound, Use, uses, uses_of, wi
 from ssptool.network.targets import VariableTarget
 
 
-def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing = Sharing.REFUSE) -> None:
+def unset_value(draft: Draft, name: Name, of: str | None, sharing: Sharing) -> None:
     """Remove the parameter from which a variable or connector has its value; also one that matches nothing.
 
     An inline set that becomes empty goes with its binding. A parameter that a mapping gives several names keeps those

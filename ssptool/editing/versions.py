@@ -84,7 +84,7 @@ def upgrade_package(archive: Archive, *, types: Types = Types.KEEP) -> Migration
     return _migrated(archive, Version.V2_0, documents, changes)
 
 
-def downgrade_package(archive: Archive, *, drop: bool = False) -> Migration:
+def downgrade_package(archive: Archive, *, drop: bool) -> Migration:
     """Make all documents of an archive ones of 1.0, to be saved; with `drop` whatever that takes.
 
     Raises
@@ -128,7 +128,7 @@ def migrate_lone(document: Document, version: Version, *, drop: bool = False, ty
     return _migration(version, (document,), changes)
 
 
-def upgrade_document(document: Document, types: Types = Types.KEEP) -> list[Change]:
+def upgrade_document(document: Document, types: Types) -> list[Change]:
     """Make a document one of 2.0; says what is worth telling."""
     changes: list[Change] = []
     _require_valid(document)

@@ -48,7 +48,7 @@ class Given:
         return replace(moved, chain=(*self.chain, step))
 
 
-def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str = "") -> Iterator[Given]:
+def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str) -> Iterator[Given]:
     """The parameters of a set that have a value; arrays with more or fewer values than elements are refused by name."""
     units = document_units(parameters)
     for parameter in parameters.parameters:

@@ -80,7 +80,7 @@ def split_values(name: str, text: str) -> list[str]:
         raise InvalidValue(name, text, "values apart by blanks, and a quote at both ends of a text") from None
 
 
-def from_text(name: str, text: str, target: str, items: Items = NO_ITEMS) -> Value:
+def from_text(name: str, text: str, target: str, items: Items) -> Value:
     """The value of a variable of type `target` that a text states, as a person types it.
 
     Raises

@@ -21,7 +21,7 @@ class Run:
     other rules go on.
     """
 
-    def __init__(self, *, unguarded: bool = False) -> None:
+    def __init__(self, *, unguarded: bool) -> None:
         self._unguarded = unguarded
         self._files: dict[str, File] = {}
         self.fixes: dict[Diagnostic, Fix] = {}

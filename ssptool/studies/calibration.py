@@ -62,9 +62,7 @@ Residuals = Callable[[Outcome], Floats]
 """Those of a run that has completed. Raises NoResidual."""
 
 
-def fit_trace(
-    trials: "Trials", measured: Trace, *, scales: Mapping[str, float] | None = None, confidence: float = CONFIDENCE
-) -> Fit:
+def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float], confidence: float = CONFIDENCE) -> Fit:
     """Fit the ranges of a study to a measured trace, by least squares.
 
     Parameters
@@ -80,7 +78,7 @@ def fit_trace(
     CalibrationFailed
         The first run failed, or those around a point; or the run is shorter than the measurement.
     """
-    scale = np.array([_scale(measured, signal, scales or {}) for signal in measured.signals])
+    scale = np.array([_scale(measured, signal, scales) for signal in measured.signals])
     wanted = np.column_stack([measured[signal].astype(np.float64) for signal in measured.signals])
     there = np.isfinite(wanted)
 
@@ -97,7 +95,7 @@ def fit_trace(
     return trials.least_squares(residuals, Samples(measured.signals, measured.t), confidence)
 
 
-def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mapping[str, float] | None = None) -> Fit:
+def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mapping[str, float]) -> Fit:
     """Find values in the ranges of a study with which results meet targets, by least squares.
 
     Parameters
@@ -111,7 +109,7 @@ def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mappi
     ------
     CalibrationFailed
     """
-    sizes = {name: (scales or {}).get(name, abs(value) or 1.0) for name, value in targets.items()}
+    sizes = {name: scales.get(name, abs(value) or 1.0) for name, value in targets.items()}
 
     def residuals(outcome: Outcome) -> Floats:
         found = [(_value_of(outcome, name) - value) / sizes[name] for name, value in targets.items()]

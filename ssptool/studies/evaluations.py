@@ -49,8 +49,8 @@ def open_evaluations(
     signals: Sequence[str],
     start: Point,
     *,
-    workers: int | None = None,
-    scheduler: str | Any | None = None,
+    workers: int | None,
+    scheduler: str | Any | None,
 ) -> Iterator[Evaluations]:
     """Processes for the runs of a study, here or on the workers of a Dask scheduler.
 

@@ -94,11 +94,11 @@ def run_study(
     checked: Checked,
     output: Path,
     *,
-    workers: int | None = None,
-    scheduler: str | Any | None = None,
-    retry_failed: bool = False,
-    announce: Callable[[Forecast], None] | None = None,
-    progress: Callable[[float], None] | None = None,
+    workers: int | None,
+    scheduler: str | Any | None,
+    retry_failed: bool,
+    announce: Callable[[Forecast], None] | None,
+    progress: Callable[[float], None] | None,
 ) -> StudyStatus:
     """Do all runs that are not in the folder yet; see `ssptool.study`."""
     study = checked.study

@@ -19,7 +19,7 @@ def shown(pins: Sequence[StatedPin], connected: set[str]) -> tuple[StatedPin, ..
     )
 
 
-def fractions(pins: Sequence[StatedPin], *, inside: bool = False) -> dict[str, tuple[float, float]]:
+def fractions(pins: Sequence[StatedPin], *, inside: bool) -> dict[str, tuple[float, float]]:
     """Where each connector is, in fractions of the box: as stated, else evenly at the left (what flows in) or right."""
     found = {pin.name: pin.inner if inside else pin.place for pin in pins}
     for side, flows_in in ((0.0, True), (1.0, False)):
