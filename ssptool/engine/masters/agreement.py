@@ -3,8 +3,10 @@
 import numpy as np
 
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.iterated_natively import GROWTH_LIMIT
 from ssptool.engine.masters.measures import FixedCount, Measure, same
+
+GROWTH_LIMIT = 1e6
+"""Iterates that come to differ by this factor more than they once did will not come back."""
 
 
 class Agreement:

@@ -9,21 +9,20 @@ from ssptool.engine.ending import Failure
 from ssptool.engine.kernel.interface import Floats, Instruction, IterationCalls, Op, Outcome
 from ssptool.engine.loops.fixed_point import FixedPoint
 from ssptool.engine.masters.acceleration import EachStep
+from ssptool.engine.masters.agreement import GROWTH_LIMIT
 from ssptool.engine.masters.inputs import Interpolate
 from ssptool.engine.masters.master import Coupled, Stretch
 from ssptool.engine.masters.measures import Absolute, Relative
 from ssptool.engine.masters.partners import Memory
 
 if TYPE_CHECKING:
-    from ssptool.engine.masters.iterated import Group, Iterated, Iteration
+    from ssptool.engine.masters.iterated import Iterated, Iteration
+    from ssptool.engine.masters.iterated_group import Group
 
 PREDICTION_ORDER = 2
 """Of the first guess: one more than needed for order, since a better guess saves iterations and costs
 nothing.
 """
-
-GROWTH_LIMIT = 1e6
-"""Iterates that come to differ by this factor more than they once did will not come back."""
 
 
 def suits(master: "Iterated", system: Coupled) -> bool:
