@@ -22,7 +22,7 @@ class InvalidSystem(Exception):
         what = f"{count} errors" if count > 1 else "an error"
         # Warnings and fixes are what `ssptool validate` is for.
         shown = RENDERERS["text"](replace(report, diagnostics=report.errors, fixable={}))
-        super().__init__(f"{report.subject} has {what} and is not run\n\n{shown}")
+        super().__init__(f"{report.subject} has {what} and cannot be run\n\n{shown}")
         self.report = report
 
 

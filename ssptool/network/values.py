@@ -1,5 +1,6 @@
 """Values of parameters: from one type to another, and from text."""
 
+import math
 import shlex
 from collections.abc import Mapping
 
@@ -80,6 +81,13 @@ def split_values(name: str, text: str) -> list[str]:
         raise InvalidValue(name, text, "values apart by blanks, and a quote at both ends of a text") from None
 
 
+def _within_doubles(name: str, text: str, value: float) -> float:
+    """Infinity has to be meant: what is too large for a double would silently become that."""
+    if math.isinf(value) and "inf" not in text.lower():
+        raise InvalidValue(name, text, "a number that a double can hold, up to 1.8e308")
+    return value
+
+
 def from_text(name: str, text: str, target: str, items: Items) -> Value:
     """The value of a variable of type `target` that a text states, as a person types it.
 
@@ -91,7 +99,7 @@ def from_text(name: str, text: str, target: str, items: Items) -> Value:
     target = canonical(target)
     try:
         if is_float(target):
-            return double.read(text)
+            return _within_doubles(name, text, double.read(text))
         if is_integer(target):
             return convert(name, signed(128).read(text), target)
         if target == "Enumeration":

@@ -13,6 +13,7 @@ from tests.cli.test_commands import SYSTEM
         (["--record", "System1.zz"], "System1.x1"),
         (["--set", "A.zz=1"], "A.zz"),
         (["--set", "System1.m1=heavy"], "a number"),
+        (["--set", "System1.m1=1e400"], "up to 1.8e308"),
         (["--variant", "no"], "DualMassOscillatorFMI3"),
     ],
     ids=lambda value: "=".join(value) if isinstance(value, list) else "",

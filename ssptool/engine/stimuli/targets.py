@@ -122,7 +122,7 @@ def why_not(network: Network, name: str, known: Mapping[str, Target]) -> str:
     if near:
         hint = f"; did you mean {' or '.join(near)}?"
     else:
-        hint = f"; its free inputs are {', '.join(list(known)[:NAMED]) or 'none at all'}"
+        hint = f"; its free inputs are {', '.join(list(known)[:NAMED])}" if known else "; all its inputs are connected"
     return f"the system has no input of this name{hint}"
 
 

@@ -70,7 +70,7 @@ def test_everything_that_is_wrong_with_a_file_is_told_at_once_with_its_line(driv
         (4, "time", "found 0.4, expected no less than 0.5 of the row before"),
         (5, "time", "found 'nan', expected a number of seconds"),
         (6, "", "3 values expected, found 2"),
-        (7, "push", "found inf, expected a finite number"),
+        (7, "push", "found '1e999', expected a number that a double can hold, up to 1.8e308"),
     ]
 
 
