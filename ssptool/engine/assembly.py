@@ -218,8 +218,7 @@ def assemble(
     """
     with ExitStack() as stack:
         kernel = create(len(plan.signals), integers=plan.integers, native=native)
-        # Components of model exchange may not be called while all of them are integrated.
-        kernel.use_threads(1 if plan.coupled_ode else min(plan.settings.threads, len(plan.instances)))
+        kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
         supply = pool if pool is not None else stack.enter_context(Fresh())
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []

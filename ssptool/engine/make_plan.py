@@ -170,14 +170,17 @@ def _choose_master(
 
 
 def _threads(settings: Settings, master: Master, ode: PlannedOde | None) -> Iterator[Choice]:
-    """Why there is one thread although more were asked for."""
+    """What becomes of the threads that were asked for."""
     if settings.threads == 1:
         return
-    if ode is not None:
-        yield Choice("threads", "1", "components of model exchange must rest while all of them are integrated")
+    if ode is not None and ode.alone:
+        yield Choice("threads", "1", "components of model exchange are integrated as one")
     elif master.name == MasterName.GAUSS_SEIDEL:
         reason = "gauss-seidel steps one component after the other; master jacobi steps them side by side"
         yield Choice("threads", "1", reason)
+    elif ode is not None:
+        reason = "one integrates the components of model exchange while the others step those of co-simulation"
+        yield Choice("threads", str(settings.threads), reason)
 
 
 def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:

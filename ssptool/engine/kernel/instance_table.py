@@ -20,6 +20,9 @@ class InstanceTable:
     or 0 for an event and the time [s] that was reached. If the last number is not 0, `advance` leaves the instance
     where it is.
 
+    An instance that is `apart` is stepped by the thread that asks and by no other, after all such that are before it in
+    its group and beside those that are not apart: for one whose steps call others, or that others call in theirs.
+
     Types are those of `ACCESS`, one per slot; none at all: every variable is a Float64.
 
     An array (FMI 3.0) has a slot for each element, ascending and side by side in the table, with the reference of the
@@ -40,6 +43,7 @@ class InstanceTable:
     input_elements: Sequence[int] = ()
     output_elements: Sequence[int] = ()
     report: Floats | None = None
+    apart: bool = False
 
 
 FUNCTIONS: Mapping[int, tuple[str, ...]] = {

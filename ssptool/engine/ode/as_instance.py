@@ -1,5 +1,6 @@
 """What lets a kernel step an ODE without knowing: the functions of an FMU of FMI 3.0 for co-simulation.
 
+One thread calls it and the components that it integrates (`apart` of all others, which may be stepped meanwhile).
 It has no variables. Its inputs are those of the components of model exchange, which the kernel has as instances of
 their own: they set inputs and compute outputs like any others, but their own steps do nothing.
 """
@@ -60,9 +61,8 @@ class AsInstance:
     def table(self) -> InstanceTable:
         addresses = {name: _address(_idle) for name in FUNCTIONS[3]}
         addresses |= {name: _address(callback) for name, callback in self._callbacks.items()}
-        return InstanceTable(
-            3, addresses, 1, (), (), (), (), report=None if self.report is None else self.report.numbers
-        )
+        report = None if self.report is None else self.report.numbers
+        return InstanceTable(3, addresses, 1, (), (), (), (), report=report, apart=True)
 
     def explain(self) -> Failure:
         """Why the last call has failed; what was no failure of a component is raised."""
@@ -98,7 +98,7 @@ class AsInstance:
 
 def idle_steps(table: InstanceTable) -> InstanceTable:
     """The same instance, whose steps do nothing and whose states are not saved: somebody else sees to both."""
-    return replace(table, functions={**table.functions, **_IDLE[table.fmi_major]})
+    return replace(table, functions={**table.functions, **_IDLE[table.fmi_major]}, apart=True)
 
 
 _idle = _NOTHING(lambda _own: _OK)  # further arguments are for the caller to take away

@@ -1,9 +1,13 @@
 """Steps on several threads: the same results, whatever happens when."""
 
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ssptool.engine.kernel.interface import Code
+from ssptool.engine.ode.as_instance import AsInstance
 from tests.engine.kernel.kernels import make_native
 from tests.engine.kernel.mock_fmu import DO_STEP
 from tests.engine.kernel.test_steps import END, PROGRAMS, coupled
@@ -57,3 +61,83 @@ def test_threads_end_with_their_kernel_and_can_be_changed(make_kernel, mocks):
         assert kernel.run([*PROGRAMS["jacobi, held"], *END], 0.0, 0.013, 0, np.empty((10, 12))).ok
     with pytest.raises(ValueError, match="at least 1 thread"):
         kernel.use_threads(0)
+
+
+# -- beside an instance that is apart --------------------------------------------------------------------------
+
+ALONE = 3
+"""Steps in which it is measured how long others take; all are on the thread that asks."""
+
+
+class Meeting:
+    """What two instances do in a step of one second: each waits for the other one to be in its own."""
+
+    def __init__(self, barrier, refuses_from=np.inf):
+        self.barrier, self.refuses_from = barrier, refuses_from
+        self.met = 0
+        self.callers = set()
+
+    def step(self, t, h):
+        if t >= self.refuses_from:
+            raise ArithmeticError
+        self.callers.add(threading.get_ident())
+        try:
+            self.barrier.wait(0.01 if t < ALONE else 60.0)
+            self.met += 1
+        except threading.BrokenBarrierError:
+            self.barrier.reset()
+
+
+def beside(order=(0, 1), refuses_from=np.inf):
+    """A kernel, the group of both in this order, and both: the second is apart. `kept` are their functions."""
+    kernel, barrier = make_native(0), threading.Barrier(2)
+    both, kept = [Meeting(barrier, refuses_from) for _ in range(2)], [AsInstance() for _ in range(2)]
+    for apart, (one, functions) in enumerate(zip(both, kept, strict=True)):
+        functions.stepped = one
+        kernel.add(replace(functions.table(), apart=bool(apart)))
+    kernel.use_threads(2)
+    return kernel, kernel.group(order), both, kept
+
+
+def test_what_is_apart_is_stepped_by_the_thread_that_asks_while_another_steps_the_others():
+    kernel, group, (free, apart), _kept = beside()
+    for t in range(10):
+        assert kernel.advance(group, float(t), 1.0).ok
+    assert (free.met, apart.met) == (10 - ALONE, 10 - ALONE)
+    assert apart.callers == {threading.get_ident()} and len(free.callers) == 2
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_also_beside_one_that_is_apart_the_first_failure_in_order_is_reported(order):
+    kernel, group, _both, _kept = beside(order, refuses_from=6.0)
+    outcomes = [kernel.advance(group, float(t), 1.0) for t in range(7)]
+    assert [outcome.ok for outcome in outcomes] == [True] * 6 + [False]
+    assert (outcomes[-1].code, outcomes[-1].instance) == (Code.FMI, order[0])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_one_that_is_apart_does_not_change_a_bit(mocks, name):
+    traces = []
+    for apart in (False, True):
+        kernel, components = coupled(make_native, Apart(mocks) if apart else mocks)
+        for mock in components:
+            mock.seconds = LONG
+        kernel.use_threads(3 if apart else 1)
+        rows = np.empty((50, 12))
+        assert kernel.run([*PROGRAMS[name], *END], 0.0, 0.013, 0, rows).steps == 50
+        traces.append(rows.tobytes())
+    assert traces[0] == traces[1]
+
+
+class Apart:
+    """Mocks of which every second one is apart."""
+
+    def __init__(self, mocks):
+        self._mocks, self._made = mocks, 0
+
+    def table(self, *arguments, **options):
+        self._made += 1
+        return replace(self._mocks.table(*arguments, **options), apart=self._made % 2 == 0)
+
+    def __getattr__(self, name):
+        return getattr(self._mocks, name)

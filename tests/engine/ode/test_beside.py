@@ -1,9 +1,14 @@
 """Components of model exchange beside components of co-simulation: what is exact, what converges, and how fast."""
 
+import ctypes
+import time
+from ctypes import c_void_p
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ssptool.engine import loop_run
+from ssptool.engine import assembly, loop_run
 from ssptool.engine.call_sequence import call_sequence
 from ssptool.engine.ending import Ending
 from ssptool.engine.make_plan import make_plan
@@ -12,6 +17,7 @@ from ssptool.engine.ode.integration import Integration
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.unsupported import UnsupportedByFmu
+from ssptool.fmu.description import InterfaceType
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after
 
@@ -125,8 +131,35 @@ def test_what_the_integrator_began_with_last_saves_evaluations(monkeypatch, mast
     assert error(tried.unwrap()) == pytest.approx(error(estimated.unwrap()), abs=2e-4)
 
 
-def test_threads_change_nothing():
-    assert np.array_equal(simulate("System1").unwrap().y, simulate("System1", threads=2).unwrap().y)
+@EXCHANGE
+@pytest.mark.parametrize("settings", [one for one, _ in MASTERS], ids=str)
+def test_threads_change_nothing(long_steps, exchange, settings):
+    one, two = (simulate(exchange, stop_time=0.3, threads=count, **settings).unwrap() for count in (1, 2))
+    assert np.array_equal(one.y, two.y)
+
+
+@pytest.fixture
+def long_steps(monkeypatch):
+    """Components of co-simulation whose steps are worth a thread."""
+    start = ctypes.c_int, c_void_p, ctypes.c_double, ctypes.c_double
+    kinds = {2: ctypes.CFUNCTYPE(*start, ctypes.c_int), 3: ctypes.CFUNCTYPE(*start, ctypes.c_bool, *4 * (c_void_p,))}
+    made, kept = assembly._table, []
+
+    def table(planned, instance, environment):
+        found = made(planned, instance, environment)
+        if planned.interface is not InterfaceType.CO_SIMULATION:
+            return found
+        name, kind = f"fmi{found.fmi_major}DoStep", kinds[found.fmi_major]
+        step = kind(found.functions[name])
+
+        def long_step(*arguments):
+            time.sleep(1e-4)
+            return step(*arguments)
+
+        kept.append(kind(long_step))
+        return replace(found, functions=found.functions | {name: ctypes.cast(kept[-1], c_void_p).value})
+
+    monkeypatch.setattr(assembly, "_table", table)
 
 
 # -- events --------------------------------------------------------------------------------------------------
@@ -264,6 +297,12 @@ def ball_and_echo(models, **settings):
     return make_plan(net, Settings(stop_time=1.0, step_size=0.01, **settings))
 
 
+def test_threads_change_no_event(long_steps, models):
+    one, two = (run(ball_and_echo(models, threads=count), Folder(models)) for count in (1, 2))
+    assert one.statistics.events == two.statistics.events > 0
+    assert np.array_equal(one.unwrap().y, two.unwrap().y) and np.array_equal(one.trace.t, two.trace.t)
+
+
 def test_an_fmu_with_events_that_does_not_save_is_not_iterated_unless_asked_for(models):
     plan = ball_and_echo(models)
     assert plan.master.name == "jacobi"
@@ -367,6 +406,20 @@ def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_
     result = with_follower(("System1", "System2"), master="gauss-seidel")
     assert result.statistics.loops_rescued > 0
     assert result.unwrap().y == pytest.approx(reference.y, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("exchange", "settings", "value", "words"),
+    [
+        (["System1"], {"master": "jacobi"}, "3", "while the others step those of co-simulation"),
+        (["System1"], {"master": "gauss-seidel"}, "1", "one component after the other"),
+        (["System1", "System2"], {}, "1", "integrated as one"),
+    ],
+)
+def test_the_plan_says_what_threads_do_beside_an_ode(exchange, settings, value, words):
+    plan = make_plan(beside(oscillator(), *exchange), Settings(threads=3, **settings))
+    (told,) = (one for one in plan.choices if one.setting == "threads")
+    assert told.value == value and words in told.reason
 
 
 def test_the_plan_says_that_an_ode_is_evaluated_before_what_is_stepped_after_it():

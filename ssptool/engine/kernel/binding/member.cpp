@@ -74,6 +74,7 @@ Member member_from(nb::handle table, Kernel& kernel) {
   const auto functions = function_table(table.attr("functions"));
   void* component = address(table.attr("component"));
   Member member;
+  member.apart = attribute<bool>(table, "apart");
   const bool typed = length(table, "input_types") + length(table, "output_types") > 0;
   member.inputs = variables(table, "input", version, typed);
   member.outputs = variables(table, "output", version, typed);

@@ -25,6 +25,7 @@ struct Member {
   InstancePointer instance;
   Variables inputs, outputs;
   StepReport* report = nullptr;
+  bool apart = false;  // stepped by the thread that asks
 };
 
 class Kernel {
@@ -163,10 +164,11 @@ class Kernel {
 
   struct Group {
     std::vector<Small> instances;
+    std::vector<Small> shared;  // places in `instances` of those that any thread may step
     Wires::Set wires;
     Inputs inputs;
-    std::vector<Failure> failures;  // of a step in parallel, by rank
-    double seconds = 0.0;           // that its steps took one after the other, the shortest time of some
+    std::vector<Failure> failures;  // of a step in parallel, by place
+    double seconds = 0.0;           // that the shared ones took one after the other, the shortest time of some
     int measured = 0;
   };
 
@@ -260,7 +262,9 @@ class Kernel {
   bool follow(Stepper&, const Line&) noexcept;
   bool step_otherwise(Index instance, double t, double h) noexcept;
   bool step_together(Group&, double t, double h) noexcept;
+  bool step_measured(Group&, double t, double h) noexcept;
   bool step_in_parallel(Group&, double t, double h) noexcept;
+  std::size_t step_apart(const Group&, double t, double h) noexcept;
   bool visit_all(Index sweep) noexcept;
   bool execute(const Task&, double t, double reached, double h, double* row);
   Outcome repeat(const std::vector<Task>&, const Grid&, std::int64_t begin, std::int64_t end);

@@ -100,6 +100,7 @@ Index Kernel::group(const std::vector<Index>& instances) {
     const std::vector<Slot>& all = members_[instance].inputs.slots;
     if (own.floats.size() + own.typed.size() < all.size()) steppers_[instance].plain_step = nullptr;  // some are driven
     slots.insert(slots.end(), all.begin(), all.end());
+    if (!members_[instance].apart) group.shared.push_back(static_cast<Small>(group.instances.size()));
     group.instances.push_back(static_cast<Small>(instance));
   }
   group.wires = wires_.set(slots);

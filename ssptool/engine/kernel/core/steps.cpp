@@ -65,31 +65,60 @@ bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
 }
 
 bool Kernel::step_all(Group& group, double t, double h) noexcept {
-  return !workers_ || group.instances.size() < 2 ? step_one_by_one(group, t, h) : step_together(group, t, h);
+  const bool alone = group.instances.size() < 2 || group.shared.empty();
+  return !workers_ || alone ? step_one_by_one(group, t, h) : step_together(group, t, h);
 }
 
 bool Kernel::step_together(Group& group, double t, double h) noexcept {
-  if (group.measured == trials)
-    return group.seconds >= worth ? step_in_parallel(group, t, h) : step_one_by_one(group, t, h);
-  const auto began = std::chrono::steady_clock::now();
-  const bool ok = step_one_by_one(group, t, h);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
-  group.seconds = group.measured++ == 0 ? seconds.count() : std::min(group.seconds, seconds.count());
-  return ok;
+  if (group.measured < trials) return step_measured(group, t, h);
+  return group.seconds >= worth ? step_in_parallel(group, t, h) : step_one_by_one(group, t, h);
 }
 
-// Only the steps are: what is copied and checked before and after them is shared by all.
+// One by one, with a look at how long those take that can be shared.
+bool Kernel::step_measured(Group& group, double t, double h) noexcept {
+  using Clock = std::chrono::steady_clock;
+  std::chrono::duration<double> apart{};
+  const auto began = Clock::now();
+  for (const Index index : group.instances) {
+    const bool own = members_[index].apart;
+    const auto from = own ? Clock::now() : began;
+    if (!step(index, t, h)) return false;
+    if (own) apart += Clock::now() - from;
+  }
+  const double seconds = (Clock::now() - began - apart).count();
+  group.seconds = group.measured++ == 0 ? seconds : std::min(group.seconds, seconds);
+  return true;
+}
+
+// Only the steps are: what is copied and checked before and after them is shared by all. Instances that are apart are
+// stepped as ever meanwhile, since no other thread touches anything but the FMUs that it steps: inputs, which it reads,
+// stay as they are.
 bool Kernel::step_in_parallel(Group& group, double t, double h) noexcept {
-  for (const Index index : group.instances)
-    if (steppers_[index].special && !prepare(index)) return false;
-  workers_->share(group.instances.size(),
-                  [&](std::size_t rank) { group.failures[rank] = move_on(group.instances[rank], t, h); });
-  for (std::size_t rank = 0; rank < group.instances.size(); ++rank) {
-    const Index index = group.instances[rank];
-    if (group.failures[rank]) return failed(index, group.failures[rank]);
+  for (const Small place : group.shared)
+    if (const Index index = group.instances[place]; steppers_[index].special && !prepare(index)) return false;
+  std::size_t stopped = none;
+  workers_->share(
+      group.shared.size(),
+      [&](std::size_t rank) {
+        const Small place = group.shared[rank];
+        group.failures[place] = move_on(group.instances[place], t, h);
+      },
+      [&] { stopped = step_apart(group, t, h); });
+  for (std::size_t place = 0; place < group.instances.size(); ++place) {
+    const Index index = group.instances[place];
+    if (place == stopped) return false;  // as outcome_ says
+    if (members_[index].apart) continue;
+    if (group.failures[place]) return failed(index, group.failures[place]);
     if (!collect(index)) return false;
   }
   return true;
+}
+
+// The place of the one that failed, or `none`.
+std::size_t Kernel::step_apart(const Group& group, double t, double h) noexcept {
+  for (std::size_t place = 0; place < group.instances.size(); ++place)
+    if (const Index index = group.instances[place]; members_[index].apart && !step(index, t, h)) return place;
+  return none;
 }
 
 void Kernel::use_threads(std::size_t count) {

@@ -31,8 +31,9 @@ Workers::~Workers() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void Workers::share(std::size_t count, const std::function<void(std::size_t)>& task) {
+void Workers::share(std::size_t count, const std::function<void(std::size_t)>& task, const std::function<void()>& own) {
   begin(&task, count);
+  own();
   work();
   for (std::uint32_t busy = busy_; busy != 0;) busy = changed(busy_, busy);
 }

@@ -20,8 +20,9 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers();
 
-  // Calls task(0) … task(count - 1), each once, in any order and at the same time; returns when all are done.
-  void share(std::size_t count, const std::function<void(std::size_t)>& task);
+  // Calls task(0) … task(count - 1), each once, in any order and at the same time, and `own` on the thread that asks;
+  // returns when all are done.
+  void share(std::size_t count, const std::function<void(std::size_t)>& task, const std::function<void()>& own);
 
  private:
   void begin(const std::function<void(std::size_t)>* task, std::size_t count);
