@@ -84,13 +84,23 @@ def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
     for curve in curves:
         by_values.setdefault((curve.run, curve.y.tobytes()), []).append(curve)
     for same in by_values.values():
-        yield replace(same[0], label=" = ".join(curve.label for curve in same))
+        yield replace(same[0], label=_label([curve.label for curve in same]))
+
+
+def _label(labels: Sequence[str]) -> str:
+    """Of curves that are one, as many names as can be read."""
+    if len(labels) <= _NAMES:
+        return " = ".join(labels)
+    return f"{' = '.join(labels[: _NAMES - 1])} = … ({len(labels)} signals)"
+
+
+_NAMES = 8
 
 
 def _styled(curves: Sequence[Curve]) -> Iterator[Styled]:
     """Signals differ by colour and runs by dashes; a single signal's runs by both: equal ones hide each other else."""
-    labels = list(dict.fromkeys(curve.label for curve in curves))
-    runs = list(dict.fromkeys(curve.run for curve in curves))
+    labels = {label: number for number, label in enumerate(dict.fromkeys(curve.label for curve in curves))}
+    runs = {run: number for number, run in enumerate(dict.fromkeys(curve.run for curve in curves))}
     for curve in curves:
-        label, run = labels.index(curve.label), runs.index(curve.run)
+        label, run = labels[curve.label], runs[curve.run]
         yield Styled(curve, label, run) if len(labels) > 1 else Styled(curve, run, run)

@@ -12,7 +12,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine import event_mode, stimuli
 from ssptool.engine import ode as model_exchange
 from ssptool.engine.capabilities import ADJOINT
-from ssptool.engine.cells import read_cell
+from ssptool.engine.cells import in_cell, read_cell
 from ssptool.engine.chatter import wish_to_end
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
@@ -411,6 +411,10 @@ def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
         [wire.conversion.factor for wire in wires],
         # To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
         [wire.conversion.offset or -0.0 for wire in wires],
-        {number: dict(wire.conversion.table) for number, wire in enumerate(wires) if wire.conversion.table},
+        {
+            number: {in_cell(source): in_cell(target) for source, target in wire.conversion.table}
+            for number, wire in enumerate(wires)
+            if wire.conversion.table
+        },
     )
     kernel.record_slots(plan.recorded)

@@ -64,5 +64,9 @@ def _number(kernel: Kernel, kind: str, value: Value, keep: bool = False) -> int:
     if kind in NUMBERED:
         return kernel.number(as_content(value, kind), keep)
     number = int(value)
-    # The same bits stand for the upper half of UInt64.
-    return number - 2**64 if kind == "UInt64" and number >= 2**63 else number
+    return in_cell(number) if kind == "UInt64" else number
+
+
+def in_cell(number: int) -> int:
+    """An integer as cells have it: of the upper half of UInt64, the one with a sign that has the same bits."""
+    return number - 2**64 if number >= 2**63 else number

@@ -1,6 +1,7 @@
 """The recorded signals of a run."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,6 +68,12 @@ class Trace:
     cells: Floats
     columns: tuple[Column, ...]
     contents: tuple[bytes, ...] = (b"",)
+    _places: Mapping[str, int] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Places by name, found once: programs go through thousands of signals by their names."""
+        places = {column.signal: place for place, column in enumerate(self.columns)}
+        object.__setattr__(self, "_places", places)
 
     @classmethod
     def of(cls, t: ArrayLike, columns: Iterable[tuple[Column, ArrayLike]]) -> "Trace":
@@ -120,14 +127,14 @@ class Trace:
             No such signal was recorded.
         """
         try:
-            return self._values(self.signals.index(signal))
-        except ValueError:
+            return self._values(self._places[signal])
+        except KeyError:
             recorded = ", ".join(self.signals) or "none"
             raise KeyError(f"signal {signal!r} is not recorded; recorded are: {recorded}") from None
 
     def __contains__(self, signal: object) -> bool:
         """Whether a signal of this name was recorded."""
-        return signal in self.signals
+        return signal in self._places
 
     def __iter__(self) -> Iterator[str]:
         """Over the names of the signals."""

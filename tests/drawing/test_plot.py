@@ -33,6 +33,12 @@ def test_both_ends_of_a_wire_are_one_curve_with_two_names(tmp_path):
     assert "a.x = b.u" in texts(tmp_path / "p.svg")
 
 
+def test_of_thousands_of_signals_that_are_one_curve_some_are_named(tmp_path):
+    plot_signals([Curve(f"a.x{k}", "m", T, T) for k in range(5000)], tmp_path / "p.svg")
+    (label,) = (text for text in texts(tmp_path / "p.svg") if text.startswith("a.x"))
+    assert label == "a.x0 = a.x1 = a.x2 = a.x3 = a.x4 = a.x5 = a.x6 = … (5000 signals)"
+
+
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
 def test_names_are_drawn_as_they_are(tmp_path, ending):
     """What is a formula, hidden or a tag to the libraries that draw, is a name of a signal here."""

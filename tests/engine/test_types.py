@@ -142,6 +142,17 @@ def test_mapping_transformations_replace_what_they_list(system):
     assert [trace[f"B.{kind}_is"][-1] for kind in ("Boolean", "Integer", "Enumeration")] == [0, 12, 1]
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_mapping_transformations_know_the_largest_integers(system, native):
+    wires = [
+        f"A.UInt64_is -> B.UInt64_u{mapped('Integer', (2**64 - 1, 2**63), (0, 2**64 - 1))}",
+        f"A.Int64_is -> B.Int64_u{mapped('Integer', (0, -(2**63)), (-1, 2**63 - 1))}",
+    ]
+    folder = system([("A", 3), ("B", 3)], wires, given("A", "UInt64"))
+    trace = simulated(folder, native=native).unwrap()
+    assert (trace["B.UInt64_is"][-1], trace["B.Int64_is"][-1]) == (2**63, -(2**63))
+
+
 def test_integers_widen_to_real_numbers(system):
     folder = system(
         [("A", 3), ("B", 3)],

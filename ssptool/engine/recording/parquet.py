@@ -187,13 +187,15 @@ def read_parquet(path: Path) -> Trace:
     """
     try:
         refuse_repeats(path, pq.read_schema(path).names)
-        table = pq.read_table(path)
+        table = pq.ParquetFile(path).read()
     except pa.ArrowException as error:
         raise UnreadableTrace(path, str(error)) from None
     if not table.column_names or table.column_names[0] not in TIME_NAMES:
         raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
     columns = [_column(field) for field in list(table.schema)[1:]]
-    return Trace.of(table[0].to_numpy(), [(one, _values(path, one, table[one.signal])) for one in columns])
+    # By place: to find one of thousands of columns by its name is to look at all of them.
+    values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
+    return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
 
 
 def _values(path: Path, column: Column, found: Any) -> Any:
