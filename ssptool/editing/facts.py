@@ -4,9 +4,6 @@ Left out is what has no bearing on a simulation: formatting, prefixes, the order
 descriptions, geometry, annotations and metadata.
 """
 
-import hashlib
-import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -15,14 +12,11 @@ from typing import TypeAlias
 
 from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssc, ssd
-from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
-from ssptool.documents.entries import MissingEntry
-from ssptool.documents.media_types import FMU
+from ssptool.editing.contents import Contents, entry_of, short_digest
 from ssptool.editing.given import Given, given_values
-from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-from ssptool.network.component_fmu import fmu_path
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Assignment
 from ssptool.network.places import Path, dotted
@@ -94,7 +88,7 @@ def _everything(archive: Archive, structure: Document) -> Iterator[Item]:
 def digest(items: Items) -> str:
     """A text that is equal for equal facts."""
     content = sorted((section, name, sorted(item.facts.items())) for (section, name), item in items.items())
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]
+    return short_digest(repr(content).encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +121,13 @@ class _Reading:
         self._document = structure
         self._root = structure.structure
         self._around = around | {structure.name}
-        self._fmus: dict[str, FmuDescription | None] = {}
-        self._contents: dict[str, dict[str, Fact]] = {}
+        self._contents = Contents(archive)
         self._places = list(_places(_Place(path, self._root.system)))
 
     def of(self, structure: Document, path: Path) -> "_Reading":
         """The same for the structure that the component at `path` is made of."""
         inner = _Reading(self._archive, structure, path=path, told=self._told)
-        inner._fmus, inner._contents = self._fmus, self._contents
+        inner._contents = self._contents
         return inner
 
     def items(self) -> Iterator[Item]:
@@ -180,47 +173,14 @@ class _Reading:
                 "source": element.source,
                 "type": element.type,
                 "implementation": str(element.implementation),
-                **({} if place.path in self._told else self._content(element)),
             }
+            if place.path not in self._told:
+                facts |= self._contents.of(self._document.name, element, self._nested_digest)
         elif isinstance(element, ssd.SignalDictionaryReference):
             facts = {"is": "signal dictionary reference", "dictionary": element.dictionary}
         else:
             facts = {"is": "system"}
         return Item(Section.COMPONENT, place.name, facts, element.position)
-
-    def _content(self, component: ssd.Component) -> dict[str, Fact]:
-        """What is behind the source of a component."""
-        entry = self._entry(component.source)
-        if entry is None:
-            return self._unpacked(component)
-        if entry not in self._contents:
-            self._contents[entry] = self._content_of(entry, self._fmu(component))
-        return self._contents[entry]
-
-    def _unpacked(self, component: ssd.Component) -> dict[str, Fact]:
-        """The same of an FMU or package that stands in the archive as a folder."""
-        folder = self._folder(component.source)
-        inside = [name for name in self._archive.names() if folder is not None and name.startswith(folder)]
-        if folder is None or not inside:
-            return {"content": None if (component.source or "#").startswith("#") else "missing"}
-        crcs = [(name.removeprefix(folder), *_crc(self._archive.read(name))) for name in sorted(inside)]
-        return {**_of_fmu(self._fmu(component)), "content": hashlib.sha256(repr(crcs).encode()).hexdigest()[:16]}
-
-    def _folder(self, source: str | None) -> str | None:
-        """The name of the folder to which a source leads, with the slash at its end."""
-        if not source or source.startswith("#"):
-            return None
-        try:
-            return self._archive.resolve(self._document.name, source.rstrip("/")) + "/"
-        except UnresolvableUri:
-            return None
-
-    def _content_of(self, entry: str, fmu: FmuDescription | None) -> dict[str, Fact]:
-        if fmu is not None:
-            return {**_of_fmu(fmu), "content": self._zip_digest(entry)}
-        if entry.lower().endswith(".ssd"):
-            return {"content": self._nested_digest(entry)}
-        return {"content": self._zip_digest(entry)}
 
     def _nested_digest(self, entry: str) -> str:
         if entry in self._around:
@@ -229,20 +189,10 @@ class _Reading:
             inner = _Reading(self._archive, self._archive.document(entry), self._around)
             return digest({(item.section, item.name): item for item in inner.items()})
         except InvalidDocument:
-            return hashlib.sha256(self._archive.read(entry)).hexdigest()[:16]
-
-    def _zip_digest(self, entry: str) -> str:
-        """Equal for equal files inside, whenever and however they were packed."""
-        try:
-            with zipfile.ZipFile(self._archive.local_path(entry)) as packed:
-                files = [info for info in packed.infolist() if not info.is_dir()]
-            inside = sorted((info.filename, info.CRC, info.file_size) for info in files)
-            return hashlib.sha256(repr(inside).encode()).hexdigest()[:16]
-        except (zipfile.BadZipFile, OSError, ValueError):
-            return hashlib.sha256(self._archive.read(entry)).hexdigest()[:16]
+            return short_digest(self._archive.read(entry))
 
     def _connectors(self, place: _Place) -> Iterator[Item]:
-        fmu = self._fmu(place.element)
+        fmu = self._contents.fmu(self._document.name, place.element)
         for connector in place.element.connectors:
             variable = None if fmu is None else fmu.variables.get(connector.name)
             type_, unit = connector.type_name, connector.unit
@@ -273,7 +223,7 @@ class _Reading:
         """The signals of a dictionary, inline or in a file; None if they cannot be read."""
         if dictionary.source is None:
             return dictionary.inline
-        entry = self._entry(dictionary.source)
+        entry = entry_of(self._archive, self._document.name, dictionary.source)
         try:
             return None if entry is None else self._archive.document(entry).root_as(ssb.SignalDictionary)
         except InvalidDocument:
@@ -302,38 +252,6 @@ class _Reading:
         for enumeration in self._root.enumerations:
             items: dict[str, Fact] = {item.name: item.value for item in enumeration.items}
             yield Item(Section.ENUMERATION, enumeration.name, items, enumeration.position)
-
-    def _fmu(self, element: ssd.SystemElement) -> FmuDescription | None:
-        if not isinstance(element, ssd.Component) or element.media_type != FMU or not element.source:
-            return None
-        try:
-            entry = self._archive.resolve(self._document.name, element.source)
-        except UnresolvableUri:
-            return None
-        if entry not in self._fmus:
-            try:
-                self._fmus[entry] = read_description(fmu_path(self._archive, entry))
-            except (UnreadableFmu, MissingEntry, InvalidDocument):
-                self._fmus[entry] = None
-        return self._fmus[entry]
-
-    def _entry(self, source: str | None) -> str | None:
-        if not source or source.startswith("#"):
-            return None
-        try:
-            name = self._archive.resolve(self._document.name, source)
-        except UnresolvableUri:
-            return None
-        return name if self._archive.has(name) else None
-
-
-def _of_fmu(fmu: FmuDescription | None) -> dict[str, Fact]:
-    return {} if fmu is None else {"model": fmu.model_name, "FMI version": fmu.fmi_version, "token": fmu.token}
-
-
-def _crc(content: bytes) -> tuple[int, int]:
-    """What the directory of a zip says of a file, so that an FMU is the same packed and unpacked."""
-    return zlib.crc32(content), len(content)
 
 
 def _places(place: _Place) -> Iterator[_Place]:
