@@ -59,16 +59,19 @@ def interrupted_at(tmp_path):
 
 
 @pytest.mark.parametrize("options", [{}, {"every": 7}, {"output_step": 0.0137}], ids=str)
-@pytest.mark.parametrize("line", [150, *range(211, 360, 13)])
-def test_the_last_row_in_the_file_is_the_one_that_is_named(interrupted_at, line, options):
-    path, notes = interrupted_at(line, **options)
-    if notes is None or not notes or "had not begun" in notes[0]:
-        return
-    time, rows = SAID.fullmatch(notes[0]).groups()
-    trace = read_csv(path)
-    assert (float(time), int(rows)) == (approx(trace.t[-1], rel=1e-5), len(trace))
-    assert path.read_bytes().endswith(b"\n")
-    assert read_manifest(path)["status"] == "interrupted"
+def test_the_last_row_in_the_file_is_the_one_that_is_named(interrupted_at, options):
+    named = 0
+    for line in [150, *range(211, 360, 13)]:
+        path, notes = interrupted_at(line, **options)
+        if not notes or "had not begun" in notes[0]:
+            continue
+        time, rows = SAID.fullmatch(notes[0]).groups()
+        trace = read_csv(path)
+        assert (float(time), int(rows)) == (approx(trace.t[-1], rel=1e-5), len(trace))
+        assert path.read_bytes().endswith(b"\n")
+        assert read_manifest(path)["status"] == "interrupted"
+        named += 1
+    assert named > 6  # the others may come before the first row, or after the last
 
 
 def test_what_the_child_has_done_by_then_is_in_the_file(tmp_path):
