@@ -7,6 +7,7 @@ import threading
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
@@ -122,7 +123,8 @@ def _explain(error: Exception) -> int:
 def _sentence(error: Exception) -> str:
     """What Python says, without number and brackets of the operating system."""
     if isinstance(error, FileNotFoundError) and error.filename is not None:
-        return f"{error.filename} does not exist"
+        folder = Path(os.fsdecode(error.filename)).parent
+        return f"{error.filename} does not exist" if folder.is_dir() else f"{folder}: no such folder; make it first"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 import ssptool
 from ssptool.cli.bundles import bundled
-from ssptool.cli.console import progress_bar
+from ssptool.cli.console import complain, progress_bar
 from ssptool.cli.options import SystemPath, changes_from
 from ssptool.cli.run_options import (
     Every,
@@ -28,8 +28,12 @@ from ssptool.cli.run_options import (
 from ssptool.cli.settings_options import settings_from
 from ssptool.cli.stimuli_options import stimuli_from
 from ssptool.cli.summary import SUMMARIES
+from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.engine.limits import Limits
 from ssptool.engine.settings import Settings
+
+if TYPE_CHECKING:
+    from ssptool.engine.simulate import Result
 
 
 @bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
@@ -79,7 +83,16 @@ def run_command(
             **changes,
             **stimuli,
         )
-    if plot is not None:
-        ssptool.plot(result.trace, plot, title=result.name)
-    typer.echo(SUMMARIES[statistics](result, plot))
-    raise typer.Exit(0 if result.ok else 1)
+    drawn = plot if plot is not None and _draw(result, plot) else None
+    typer.echo(SUMMARIES[statistics](result, drawn))
+    raise typer.Exit(0 if result.ok and drawn == plot else 1)
+
+
+def _draw(result: "Result", path: Path) -> bool:
+    """Whether there is a plot; where there is none, the summary of the run counts all the more."""
+    try:
+        ssptool.plot(result.trace, path, title=result.name)
+    except (ValueError, OSError, PlotUnavailable) as problem:
+        complain(f"{path} was not drawn: {problem}")
+        return False
+    return True

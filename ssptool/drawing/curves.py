@@ -67,10 +67,13 @@ def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
     Raises
     ------
     ValueError
-        There is nothing to draw.
+        There is nothing to draw: no curve, or none with a point.
     """
     if not curves:
         raise ValueError("there is no signal to draw")
+    curves = [curve for curve in curves if curve.t.size]
+    if not curves:
+        raise ValueError("there is nothing to draw: the results have no rows")
     units = dict.fromkeys(curve.unit or "" for curve in curves)
     return tuple(
         Panel(unit, tuple(_styled(list(_merged(curve for curve in curves if (curve.unit or "") == unit)))))

@@ -52,6 +52,16 @@ def test_run_draws_a_plot(ssptool, tmp_path, ending):
     assert start == b"\x89PNG\r\n\x1a\n" if ending == "png" else b"<?xml" in start
 
 
+def test_a_run_without_rows_is_explained_although_there_is_nothing_to_draw(ssptool, tmp_path):
+    """Without its mass, the acceleration of System1 is infinite at the start."""
+    status, out, err = ssptool("run", SYSTEM, "--set", "System1.m1=0", "--plot", tmp_path / "p.png")
+    assert (status, "an algebraic loop was not solved" in out, "plot" in out) == (1, True, False)
+    assert f"{tmp_path / 'p.png'} was not drawn: there is nothing to draw: the results have no rows" in err
+    assert (
+        ssptool("plot", "dual_mass_oscillator.csv")[2] == "error: there is nothing to draw: the results have no rows\n"
+    )
+
+
 def test_run_refuses_a_picture_format_that_it_cannot_write_before_running(ssptool, tmp_path):
     status, _, err = ssptool("run", SYSTEM, "--plot", "plot.bmp")
     assert (status, list(tmp_path.glob("*.csv"))) == (2, [])

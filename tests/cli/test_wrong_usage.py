@@ -103,6 +103,11 @@ def test_a_system_in_the_place_of_results_is_told(ssptool, tmp_path, command):
     assert (status, f"found the folder '{SYSTEM.name}'" in err) == (2, True)
 
 
+def test_a_folder_that_is_not_there_is_told_as_such(ssptool, tmp_path):
+    status, _, err = ssptool("validate", SYSTEM, "--output", "nowhere/report.txt")
+    assert (status, err) == (2, "error: nowhere: no such folder; make it first\n")
+
+
 def test_a_file_that_is_no_system_is_told_what_one_is(ssptool, tmp_path):
     (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
     status, _, err = ssptool("info", "notes.txt")
