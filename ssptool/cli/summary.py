@@ -11,7 +11,7 @@ from ssptool.cli.run_options import StatisticsFormat
 from ssptool.engine.few import few
 
 if TYPE_CHECKING:
-    from ssptool.engine.loop_run import LoopReport
+    from ssptool.engine.loop_report import LoopReport
     from ssptool.engine.simulate import Result, Statistics
 
 Entry = tuple[str, str]

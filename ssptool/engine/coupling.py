@@ -11,7 +11,8 @@ from ssptool.engine import ode as model_exchange
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
-from ssptool.engine.loop_run import ComponentFailed, LoopWork, RunningLoop
+from ssptool.engine.loop_report import LoopWork
+from ssptool.engine.loop_run import ComponentFailed, RunningLoop
 from ssptool.engine.masters.master import Alone, Coupled, Instances, Part
 from ssptool.engine.masters.partners import Component
 from ssptool.engine.plan import Plan, PlannedGroup

@@ -14,7 +14,7 @@ from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Failure
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Floats, Kernel
-from ssptool.engine.loop_run import LoopWork
+from ssptool.engine.loop_report import LoopWork
 from ssptool.engine.masters.master import Coupled
 from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan

@@ -13,7 +13,8 @@ from ssptool.engine.cells import copy_cells, write_cell
 from ssptool.engine.ending import Failure
 from ssptool.engine.kept_starts import departures
 from ssptool.engine.kernel.interface import Call, SolveLoop
-from ssptool.engine.loop_run import ComponentFailed, LoopReport, RunningLoop
+from ssptool.engine.loop_report import LoopReport
+from ssptool.engine.loop_run import ComponentFailed, RunningLoop
 from ssptool.engine.loops.solution import Solution
 from ssptool.engine.passed_on import pass_on_at_start, unsettled
 from ssptool.engine.settings import InitName

@@ -1,40 +1,23 @@
 """An algebraic loop of running FMUs: solve it, and say how that went."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from ssptool.dataclass import dataclass
 from ssptool.engine import loops
 from ssptool.engine.assembly import Assembly
-from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.few import few
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
+from ssptool.engine.loop_jacobian import jacobian_at, jacobians
+from ssptool.engine.loop_judgement import judged
+from ssptool.engine.loop_report import LoopReport, LoopWork
 from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
 from ssptool.engine.plan import PlannedLoop
 from ssptool.engine.settings import InitName
-from ssptool.network.dependencies import Stage
-from ssptool.network.signals import Signal
-
-_FLATNESS = 1e-8
-"""Change of the residual over that of the unknowns, both in nominal values, which is as good as none."""
 
 _SETTLING = 100
 """Times that the discrete signals of a loop may change."""
-
-_SHOWN = 12
-"""Signals of a loop that a message shows; of more unknowns those with the largest residuals."""
-
-_PROBE = 1e-6
-"""Relative step over which a Jacobian is checked; values are accurate to its square, where loops are inside loops."""
-
-_WRONG_DERIVATIVES = (
-    "directional derivatives of a component in an algebraic loop are wrong: differences have taken their place"
-)
 
 _DISCARD = 2  # the FMI status of values that an FMU cannot be evaluated at, after which it can go on
 
@@ -45,74 +28,6 @@ class ComponentFailed(Exception):
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(str(outcome))
         self.outcome = outcome
-
-
-@dataclass(frozen=True, slots=True)
-class LoopReport:
-    """How one algebraic loop was solved.
-
-    `torn` are its unknowns, in the order of `solution.x`; `cause` says what stood in the way, if that is known: which
-    component could not be evaluated, in which direction nothing changes, which bounds were reached.
-    """
-
-    stage: Stage
-    time: float
-    signals: tuple[Signal, ...]
-    torn: tuple[Signal, ...]
-    solution: Solution
-    cause: str = ""
-
-    @property
-    def ok(self) -> bool:
-        return self.solution.converged
-
-    @property
-    def residuals(self) -> Mapping[Signal, float]:
-        """g(x) − x of each unknown, in its unit."""
-        return dict(zip(self.torn, self.solution.residual.tolist(), strict=True))
-
-    @property
-    def values(self) -> Mapping[Signal, float]:
-        """The best point found."""
-        return dict(zip(self.torn, self.solution.x.tolist(), strict=True))
-
-    def facts(self) -> dict[str, Any]:
-        """What there is to say of it in JSON."""
-        return {
-            "stage": self.stage,
-            "signals": list(map(str, self.signals)),
-            "torn": list(map(str, self.torn)),
-            "solver": self.solution.solver,
-            "status": self.solution.status,
-            "iterations": self.solution.iterations,
-            "residual_norm": self.solution.residual_norm,
-        }
-
-    def failure(self) -> Failure:
-        """For a report that is not `ok`."""
-        solution = self.solution
-        cause = f"; {self.cause}" if self.cause else ""
-        residuals, values, shown = self.residuals, self.values, list(self.torn)
-        if len(shown) > _SHOWN:
-            shown.sort(key=lambda signal: -abs(residuals[signal]))
-        best = "; best point: " if shown else ""
-        points = few((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
-        count = f"{solution.iterations} iteration{'s' * (solution.iterations != 1)}"
-        return Failure(
-            Ending.LOOP,
-            f"the algebraic loop {{{few(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "
-            f"{solution.status} after {count}{cause}{best}{points}",
-            solution.status.advice,
-            self.time,
-        )
-
-
-@dataclass(slots=True)
-class LoopWork:
-    """How often solutions of loops were looked for, and the iterations of that."""
-
-    solved: int = 0
-    iterations: int = 0
 
 
 class RunningLoop:
@@ -194,7 +109,9 @@ class RunningLoop:
         if solution.status is Status.NONFINITE:
             cause = "" if self._rejected is None else self._assembly.explain(self._rejected, time).message
         else:
-            solution, cause = self._judged(solution)
+            jacobian = self._jacobian(solution.x)
+            self._matrix = jacobian[0]
+            solution, cause = judged(solution, jacobian, self, self._domain, self.planned.torn)
         return LoopReport(self.planned.stage, time, self.planned.signals, self.planned.torn, solution, cause)
 
     def _evaluated(self, time: float) -> LoopReport:
@@ -220,58 +137,13 @@ class RunningLoop:
             facts = (time, str(self.planned.stage), self.number, solver, iteration)
             self._assembly.loop_log.write(facts, values, residuals)
 
-    def _judged(self, solution: Solution) -> tuple[Solution, str]:
-        """The solution unless the equations leave it open; or what kept from finding one."""
-        x = solution.x
-        self._matrix, precision = self._jacobian(x)
-        direction = None
-        if np.all(np.isfinite(self._matrix)):
-            direction = loops.null_direction(self._matrix, precision)
-        if solution.converged:
-            if direction is None or not self._flat(x, direction):
-                return solution, ""
-            return replace(solution, status=Status.UNDETERMINED), self._along(direction)
-        if direction is not None:
-            return replace(solution, status=Status.INCONSISTENT), self._along(direction)
-        return solution, self._at_bounds(x)
-
-    def _flat(self, x: Floats, direction: Floats) -> bool:
-        """Whether the equations still hold some way along a direction, so that x is one of many solutions.
-
-        At a double root, where the Jacobian is singular as well, they do not: the residual grows with the square of
-        the distance.
-        """
-        size = 1e-3 * float(np.min(np.maximum(np.abs(x), self._domain.nominal) / np.maximum(np.abs(direction), 1e-12)))
-        moved = self._domain.clip(x + size * direction)
-        residual = self(moved) - moved
-        self(x)
-        distance = np.max(np.abs(moved - x) / self._domain.nominal)
-        return bool(np.all(np.abs(residual) <= _FLATNESS * distance * self._domain.nominal))
-
-    def _along(self, direction: Floats) -> str:
-        parts = [
-            f"{signal} by {share:.3g}"
-            for signal, share in zip(self.planned.torn, direction.tolist(), strict=True)
-            if abs(share) > 1e-6
-        ]
-        return f"changing {', '.join(parts)} changes the values that come back around the loop by just as much"
-
-    def _at_bounds(self, x: Floats) -> str:
-        reached = [
-            f"{signal} is at {bound:g}, its {kind} or that of an input that it feeds"
-            for kind, bounds in (("min", self._domain.minimum), ("max", self._domain.maximum))
-            for signal, value, bound in zip(self.planned.torn, x.tolist(), bounds.tolist(), strict=True)
-            if value == bound
-        ]
-        return ", ".join(reached)
-
     def _solver(self, how: InitName) -> LoopSolver:
-        jacobians, convergence = self._jacobians(), self._convergence
+        sources, convergence = jacobians(self.planned, self.product), self._convergence
         match how:
             case InitName.AUTO:
-                return loops.default_chain(convergence, jacobians)
+                return loops.default_chain(convergence, sources)
             case InitName.NEWTON:
-                return loops.Chain(tuple(loops.Newton(jacobian, convergence) for jacobian in jacobians))
+                return loops.Chain(tuple(loops.Newton(jacobian, convergence) for jacobian in sources))
             case InitName.AITKEN:
                 return loops.Aitken(convergence=convergence)
             case InitName.ANDERSON:
@@ -279,19 +151,11 @@ class RunningLoop:
             case InitName.FIXED_POINT:
                 return loops.FixedPoint(convergence=convergence)
             case InitName.HOMOTOPY:
-                return loops.Homotopy(jacobians[0], convergence)
+                return loops.Homotopy(sources[0], convergence)
 
-    def _jacobians(self) -> "list[loops.Jacobian]":
-        """Directional derivatives where all FMUs give them, and differences, should those be wrong or
-        missing.
-        """
-        size = len(self._torn)
-        pattern = np.zeros((size, size), dtype=bool)
-        for row, column in self.planned.pattern:
-            pattern[row, column] = True
-        # √ε balances truncation and rounding of a one-sided difference.
-        differences = loops.FiniteDifferences(pattern, math.sqrt(self.planned.rounding))
-        return [loops.Products(self.product), differences] if self.planned.directional else [differences]
+    def _jacobian(self, x: Floats) -> tuple[Floats, float]:
+        sources = jacobians(self.planned, self.product)
+        return jacobian_at(x, self, self._domain, sources, self._assembly.remark)
 
     def refresh(self, x: Floats) -> None:
         """Give the kernel a new chord, from the Jacobian at the solution x."""
@@ -321,29 +185,6 @@ class RunningLoop:
     def _at(self, x: Floats) -> Floats:
         """The Jacobian at the solution x, which `solve` has judged with it."""
         return self._jacobian(x)[0] if self._matrix is None else self._matrix
-
-    def _jacobian(self, x: Floats) -> tuple[Floats, float]:
-        """At x, where the components are left; and how precise it is. Not at the torn slots' values: those are g(x),
-        farther off than x.
-        """
-        matrix, precision = np.full((len(x), len(x)), np.nan), np.inf
-        for source in self._jacobians():
-            matrix, precision = source.at(self, x, self(x), self._domain), source.precision
-            checked = not isinstance(source, loops.Products) or self._fits(matrix, x)
-            self(x)
-            if checked and np.all(np.isfinite(matrix)):
-                break
-        return matrix, precision
-
-    def _fits(self, matrix: Floats, x: Floats) -> bool:
-        """Whether the loop does beside x what a Jacobian says. Where it cannot be evaluated, that cannot be seen."""
-        step = self._domain.clip(x + loops.probe(_PROBE * np.maximum(np.abs(x), self._domain.nominal))) - x
-        value = self(x)
-        noise = _PROBE**2 * np.maximum(np.abs(value), self._domain.nominal)
-        if not loops.contradicted(matrix, step, self(x + step) - value, noise):
-            return True
-        self._assembly.remark(_WRONG_DERIVATIVES)
-        return False
 
     def sweep(self, time: float) -> Outcome:
         """What the kernel does with this loop in a sweep, iterate by iterate, so that each can be logged."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
-from ssptool.engine.loop_run import LoopReport
+from ssptool.engine.loop_report import LoopReport
 from ssptool.engine.plan import Plan
 
 LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")
