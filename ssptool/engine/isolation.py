@@ -3,39 +3,26 @@ else.
 """
 
 import contextlib
-import os
 import pickle
 import signal
-import subprocess
-import sys
-import threading
-import time
-import warnings
 from dataclasses import replace
-from multiprocessing.connection import Connection, Pipe
-from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from ssptool.engine.blocks import blocks_at_once, rows_at_once
-from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised, work
+from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised
+from ssptool.engine.child_process import ChildProcess, start_child
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.execution import Counts, Execution, Job
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.limits import Limits
+from ssptool.engine.overdue import LimitWatch, Overdue
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.recording.contents import NO_NEWS, News
-from ssptool.engine.sendable import task_for_fresh
 from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.scratch import ScratchFolder
-
-LOOK_SECONDS = 0.01
-"""Between two looks at memory and steps, if one of them is limited."""
-
-_ENTRY = "from ssptool.engine.child import main; main()"
 
 _REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
 
@@ -57,7 +44,7 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
             assignment.watch_and_ring(memory)[1][:, :, 0] = np.nan
             with contextlib.ExitStack() as stack:
                 with held_back():
-                    child = (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
+                    child = start_child(assignment, memory, fork=fork)
                     stack.callback(child.end)
                 return _Parent(assignment, memory, child, recorder, limits).follow()
         finally:
@@ -74,117 +61,21 @@ def _assignment(job: Job, scratch: str) -> Assignment:
     return Assignment(located, scratch, min(blocks_at_once(width), -(-count // rows) + 1), rows)
 
 
-def _may_fork(fork: bool | None) -> bool:
-    return sys.platform == "linux" and threading.active_count() == 1 if fork is None else fork
-
-
-class _Child(Protocol):
-    pid: int
-    connection: Connection
-
-    def wait(self) -> int:
-        """The exit status, or minus the number of the signal that ended it."""
-        ...
-
-    def kill(self) -> None:
-        """If it is still there. What it has sent can still be received."""
-        ...
-
-    def end(self) -> None:
-        """Kill it if it is still there, and close the connection."""
-        ...
-
-
-class _Fork:
-    """A copy of this process."""
-
-    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
-        self.connection, theirs = Pipe()
-        parent = os.getpid()
-        self._status: int | None = None
-        with warnings.catch_warnings():
-            # The threads that Python counts here are idle ones of the BLAS library, which knows about forks.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.pid = os.fork()
-        if self.pid == 0:
-            self.connection.close()
-            work(assignment, memory, theirs, parent)
-        theirs.close()
-
-    def wait(self) -> int:
-        if self._status is None:
-            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return self._status
-
-    def kill(self) -> None:
-        if self._status is None:
-            # Unless an interrupt came between its end and the note of that.
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(self.pid, signal.SIGKILL)
-                self.wait()
-
-    def end(self) -> None:
-        self.kill()
-        self.connection.close()
-
-
-class _Fresh:
-    """A new interpreter."""
-
-    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
-        task = task_for_fresh(assignment)
-        self.connection, theirs = Pipe()
-        descriptors = (theirs.fileno(), memory.descriptor)
-        command = [sys.executable, "-c", _ENTRY, *map(str, descriptors), str(os.getpid())]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        self._process = subprocess.Popen(command, pass_fds=descriptors, env=environment, stdin=subprocess.DEVNULL)
-        self.pid = self._process.pid
-        theirs.close()
-        self.connection.send_bytes(task)
-        # Limits of time are those of the FMUs, and to start an interpreter is not their fault. Should it die instead,
-        # whoever follows it finds out.
-        with contextlib.suppress(EOFError, ConnectionResetError):
-            self.connection.recv_bytes()
-
-    def wait(self) -> int:
-        return self._process.wait()
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    def end(self) -> None:
-        self.kill()
-        self.connection.close()
-
-
-class _Overdue(Exception):
-    """A limit was reached."""
-
-    def __init__(self, ending: Ending, what: str, advice: str) -> None:
-        super().__init__(what)
-        self.ending = ending
-        self.what = what
-        self.advice = advice
-
-
 class _Parent:
     """Follows a child: takes its rows, and says how it ended."""
 
     def __init__(
-        self, assignment: Assignment, memory: SharedMemory, child: _Child, recorder: Recorder, limits: Limits
+        self, assignment: Assignment, memory: SharedMemory, child: ChildProcess, recorder: Recorder, limits: Limits
     ) -> None:
         self.child = child
         self.recorder = recorder
-        self.limits = limits
         self.watch: Watch
         self.watch, self.ring = assignment.watch_and_ring(memory)
         self.turn = 0
-        self.began = self.moved = self.looked = time.monotonic()
-        self.position = (0, 0)
         job = assignment.job
-        # A step that keeps pace with the clock takes that long without any fault.
-        self.waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
+        # A step that keeps pace with the clock takes that long.
+        waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
+        self.limits = LimitWatch(limits, child.pid, waiting)
 
     def follow(self) -> Execution:
         """Until the child has finished or must not go on.
@@ -206,7 +97,7 @@ class _Parent:
                         status = self.child.wait()
                         self._salvage()
                         return self._died(status)
-        except _Overdue as overdue:
+        except Overdue as overdue:
             calls = self.watch.in_flight()
             self._drain()
             return self._ended(overdue.ending, overdue.what, overdue.advice, calls)
@@ -218,8 +109,12 @@ class _Parent:
         """For the next message, or the end of the child."""
         ready = False
         while not ready:
-            ready = self.child.connection.poll(self._patience())
-            self._check_limits()
+            ready = self.child.connection.poll(self.limits.patience())
+            self.limits.check(self._progress)
+
+    def _progress(self) -> tuple[int, int]:
+        """Turns of the ring, and rows of the present one."""
+        return self.turn, _leading_numbers(self.ring[self.turn % len(self.ring), :, 0])
 
     def _receive(self) -> Message | None:
         """The next message, what is to be recorded of it recorded; None at the end."""
@@ -266,44 +161,6 @@ class _Parent:
         with held_back():
             self._take(len(self.recorder.known(finished)))
 
-    # -- limits ----------------------------------------------------------------------------------------------
-
-    def _patience(self) -> float | None:
-        """How long to wait for a message before limits are looked at [s]."""
-        limits = self.limits
-        if limits.memory is not None or limits.step_seconds is not None:
-            return LOOK_SECONDS
-        if limits.seconds is not None:
-            return max(0.0, self.began + limits.seconds - time.monotonic())
-        return None
-
-    def _check_limits(self) -> None:
-        limits, now = self.limits, time.monotonic()
-        if limits.seconds is not None and now - self.began >= limits.seconds:
-            what = f"the run has taken {limits.seconds:g} s, which is all that it may take"
-            raise _Overdue(Ending.TIMEOUT, what, "allow more with --timeout, or look at why it takes so long")
-        if now - self.looked < LOOK_SECONDS:
-            return
-        self.looked = now
-        if limits.step_seconds is not None:
-            self._check_step(limits.step_seconds + self.waiting, now)
-        if limits.memory is not None:
-            self._check_memory(limits.memory)
-
-    def _check_step(self, allowed: float, now: float) -> None:
-        position = (self.turn, _leading_numbers(self.ring[self.turn % len(self.ring), :, 0]))
-        if position != self.position:
-            self.position, self.moved = position, now
-        if now - self.moved >= allowed:
-            what = f"no macro step has been finished for {allowed:g} s, which is all that one may take"
-            raise _Overdue(Ending.TIMEOUT, what, "allow more with --step-timeout, or report it to the FMU's supplier")
-
-    def _check_memory(self, allowed: int) -> None:
-        used = _own_memory(self.child.pid)
-        if used > allowed:
-            what = f"{used >> 20} MiB of memory are in use, allowed are {allowed >> 20} MiB"
-            raise _Overdue(Ending.MEMORY, what, "allow more with --memory-limit, or report it to the FMU's supplier")
-
     # -- how it ended ----------------------------------------------------------------------------------------
 
     def _died(self, status: int) -> Execution:
@@ -329,7 +186,7 @@ class _Parent:
             component,
             function,
         )
-        seconds = time.monotonic() - self.began
+        seconds = self.limits.seconds
         report = self.recorder.report or InitializationReport((), failure, seconds)
         counts = Counts(steps=max(0, self.recorder.seen - 1), seconds=seconds - report.seconds)
         calls_made = self.watch.calls() if self.watch.measured else ()
@@ -339,15 +196,3 @@ class _Parent:
 def _leading_numbers(times: np.ndarray) -> int:
     missing = np.isnan(times)
     return int(np.argmax(missing)) if missing.any() else len(times)
-
-
-_OWN = ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:")
-
-
-def _own_memory(pid: int) -> int:
-    """Memory of a process [byte] that it does not share with the one it was forked from; 0 if it has just ended."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0
-    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith(_OWN))

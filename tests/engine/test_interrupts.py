@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine import isolation, recorder, simulate
+from ssptool.engine import child_process, isolation, recorder, simulate
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording import csv
@@ -18,7 +18,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import Recording, run
 from tests.engine.dual_mass import Folder, oscillator
 
-WATCHED = {module.__file__ for module in (isolation, recorder, simulate, csv)}
+WATCHED = {module.__file__ for module in (child_process, isolation, recorder, simulate, csv)}
 SAID = re.compile(r"the run had come to t = (\S+) s; (\d+) rows until then are in .*run\.csv")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine import isolation
+from ssptool.engine import child_process
 from ssptool.engine.assembly import assemble
 from ssptool.engine.ending import Ending
 from ssptool.engine.kernel.interface import Code, Outcome, prefix
@@ -45,7 +45,7 @@ def misbehave(folder):
 @pytest.fixture(params=[True, False], ids=["forked", "fresh"])
 def start(request, monkeypatch):
     """Both ways of starting a child."""
-    monkeypatch.setattr(isolation, "_may_fork", lambda fork: request.param)
+    monkeypatch.setattr(child_process, "_may_fork", lambda fork: request.param)
 
 
 def test_an_error_of_the_operating_system_in_the_child_keeps_the_name_of_the_file(start, tmp_path):
