@@ -13,6 +13,7 @@ from ssptool.results.report.facts import Picture, run_facts
 from ssptool.results.report.page import report_page
 from tests.drawing.sheets.test_sheets import connector, element, system
 from tests.fmus import build as fmus
+from tests.results.report.tables import cells
 
 SYSTEM = Path(__file__).parents[3] / "systems" / "dual_mass_oscillator"
 
@@ -28,11 +29,6 @@ def run(tmp_path_factory) -> tuple[Path, Path]:
 def page(folder: Path, results: Path, tmp_path: Path):
     ssptool.report(folder, results, tmp_path / "r.html")
     return html.parse(tmp_path / "r.html").getroot()
-
-
-def cells(root, caption: str) -> list[list[str]]:
-    table = root.xpath(f"//table[normalize-space(caption)='{caption}']")[0]
-    return [[cell.text_content() for cell in row] for row in table.xpath("./tbody/tr")]
 
 
 def test_a_report_tells_of_system_findings_loops_run_and_origin(run, tmp_path):

@@ -9,6 +9,7 @@ from lxml import html
 import ssptool
 from ssptool.studies.fit import Estimate, Fit, read_fit, write_fit
 from tests.fmus import build as fmus
+from tests.results.report.tables import cells
 from tests.studies.conftest import OSCILLATOR
 
 FIT = Fit(
@@ -45,11 +46,6 @@ def root(folder, tmp_path_factory):
     path = tmp_path_factory.mktemp("page") / "r.html"
     ssptool.report_study(folder, path)
     return html.fromstring(path.read_text(encoding="utf-8"))
-
-
-def cells(root, caption):
-    table = root.xpath(f"//table[normalize-space(caption)='{caption}']")[0]
-    return [[cell.text_content() for cell in row] for row in table.xpath("./tbody/tr")]
 
 
 def test_it_tells_of_design_runs_results_and_origin(root):
