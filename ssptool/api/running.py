@@ -53,7 +53,7 @@ def simulate(
     settings: Settings | None = None,
     inputs: "Given | None" = None,
     scenario: "Scenario | Path | str | None" = None,
-    output: Path | None = None,
+    output: Path | str | None = None,
     recording: Recording | None = None,
     isolated: bool = False,
     limits: Limits | None = None,
@@ -111,7 +111,7 @@ def simulate(
         return run(
             plan,
             archive,
-            output=output,
+            output=None if output is None else Path(output),
             recording=recording,
             isolated=isolated,
             limits=limits,

@@ -8,6 +8,7 @@ from ssptool.engine.columns import BYTES, NUMBERED, TEXT, as_content, from_conte
 from ssptool.engine.columns import holds_integer as holds_integer
 from ssptool.engine.kernel.interface import Integers, Kernel
 from ssptool.fmu.description import Value
+from ssptool.fmu.texts import is_text
 
 NOTHING: Mapping[str, Value] = {TEXT: "", BYTES: b""}
 """What a signal has of which nothing is known; of a type that is not here, 0."""
@@ -61,6 +62,8 @@ def cell(kernel: Kernel, kind: str, value: Value, *, keep: bool = True) -> float
 
 
 def _number(kernel: Kernel, kind: str, value: Value, keep: bool = False) -> int:
+    if kind == TEXT and isinstance(value, str) and not is_text(value):
+        raise ValueError(f"{value!r} has zeros, at which it would end, or is no Unicode")
     if kind in NUMBERED:
         return kernel.number(as_content(value, kind), keep)
     number = int(value)

@@ -1,7 +1,9 @@
 """A co-simulation in a file: all that a run needs to go on elsewhere."""
 
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,19 @@ class SavedLoop:
 
     rtol: float
     chord: Floats
+
+
+_DAMAGED = (
+    ValueError,
+    KeyError,
+    EOFError,
+    AttributeError,
+    NotImplementedError,
+    struct.error,
+    zlib.error,
+    zipfile.BadZipFile,
+)
+"""What reading a file raises that is none of ours, or of which some bits are wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +131,7 @@ class SavedSimulation:
             with np.load(path, allow_pickle=False) as archive:
                 arrays = {name: archive[name] for name in archive.files}
             facts = json.loads(arrays[_FACTS].tobytes())
-        except (ValueError, KeyError, EOFError, AttributeError, zipfile.BadZipFile):
+        except _DAMAGED:
             # What numpy says of files that are none of its own would be bad advice: to unpickle them.
             raise NotASavedSimulation(path, "it is incomplete, or was not written by save()") from None
         if facts.get("format") != _FORMAT:

@@ -140,7 +140,10 @@ class Settings:
     power_bonds: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Take plain text for the names, and refuse what is none of them."""
+        """Take plain text for the names, of files too, and refuse what is none of them."""
+        for log in ("log_loops", "log_coupling"):
+            if (path := getattr(self, log)) is not None:
+                object.__setattr__(self, log, Path(path))
         if self.threads < 1:
             raise ValueError(f"threads must be at least 1, found {self.threads}")
         for bond in self.power_bonds:

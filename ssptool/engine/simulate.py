@@ -109,6 +109,11 @@ class Recording:
     every: int = 1
     output_step: float | None = None
 
+    def __post_init__(self) -> None:
+        """A file may be given by its name."""
+        if self.output is not None:
+            object.__setattr__(self, "output", Path(self.output))
+
     def thinning(self, plan: Plan) -> Thinning:
         """Which rows are recorded.
 

@@ -18,6 +18,7 @@ from ssptool.fmu.description import (
 )
 from ssptool.fmu.messages import STATUS, Log, status_word
 from ssptool.fmu.shapes import element_names
+from ssptool.fmu.texts import is_text
 
 FATAL = STATUS.index("fatal")
 
@@ -423,12 +424,14 @@ _RANGE: Mapping[str, tuple[int, int]] = {
     **{f"Int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)},
     **{f"UInt{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)},
 }
-_PYTHON_TYPE: Mapping[str, type] = {"Boolean": bool, "String": str, "Binary": bytes}
+_PYTHON_TYPE: Mapping[str, type] = {"Boolean": bool, "Binary": bytes}
 
 
 def _fitting(name: str, suffix: str, value: Value) -> Value:
     """The value, if the variable can take it as it is; ctypes would wrap large integers silently."""
-    if suffix in _PYTHON_TYPE:
+    if suffix == "String":
+        fits = is_text(value)
+    elif suffix in _PYTHON_TYPE:
         fits = isinstance(value, _PYTHON_TYPE[suffix])
     elif suffix in _RANGE:
         fits = isinstance(value, int) and not isinstance(value, bool)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from ssptool.documents.converters import boolean, double, hex_binary, signed
 from ssptool.fmu.description import Value
+from ssptool.fmu.texts import is_text
 from ssptool.network.types import INTEGER_RANGES, canonical, is_float, is_integer
 from ssptool.wrong_usage import WrongUsage
 
@@ -97,6 +98,8 @@ def from_text(name: str, text: str, target: str, items: Items) -> Value:
         The text is no value of that type.
     """
     target = canonical(target)
+    if not isinstance(text, str):
+        raise InvalidValue(name, text, f"it as a text, such as {str(text)!r}")
     try:
         if is_float(target):
             return _within_doubles(name, text, double.read(text))
@@ -106,7 +109,11 @@ def from_text(name: str, text: str, target: str, items: Items) -> Value:
             return _item(name, text if text in items else signed(64).read(text), items)
         if target == "Boolean":
             return boolean.read(text.lower())
-        return hex_binary.read(text) if target == "Binary" else text
+        if target == "Binary":
+            return hex_binary.read(text)
+        if not is_text(text):
+            raise InvalidValue(name, text, "a text of Unicode without zeros, at which it would end")
+        return text
     except InvalidValue:
         raise
     except ValueError:

@@ -16,7 +16,7 @@ from pytest import approx
 from ssptool.engine.ending import RunError
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.selection import select
-from ssptool.engine.saved import NotASavedSimulation, SavedForAnother
+from ssptool.engine.saved import NotASavedSimulation, SavedForAnother, SavedSimulation
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.simulation import Simulation
@@ -358,6 +358,24 @@ def test_what_is_no_state_is_refused(tmp_path):
         Simulation(plan(), Folder(), saved=tmp_path / "state"),
     ):
         pass
+
+
+def test_a_saved_file_with_a_wrong_bit_is_read_or_refused(tmp_path):
+    """Each time another bit; in most places a checksum tells, in some nothing depends on it."""
+    planned, path = plan(master="jacobi"), tmp_path / "state"
+    with Simulation(planned, Folder()) as simulation:
+        simulation.step(3)
+        simulation.save(path)
+    content, refused = path.read_bytes(), 0
+    for place in range(0, len(content), 11):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        try:
+            SavedSimulation.read(path, planned)
+        except NotASavedSimulation:
+            refused += 1
+    assert refused > len(content) / 11 / 4
 
 
 def test_an_fmu_that_cannot_serialize_is_refused_by_name(tmp_path):
