@@ -12,9 +12,10 @@ from ssptool.engine.plan import Plan
 from ssptool.engine.planning import planned
 from ssptool.engine.recording.files import read_manifest as read_manifest
 from ssptool.engine.recording.files import read_trace as read_trace
+from ssptool.engine.recording.recording import Recording as Recording
+from ssptool.engine.result import Result
 from ssptool.engine.settings import Settings as Settings
-from ssptool.engine.simulate import Recording as Recording
-from ssptool.engine.simulate import Result, run
+from ssptool.engine.simulate import run
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import Given

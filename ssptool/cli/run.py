@@ -33,7 +33,7 @@ from ssptool.engine.limits import Limits
 from ssptool.engine.settings import Settings
 
 if TYPE_CHECKING:
-    from ssptool.engine.simulate import Result
+    from ssptool.engine.result import Result
 
 
 @bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)

@@ -12,7 +12,7 @@ from ssptool.engine.few import few
 
 if TYPE_CHECKING:
     from ssptool.engine.loop_report import LoopReport
-    from ssptool.engine.simulate import Result, Statistics
+    from ssptool.engine.result import Result, Statistics
 
 Entry = tuple[str, str]
 """Of the summary: a name, and what is said under it."""

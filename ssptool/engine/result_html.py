@@ -10,7 +10,7 @@ from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.drawing.thinning import thinned
 
 if TYPE_CHECKING:
-    from ssptool.engine.simulate import Result
+    from ssptool.engine.result import Result
     from ssptool.engine.trace import Trace
 
 MOST_CURVES = 24

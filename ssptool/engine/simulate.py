@@ -6,13 +6,9 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Sources
 from ssptool.engine.blocks import blocks_at_once
-from ssptool.engine.choices import Choice
-from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.execution import Execution, Job, execute
-from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation import execute_isolated
 from ssptool.engine.limits import Limits
@@ -23,196 +19,14 @@ from ssptool.engine.recorder import Progress, Recorder
 from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.files import check_output, open_writer
 from ssptool.engine.recording.overwriting import check_written
+from ssptool.engine.recording.recording import Recording
 from ssptool.engine.recording.room import check_room
 from ssptool.engine.recording.selection import select
-from ssptool.engine.recording.thinning import All, Every, Grid, Thinning
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.recording.writing_thread import WritingThread
-from ssptool.engine.time_resolution import check_step
-from ssptool.engine.trace import Column, Trace
-from ssptool.engine.watch import CallCount, Watch
+from ssptool.engine.result import Result, statistics_of
+from ssptool.engine.watch import Watch
 from ssptool.fmu.working_directory import kept_working_directory
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """What a run took.
-
-    Attributes
-    ----------
-    kernel
-        `native` or `twin`.
-    steps
-        Macro steps that were completed.
-    iterations_mean, iterations_max
-        Of the macro steps of an iterated master; 1 for others.
-    rejected
-        Macro steps that were taken back because their error was too large.
-    events, evaluations
-        State and time events, of model exchange and of components in event mode, where ticks of clocks count too; and
-        of model exchange evaluations of the derivatives of all components together.
-    loops_solved, loop_iterations
-        How often algebraic loops were solved after the start, each loop for itself, at communication points and within
-        steps, and the evaluations of what is in them; without those of the full solver.
-    loops_rescued, rescue_iterations
-        How often an algebraic loop needed the full solver during the run, and its iterations.
-    seconds, initialization_seconds : [s]
-        Wall time of stepping, and of initialization.
-    real_time_factor
-        Simulated time per wall time of stepping.
-    latest : [s]
-        How far a run that had to keep pace with the clock was behind it at most.
-    calls
-        How often each function of each FMU was called, and how long that took, if it was to be measured.
-    """
-
-    kernel: str
-    steps: int
-    iterations_mean: float
-    iterations_max: int
-    rejected: int
-    events: int
-    evaluations: int
-    loops_solved: int
-    loop_iterations: int
-    loops_rescued: int
-    rescue_iterations: int
-    seconds: float
-    initialization_seconds: float
-    real_time_factor: float
-    latest: float = 0.0
-    calls: tuple[CallCount, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Recording:
-    """What is recorded of a run, and where.
-
-    Attributes
-    ----------
-    output
-        File that rows are written to as they come; CSV, Parquet or MAT by its ending.
-    keep
-        Keep the rows in memory, for `Result.trace`.
-    signals
-        Patterns of full names, such as "System1.*"; none: all signals.
-    every
-        Only each n-th row, and the last.
-    output_step : [s]
-        Only rows at this distance, and the last. Between communication points values are on straight lines, those of
-        discrete signals held.
-    """
-
-    output: Path | None = None
-    keep: bool = True
-    signals: Sequence[str] = ()
-    every: int = 1
-    output_step: float | None = None
-
-    def __post_init__(self) -> None:
-        """A file may be given by its name."""
-        if self.output is not None:
-            object.__setattr__(self, "output", Path(self.output))
-
-    def thinning(self, plan: Plan) -> Thinning:
-        """Which rows are recorded.
-
-        Raises
-        ------
-        ValueError
-            A number is out of range.
-        """
-        if self.output_step is None:
-            return All() if self.every == 1 else Every(self.every)
-        if self.every != 1:
-            raise ValueError("every n-th row and an output step exclude each other; found both")
-        interval = plan.interval
-        check_step("the output step", self.output_step, interval.start, interval.stop)
-        return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
-
-    def rows(self, plan: Plan) -> int:
-        """How many rows are recorded, at most, of a run to the stop time, unless events or a master add some."""
-        interval = plan.interval
-        if self.output_step is None:
-            return interval.steps // self.every + 2
-        return int((interval.stop - interval.start) / self.output_step) + 2
-
-
-class TraceNotKept(Exception):
-    """The rows of the run went to a file only."""
-
-    def __init__(self, output: Path | None) -> None:
-        where = f"read {output}, or" if output is not None else "to have it,"
-        super().__init__(f"the trace was not kept in memory; {where} simulate with keep=True")
-        self.output = output
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end.
-
-    Attributes
-    ----------
-    kept
-        The trace, if it was kept in memory.
-    columns
-        What was recorded.
-    rows, first_time, last_time
-        How many rows were recorded, and the times [s] of the first and the last.
-    """
-
-    name: str
-    kept: Trace | None
-    columns: tuple[Column, ...]
-    rows: int
-    first_time: float
-    last_time: float
-    failure: Failure | None
-    initialization: InitializationReport
-    statistics: Statistics
-    choices: tuple[Choice, ...]
-    notes: tuple[str, ...]
-    output: Path | None
-
-    @property
-    def trace(self) -> Trace:
-        """What was recorded, also by a run that failed.
-
-        Raises
-        ------
-        TraceNotKept
-            It is in a file only.
-        """
-        if self.kept is None:
-            raise TraceNotKept(self.output)
-        return self.kept
-
-    @property
-    def status(self) -> Ending:
-        return Ending.COMPLETED if self.failure is None else self.failure.ending
-
-    @property
-    def ok(self) -> bool:
-        return self.failure is None
-
-    def _repr_html_(self) -> str:
-        from ssptool.engine.result_html import result_html  # only notebooks draw a run at once
-
-        return result_html(self)
-
-    def unwrap(self) -> Trace:
-        """The trace of a run that reached its end.
-
-        Raises
-        ------
-        RunError
-            It did not.
-        TraceNotKept
-            It is in a file only.
-        """
-        if self.failure is not None:
-            raise RunError(self.failure)
-        return self.trace
 
 
 def run(
@@ -354,30 +168,8 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         last_time=recorder.last_time,
         failure=execution.failure,
         initialization=execution.initialization,
-        statistics=_statistics(execution, recorder.last_time - plan.interval.start),
+        statistics=statistics_of(execution, recorder.last_time - plan.interval.start),
         choices=plan.choices,
         notes=(*plan.notes, *recorder.notes, *execution.remarks),
         output=output,
-    )
-
-
-def _statistics(execution: Execution, simulated: float) -> Statistics:
-    counts = execution.counts
-    return Statistics(
-        kernel=execution.kernel,
-        steps=counts.steps,
-        iterations_mean=counts.iterations_mean,
-        iterations_max=counts.iterations_max,
-        rejected=counts.rejected,
-        events=counts.events,
-        evaluations=counts.evaluations,
-        loops_solved=counts.loops_solved,
-        loop_iterations=counts.loop_iterations,
-        loops_rescued=counts.loops_rescued,
-        rescue_iterations=counts.rescue_iterations,
-        seconds=counts.seconds,
-        initialization_seconds=execution.initialization.seconds,
-        real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
-        latest=counts.latest,
-        calls=execution.calls,
     )

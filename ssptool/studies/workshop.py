@@ -22,9 +22,10 @@ from ssptool.engine.pool import Pool
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.recording.files import open_writer
 from ssptool.engine.recording.patterns import fits_any
+from ssptool.engine.recording.recording import Recording
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import thinned
-from ssptool.engine.simulate import Recording, run
+from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats, Trace
 from ssptool.studies.definition import Study
 from ssptool.studies.expressions import BadExpression, NoValue

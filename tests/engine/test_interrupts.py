@@ -14,8 +14,9 @@ from ssptool.engine.interrupts import held_back
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording import csv
 from ssptool.engine.recording.csv import read_csv, read_manifest
+from ssptool.engine.recording.recording import Recording
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulate import Recording, run
+from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator
 
 WATCHED = {module.__file__ for module in (child_process, isolation, recorder, simulate, csv)}

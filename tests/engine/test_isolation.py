@@ -13,8 +13,9 @@ from ssptool.engine.kernel.interface import Code, Outcome, prefix
 from ssptool.engine.limits import Limits
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
+from ssptool.engine.recording.recording import Recording
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulate import Recording, run
+from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from ssptool.fmu.instance import FmiError
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, network, oscillator

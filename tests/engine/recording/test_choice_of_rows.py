@@ -11,10 +11,11 @@ from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording import room
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.patterns import NothingMatches, check_patterns
+from ssptool.engine.recording.recording import Recording
 from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.thinning import Every, Grid
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulate import Recording, run
+from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator
 
 

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.files import FORMATS, open_writer, read_manifest, read_trace
+from ssptool.engine.recording.recording import Recording
 from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulate import Recording, run
+from ssptool.engine.simulate import run
 from ssptool.engine.trace import Column
 from tests.engine.dual_mass import Folder, oscillator
 

@@ -1,0 +1,161 @@
+"""What a run gives: what was recorded, how it began and how it ended."""
+
+from pathlib import Path
+
+from ssptool.dataclass import dataclass
+from ssptool.engine.choices import Choice
+from ssptool.engine.ending import Ending, Failure, RunError
+from ssptool.engine.execution import Execution
+from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.trace import Column, Trace
+from ssptool.engine.watch import CallCount
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a run took.
+
+    Attributes
+    ----------
+    kernel
+        `native` or `twin`.
+    steps
+        Macro steps that were completed.
+    iterations_mean, iterations_max
+        Of the macro steps of an iterated master; 1 for others.
+    rejected
+        Macro steps that were taken back because their error was too large.
+    events, evaluations
+        State and time events, of model exchange and of components in event mode, where ticks of clocks count too; and
+        of model exchange evaluations of the derivatives of all components together.
+    loops_solved, loop_iterations
+        How often algebraic loops were solved after the start, each loop for itself, at communication points and within
+        steps, and the evaluations of what is in them; without those of the full solver.
+    loops_rescued, rescue_iterations
+        How often an algebraic loop needed the full solver during the run, and its iterations.
+    seconds, initialization_seconds : [s]
+        Wall time of stepping, and of initialization.
+    real_time_factor
+        Simulated time per wall time of stepping.
+    latest : [s]
+        How far a run that had to keep pace with the clock was behind it at most.
+    calls
+        How often each function of each FMU was called, and how long that took, if it was to be measured.
+    """
+
+    kernel: str
+    steps: int
+    iterations_mean: float
+    iterations_max: int
+    rejected: int
+    events: int
+    evaluations: int
+    loops_solved: int
+    loop_iterations: int
+    loops_rescued: int
+    rescue_iterations: int
+    seconds: float
+    initialization_seconds: float
+    real_time_factor: float
+    latest: float = 0.0
+    calls: tuple[CallCount, ...] = ()
+
+
+class TraceNotKept(Exception):
+    """The rows of the run went to a file only."""
+
+    def __init__(self, output: Path | None) -> None:
+        where = f"read {output}, or" if output is not None else "to have it,"
+        super().__init__(f"the trace was not kept in memory; {where} simulate with keep=True")
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end.
+
+    Attributes
+    ----------
+    kept
+        The trace, if it was kept in memory.
+    columns
+        What was recorded.
+    rows, first_time, last_time
+        How many rows were recorded, and the times [s] of the first and the last.
+    """
+
+    name: str
+    kept: Trace | None
+    columns: tuple[Column, ...]
+    rows: int
+    first_time: float
+    last_time: float
+    failure: Failure | None
+    initialization: InitializationReport
+    statistics: Statistics
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+    output: Path | None
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded, also by a run that failed.
+
+        Raises
+        ------
+        TraceNotKept
+            It is in a file only.
+        """
+        if self.kept is None:
+            raise TraceNotKept(self.output)
+        return self.kept
+
+    @property
+    def status(self) -> Ending:
+        return Ending.COMPLETED if self.failure is None else self.failure.ending
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+    def _repr_html_(self) -> str:
+        from ssptool.engine.result_html import result_html  # only notebooks draw a run at once
+
+        return result_html(self)
+
+    def unwrap(self) -> Trace:
+        """The trace of a run that reached its end.
+
+        Raises
+        ------
+        RunError
+            It did not.
+        TraceNotKept
+            It is in a file only.
+        """
+        if self.failure is not None:
+            raise RunError(self.failure)
+        return self.trace
+
+
+def statistics_of(execution: Execution, simulated: float) -> Statistics:
+    """Of so much simulated time [s]."""
+    counts = execution.counts
+    return Statistics(
+        kernel=execution.kernel,
+        steps=counts.steps,
+        iterations_mean=counts.iterations_mean,
+        iterations_max=counts.iterations_max,
+        rejected=counts.rejected,
+        events=counts.events,
+        evaluations=counts.evaluations,
+        loops_solved=counts.loops_solved,
+        loop_iterations=counts.loop_iterations,
+        loops_rescued=counts.loops_rescued,
+        rescue_iterations=counts.rescue_iterations,
+        seconds=counts.seconds,
+        initialization_seconds=execution.initialization.seconds,
+        real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
+        latest=counts.latest,
+        calls=execution.calls,
+    )
