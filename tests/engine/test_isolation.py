@@ -180,7 +180,7 @@ def test_nothing_is_left_behind_after_a_crash(misbehave, tmp_path, monkeypatch):
 
 
 def test_limits_are_positive():
-    with pytest.raises(ValueError, match="limit seconds must be greater than 0, found -1"):
+    with pytest.raises(ValueError, match="the timeout must be greater than 0, found -1"):
         Limits(seconds=-1)
 
 

@@ -183,7 +183,7 @@ def test_a_diverging_iteration_names_group_signal_and_better_methods():
     ("wrong", "message"),
     [
         ({"convergence": {"absolut": 1.0}}, "absolute, relative, residual-relative; found 'absolut'"),
-        ({"convergence": {"absolute": 0.0}}, "must be positive, found absolute 0"),
+        ({"convergence": {"absolute": 0.0}}, "absolute limit of convergence must be positive, found 0"),
         ({"convergence": {"absolute": 1.0}, "master": "jacobi"}, "only the iterated master"),
         ({"exchange": "late", "master": "iterated"}, "exchange consistent"),
         ({"exchange": "late", "adaptive": 1e-3}, "adaptive steps"),

@@ -24,13 +24,13 @@ def orders(found, steps=STEPS):
 
 
 COUPLINGS = [
-    ("jacobi", "hold", 1, 1),
+    ("jacobi", "hold", None, 1),
     ("jacobi", "extrapolate", 1, 2),
     ("jacobi", "extrapolate", 2, 2),
-    ("gauss-seidel", "hold", 1, 1),
+    ("gauss-seidel", "hold", None, 1),
     ("gauss-seidel", "interpolate", 1, 2),
     ("gauss-seidel", "interpolate", 2, 2),
-    ("iterated", "hold", 1, 1),
+    ("iterated", "hold", None, 1),
     ("iterated", "interpolate", 1, 2),
     ("iterated", "interpolate", 2, 3),
 ]
