@@ -1,4 +1,4 @@
-"""Two FMUs with heavy steps (1 ms of work each) side by side: how much faster on two threads than on one; the same where
+"""Two FMUs with heavy steps (1 ms of work each) side by side: how much faster on two threads than on one, also where
 one of them is stepped by the thread that asks only, as an ODE is.
 
 The components are those of the kernel's tests; wall time, medians of one run.
