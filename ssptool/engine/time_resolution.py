@@ -14,6 +14,22 @@ def tolerance_of_times(t: float, step: float) -> float:
     return max(CLOSE * step, math.ulp(t))
 
 
+COARSE = 1e-3
+"""Of a macro step: where times are told apart less finely than so, it can be seen in results."""
+
+
+def coarseness(step: float, start: float, stop: float) -> str:
+    """What is to be said of times between `start` and `stop` [s] for macro steps of this size [s]; mostly nothing."""
+    latest = max(abs(start), abs(stop))
+    spacing = math.ulp(latest)
+    if spacing <= COARSE * step:
+        return ""
+    return (
+        f"times about {latest:.3g} s can be told apart to {spacing:.2g} s only, {100 * spacing / step:.2g} % of a "
+        "macro step: no event or communication point is more exact than that; start the run closer to time zero"
+    )
+
+
 def check_step(what: str, step: float, start: float, stop: float) -> None:
     """Refuse a step [s] that does not lead from one time between `start` and `stop` [s] to another.
 

@@ -74,6 +74,8 @@ class Alone:
         """Go on until there is a row to hand out; False at the end of the run and after a failure."""
         integration = self.integration
         try:
+            if self._point == 1 and self._failure is None:
+                integration.cross_at_start()
             while not integration.rows and self._failure is None and self._point <= self._interval.steps:
                 point = self._interval.start + float(self._point) * self._interval.step
                 self._at_point = integration.advance(point, self._interval.stop)

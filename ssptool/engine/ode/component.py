@@ -94,6 +94,9 @@ class OdeComponent:
             return
         try:
             integration.begin()
+            # Who stands beside hears of that from the start; the first row is made afterwards.
+            integration.cross_at_start()
+            integration.rows.clear()
             self._signs = integration.indicators()
         except Stopped as stopped:
             self._failure = stopped.failure

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ssptool.engine.chatter import Cause
+from ssptool.engine.choices import Interval
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.cvode import Arrival
 from ssptool.engine.ode.outlook import Outlook, nears_zero, outlook
@@ -33,16 +34,17 @@ class Crossings:
         When the integrator was started last.
     at_zero
         Indicators that were zero then, or were about to cross it.
-    leaving
-        The latter, by number, until the integrator has made a step.
+    leaving, ahead
+        The latter, by number, and where they have done so, until the integrator has made a step.
     """
 
-    def __init__(self, system: OdeSystem, start: float, macro_step: float) -> None:
-        self._system, self._macro_step = system, macro_step
-        self.anchor = Anchor(start, np.empty(0), np.empty(0))
-        self.restarted = start
+    def __init__(self, system: OdeSystem, interval: Interval) -> None:
+        self._system, self._macro_step, self._stop = system, interval.step, interval.stop
+        self.anchor = Anchor(interval.start, np.empty(0), np.empty(0))
+        self.restarted = interval.start
         self.at_zero: frozenset[Cause] = frozenset()
         self.leaving: frozenset[int] = frozenset()
+        self.ahead: Outlook | None = None
 
     def drop_anchor(self, t: float, x: Floats) -> None:
         """Remember where the components are, at (t, x). Raises `Stopped`."""
@@ -78,9 +80,9 @@ class Crossings:
         self.leaving = frozenset()
         moment = tolerance_of_times(t, self._macro_step)
         if abs(t - self.restarted) <= moment and (roots or self.at_zero):
-            ahead = outlook(self._system, t, x, moment)
+            self.ahead = outlook(self._system, t, x, moment, self._stop)
             self._system.place(t, x)
-            self.leaving = frozenset() if ahead is None else ahead.crossed(self.anchor.signs)
+            self.leaving = frozenset() if self.ahead is None else self.ahead.crossed(self.anchor.signs)
             self.at_zero |= {self._system.causes[i] for i in self.leaving}
 
     def is_leaving(self, t: float, causes: tuple[Cause, ...]) -> bool:
@@ -105,6 +107,6 @@ class Crossings:
         signs = self._system.present_signs(t)
         if not nears_zero(self.anchor.signs, signs, t - self.anchor.t, moment):
             return None
-        ahead = outlook(self._system, t, x, moment)
+        ahead = outlook(self._system, t, x, moment, self._stop)
         self._system.place(t, x)
         return ahead if ahead is not None and ahead.crossed(signs) else None

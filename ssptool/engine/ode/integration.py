@@ -3,13 +3,11 @@
 import math
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.chatter import Cause, Chatter, wish_to_end
-from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.event_mode.sampling import ode_takes_samples
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.ode.crossings import Crossings
@@ -19,10 +17,11 @@ from ssptool.engine.ode.integrated import Integrated
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.outlook import Outlook
 from ssptool.engine.ode.position import Position
+from ssptool.engine.ode.setback import cannot_go_on
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.plan import Plan
 from ssptool.engine.stopped import Stopped
-from ssptool.engine.time_resolution import tolerance_of_times
+from ssptool.engine.time_resolution import coarseness, tolerance_of_times
 
 MAX_STUCK = 20
 """Internal steps in a row that may be too small for time to pass."""
@@ -88,14 +87,14 @@ class Integration:
             jacobian=self._jacobian,
             native=system.native_slopes(NUMBERS),
         )
-        self._macro_step = plan.interval.step
+        self._macro_step, self._stop = plan.interval.step, plan.interval.stop
         self._chatter = Chatter(plan.interval.step)
         self._arrival = Arrival(plan.interval.start)
         self._handled = True  # whether what is to do at `_arrival` has been done
         self._next_time = math.inf
         self._timers: tuple[Cause, ...] = ()
         self._wary_until = self._longest_step = math.inf
-        self._crossings = Crossings(system, plan.interval.start, plan.interval.step)
+        self._crossings = Crossings(system, plan.interval)
         self._reports_steps = any(model.reports_steps for model in system.models)
         self._samples = ode_takes_samples(plan)
         self._stops_until = -math.inf  # at communication points [s]
@@ -127,7 +126,35 @@ class Integration:
         Stopped, FmiError
             A component refuses or asks to end the simulation, or the event iteration does not end.
         """
+        if note := coarseness(self._macro_step, self._start, self._stop):
+            self.system.remark(note)
         self._leave_event_mode(self._start, self._iterate(self._start), first=True)
+
+    def cross_at_start(self) -> None:
+        """Where it still is at the start, indicators that are zero, and are not a moment later, cross it there. Such an
+        event has a right row; the left one is there.
+
+        Raises
+        ------
+        Stopped, FmiError
+        """
+        while self._same(self._arrival.t, self._start) and self._crossings.leaving:
+            before, x = self._arrival.t, self._solver.x.copy()
+            roots = tuple(sorted(self._crossings.leaving))
+            self._go_ahead(self._crossings.ahead)
+            t = self._arrival.t
+            self._arrival = Arrival(t, roots)
+            self.enter()
+            outcome = self._iterate(t)
+            self._leave_event_mode(t, outcome, first=False)
+            if not outcome.changed:
+                self._solver.x[:], self._arrival = x, Arrival(before)
+                self._solver.start(before)
+                self._stand_at(before)
+                return
+            self._chatter.note(t, tuple(self.system.causes[i] for i in roots))
+            self._events += 1
+            self.rows.append(self.system.row(self._start))
 
     def position(self, t: float) -> Position:
         """Where it stands at a time t [s] that it has come to; it may be further already, but for no event."""
@@ -374,7 +401,7 @@ class Integration:
             slowly = step_by_step or bool(self._crossings.leaving)
             self._arrival, self._handled = self._solver.reach(limit, step_by_step=slowly), False
         except IntegrationFailed as error:
-            raise Stopped(self._failed(error.reason, error.t)) from None
+            raise Stopped(cannot_go_on(error.reason, error.t, self.system.setback)) from None
         if self._was_there_and_back():
             return
         stuck = self._solver.elapsed - elapsed <= math.ulp(elapsed) and not self._arrival.roots
@@ -382,7 +409,7 @@ class Integration:
         if not stuck:
             self.system.setback = None  # it has been avoided
         if self._stuck == MAX_STUCK:
-            raise Stopped(self._failed("its steps have become too small for time to pass", before))
+            raise Stopped(cannot_go_on("its steps have become too small for time to pass", before, self.system.setback))
 
     def _jump_due(self) -> bool:
         drive, t = self.system.drive, self._arrival.t
@@ -465,16 +492,6 @@ class Integration:
 
     def _same(self, a: float, b: float) -> bool:
         return abs(a - b) <= tolerance_of_times(b, self._macro_step)
-
-    def _failed(self, reason: str, t: float) -> Failure:
-        setback = self.system.setback
-        if setback is None:
-            advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
-            return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)
-        # What is nan is so at all points that the integrator could still try.
-        ending = setback.ending if setback.ending is Ending.NONFINITE else Ending.INTEGRATION
-        message = f"the integrator cannot go on: {reason}; last: {setback.message}"
-        return replace(setback, ending=ending, message=message, time=t, recoverable=True)
 
 
 def _suspect(causes: tuple[Cause, ...], timers: tuple[Cause, ...]) -> tuple[Cause, ...]:

@@ -24,16 +24,17 @@ class Outlook(NamedTuple):
         return frozenset(np.flatnonzero((signs > 0) != (self.signs > 0)).tolist())
 
 
-def outlook(system: OdeSystem, t: float, x: Floats, moment: float) -> Outlook | None:
+def outlook(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) -> Outlook | None:
     """From (t, x) along the slopes there, for a moment [s]; None where that cannot be evaluated.
 
-    The components are left there.
+    The components are left there. They may rely on it that they are not asked for times after the `stop` [s] of the
+    run (fmi2SetupExperiment, fmi3EnterInitializationMode), so the states go on alone there.
     """
     slopes, found, setback = np.empty(system.size), np.empty(system.indicators), system.setback
     try:
         if not system.slopes(t, x.ctypes.data, slopes.ctypes.data):
             return None
-        later, beyond = t + moment, x + moment * slopes
+        later, beyond = min(t + moment, stop), x + moment * slopes
         if not system.signs(later, beyond.ctypes.data, found.ctypes.data):
             return None
     except Stopped:

@@ -81,3 +81,13 @@ def test_beside_co_simulation_an_ode_is_as_good(models, start):
 def test_a_step_that_doubles_cannot_tell_from_none_is_refused():
     with pytest.raises(ValueError, match=r"must be at least 4.8e-07 s, because times .* cannot be told apart"):
         oscillate(1e9, step_size=4e-7)
+
+
+@pytest.mark.parametrize(
+    ("start", "words"), ((0.0, ()), (1e9, ()), (1e11, ("1.5e-05 s only", "1.5 % of a macro step")))
+)
+def test_where_times_are_coarse_the_run_says_so(start, words):
+    result = oscillate(start)
+    assert result.ok
+    assert bool(words) == any("can be told apart" in note for note in result.notes)
+    assert all(any(word in note for note in result.notes) for word in words)
