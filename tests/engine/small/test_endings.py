@@ -80,3 +80,13 @@ def test_an_end_in_the_middle_of_a_step_is_where_all_components_end(tmp_path, or
     assert result.failure.time == result.trace.t[-1] == pytest.approx(0.55)
     for name in "AB":
         assert result.trace[f"{name}.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)
+
+
+def test_an_end_that_is_asked_for_in_a_step_that_is_too_long_is_none(tmp_path):
+    """Adaptive steps go on in smaller ones, up to it."""
+    folder = system(tmp_path, 3, "rk4(s, t, h); a->terminate = t + h > 0.55; return OK;")
+    settings = ssptool.Settings(stop_time=1.0, step_size=0.1, adaptive=1e-3)
+    result = ssptool.simulate(folder, settings=settings)
+    assert result.status == "a component asked to end the simulation"
+    assert result.trace.t[-1] == pytest.approx(result.failure.time)
+    assert result.trace["A.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-4)

@@ -1,5 +1,6 @@
 // FMI 3.0 co-simulation. In event mode, what a step says goes to a report.
 #include <algorithm>
+#include <limits>
 
 #include "instance.hpp"
 
@@ -95,31 +96,27 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
     return checked("fmi3GetDirectionalDerivative", status);
   }
 
-  Failure save() noexcept override {
-    ended_when_saved_ = ends_;
-    return checked("fmi3GetFMUState", state_.save());
-  }
-  Failure restore() noexcept override {
-    ends_ = ended_when_saved_;
-    return checked("fmi3SetFMUState", state_.restore());
-  }
+  Failure save() noexcept override { return checked("fmi3GetFMUState", state_.save()); }
+  Failure restore() noexcept override { return checked("fmi3SetFMUState", state_.restore()); }
   void release() noexcept override { state_.release(); }
 
  private:
   Failure do_step(double t, double h) noexcept {
     if (report_ != nullptr && report_->waits != 0.0) return {};
-    // The step in which it was said was a valid one; after it there is none.
-    if (ends_) return {to_end, 0};
+    // The step in which it was said was a valid one; after it there is none, unless it has been taken back.
+    if (t >= ends_from_) return {to_end, 0};
     bool event = false;
+    bool ends = false;
     bool early = false;
     double reached = t;
-    const int status = do_step_(reals.component(), t, h, !state_, &event, &ends_, &early, &reached);
+    const int status = do_step_(reals.component(), t, h, !state_, &event, &ends, &early, &reached);
+    ends_from_ = ends ? t + 0.5 * ((early ? reached : t + h) - t) : never;
     if (status > fmi::warning) return {"fmi3DoStep", status};
     if (report_ != nullptr) {
       report_->event = event || early ? 1.0 : 0.0;
       report_->reached = early ? reached : t + h;
     } else if (early) {
-      return {ends_ ? to_end : "fmi3DoStep:earlyReturn", status};
+      return {ends ? to_end : "fmi3DoStep:earlyReturn", status};
     } else if (event) {
       return {"fmi3DoStep:eventHandlingNeeded", status};
     }
@@ -134,9 +131,10 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   }
 
   static constexpr const char* to_end = "fmi3DoStep:terminateSimulation";
+  static constexpr double never = std::numeric_limits<double>::infinity();
 
   fmi::v3::DoStep* do_step_;
-  bool ends_ = false, ended_when_saved_ = false;
+  double ends_from_ = never;  // the middle of the step in which it has asked to end the simulation
   std::pmr::vector<fmi::Reference> inputs_;
   SavedState state_;
   StepReport* report_;

@@ -1,6 +1,7 @@
 """FMI 3.0."""
 
 import ctypes
+import math
 from ctypes import c_bool, c_double
 from typing import Any
 
@@ -34,7 +35,7 @@ class Fmi3Instance:
         self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
         self._has_environment = table.environment != 0
         self._report = table.report
-        self._ends = self._ended_when_saved = False
+        self._ends_from = math.inf  # the middle of the step in which it has asked to end the simulation
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way
         self._intermediate_failure: Failure | None = None
@@ -69,19 +70,20 @@ class Fmi3Instance:
     def _do_step(self, t: float, h: float) -> Failure | None:
         if self._report is not None and self._report[2]:
             return None
-        if self._ends:  # the step in which it was said was a valid one; after it there is none
+        # The step in which it was said was a valid one; after it there is none, unless it has been taken back.
+        if t >= self._ends_from:
             return Failure(TO_END, 0)
         event, ends, early = c_bool(), c_bool(), c_bool()
         reached = c_double()
         flags = (ctypes.addressof(flag) for flag in (event, ends, early, reached))
         status = self._functions["fmi3DoStep"](self._component, t, h, not self._state, *flags)
-        self._ends = ends.value
+        self._ends_from = t + 0.5 * ((reached.value if early else t + h) - t) if ends else math.inf
         if status > WARNING:
             return Failure("fmi3DoStep", status)
         if self._report is not None:
             self._report[:2] = event.value or early.value, reached.value if early else t + h
         elif early:
-            return Failure(TO_END if self._ends else "fmi3DoStep:earlyReturn", status)
+            return Failure(TO_END if ends else "fmi3DoStep:earlyReturn", status)
         elif event:
             return Failure("fmi3DoStep:eventHandlingNeeded", status)
         return None
@@ -93,11 +95,9 @@ class Fmi3Instance:
             self._intermediate_failure = self._intermediate_failure or failure
 
     def save(self) -> Failure | None:
-        self._ended_when_saved = self._ends
         return checked("fmi3GetFMUState", self._state.save())
 
     def restore(self) -> Failure | None:
-        self._ends = self._ended_when_saved
         return checked("fmi3SetFMUState", self._state.restore())
 
     def release(self) -> None:
