@@ -230,7 +230,7 @@ def _check_combination(name: MasterName, settings: Settings) -> None:
         )
     if settings.input_order not in (None, 1, 2):
         raise ValueError(f"the order of inputs must be 1 or 2, found {settings.input_order}")
-    if settings.input_order is not None and settings.input is InputName.HOLD:
+    if settings.input_order not in (None, 1) and settings.input is InputName.HOLD:
         raise UnsupportedCombination(
             f"input order {settings.input_order} with input hold",
             "inputs that are held have no order",
