@@ -293,6 +293,10 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     unpacked = ScratchFolder()
     try:
         fmpy.extract(path, unpacked.name)
+    except OSError as error:
+        unpacked.cleanup()
+        where = f"it was to be unpacked into {Path(unpacked.name).parent} (TMPDIR)"
+        raise UnreadableFmu(path, f"{error}; {where}") from error
     except Exception as error:  # FMPy raises plain Exception for colons in names
         unpacked.cleanup()
         raise UnreadableFmu(path, str(error)) from error

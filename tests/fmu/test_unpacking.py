@@ -1,0 +1,22 @@
+"""Where an FMU is unpacked may have no room, which is not the fault of the FMU."""
+
+import errno
+import tempfile
+
+import pytest
+
+from ssptool.fmu import binary
+from ssptool.fmu.description import UnreadableFmu, read_description
+from tests.engine.small.fmus import Var, make_fmu
+
+
+def test_a_full_place_of_temporary_files_is_named(tmp_path, monkeypatch):
+    path = make_fmu(tmp_path / "A.fmu", [Var("y", "output", needs=[])])
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(binary.fmpy, "extract", full)
+    with pytest.raises(UnreadableFmu) as caught:
+        binary.load(path, read_description(path))
+    assert f"No space left on device; it was to be unpacked into {tempfile.gettempdir()} (TMPDIR)" in str(caught.value)
