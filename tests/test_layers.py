@@ -21,6 +21,7 @@ LEVELS = [
     ["studies"],
     ["api"],
     ["cli"],
+    ["__main__"],
 ]
 
 

@@ -146,6 +146,8 @@ class Settings:
                 object.__setattr__(self, log, Path(path))
         if self.threads < 1:
             raise ValueError(f"threads must be at least 1, found {self.threads}")
+        if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
+            raise ValueError(f"the tolerance must be positive, found {self.tolerance:g}")
         for bond in self.power_bonds:
             if isinstance(bond, str) or len(bond) != 2:
                 raise ValueError(f"a power bond is a pair of names of signals, found {bond!r}")

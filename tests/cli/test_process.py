@@ -20,6 +20,12 @@ def test_the_caller_gets_the_status_and_all_that_was_printed(arguments, status):
     assert (done.stdout or done.stderr).endswith("\n")
 
 
+def test_python_runs_the_package_as_the_command():
+    done = subprocess.run([sys.executable, "-m", "ssptool", "--help"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Usage: python -m ssptool" in done.stdout
+
+
 def test_what_is_to_be_done_at_the_end_of_the_process_is_done():
     """Although modules are not taken apart."""
     code = (

@@ -127,8 +127,6 @@ def _measure(settings: Settings, situation: "Situation") -> tuple[Measure, str]:
 def _measures(settings: Settings) -> Iterator[Measure]:
     """`tolerance` is the short way to state a relative one."""
     limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
-    if settings.tolerance is not None and not 0 < settings.tolerance < float("inf"):
-        raise ValueError(f"the tolerance must be positive, found {settings.tolerance:g}")
     for name, limit in (limits | dict(settings.convergence)).items():
         if name not in list(MeasureName):
             raise ValueError(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
