@@ -113,7 +113,7 @@ def test_a_plain_run_loads_only_what_its_plan_asks_for():
     }
     assert status == "completed"
     assert modules == families
-    alone = {"call_sequence", "partial_derivatives", "simulation", "saved"}
+    alone = {"call_sequence", "partial_derivatives", "stepping"}
     assert not {f"ssptool.engine.{name}" for name in (*alone, "recording.csv", "kernel.twin")} & set(loaded)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ssptool.api.opening import NO_OVERRIDES, valid
 from ssptool.documents.archive import Archive
-from ssptool.engine.limits import Limits as Limits
+from ssptool.engine.isolation.limits import Limits as Limits
 from ssptool.engine.manifest import Input
 from ssptool.engine.plan import Plan
 from ssptool.engine.planning import planned

@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from ssptool.api.opening import NO_OVERRIDES, valid
-from ssptool.engine import simulation
 from ssptool.engine.planning import planned
 from ssptool.engine.recording.selection import select
 from ssptool.engine.settings import Settings
+from ssptool.engine.stepping import simulation
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import Given

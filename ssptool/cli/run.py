@@ -29,7 +29,7 @@ from ssptool.cli.settings_options import settings_from
 from ssptool.cli.stimuli_options import stimuli_from
 from ssptool.cli.summary import SUMMARIES
 from ssptool.drawing.plot_unavailable import PlotUnavailable
-from ssptool.engine.limits import Limits
+from ssptool.engine.isolation.limits import Limits
 from ssptool.engine.settings import Settings
 
 if TYPE_CHECKING:

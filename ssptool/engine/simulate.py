@@ -10,8 +10,8 @@ from ssptool.engine.assembly import Sources
 from ssptool.engine.blocks import blocks_at_once
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.interrupts import held_back
-from ssptool.engine.isolation import execute_isolated
-from ssptool.engine.limits import Limits
+from ssptool.engine.isolation.limits import Limits
+from ssptool.engine.isolation.parent import execute_isolated
 from ssptool.engine.manifest import Input, manifest
 from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan

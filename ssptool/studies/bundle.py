@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
-from ssptool.engine.child import dumps
+from ssptool.engine.isolation.child import dumps
 from ssptool.network.flatten import build_network
 from ssptool.studies.definition import Role, Study
 from ssptool.studies.points import Points

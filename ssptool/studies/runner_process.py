@@ -8,7 +8,7 @@ import sys
 from multiprocessing.connection import Connection
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.child import dumps, settle
+from ssptool.engine.isolation.child import dumps, settle
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Task
 from ssptool.studies.workshop import Workshop

@@ -15,7 +15,7 @@ import numpy as np
 
 from ssptool.engine.ending import Failure
 from ssptool.engine.execution import Job, execute
-from ssptool.engine.limits import Limits
+from ssptool.engine.isolation.limits import Limits
 from ssptool.engine.manifest import manifest
 from ssptool.engine.plan import Plan
 from ssptool.engine.pool import Pool

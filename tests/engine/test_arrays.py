@@ -14,8 +14,8 @@ from ssptool.engine.assembly import assemble
 from ssptool.engine.call_sequence import call_sequence
 from ssptool.engine.kernel.interface import Call
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
-from ssptool.engine.simulation_errors import NotSettable
+from ssptool.engine.stepping.errors import NotSettable
+from ssptool.engine.stepping.simulation import Simulation
 from ssptool.engine.unsupported import Unsupported
 from tests.fmu.array_fmus import (
     TYPES,

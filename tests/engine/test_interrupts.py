@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine import child_process, isolation, recorder, simulate
+from ssptool.engine import recorder, simulate
 from ssptool.engine.interrupts import held_back
+from ssptool.engine.isolation import child_process, parent
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording import csv
 from ssptool.engine.recording.csv import read_csv, read_manifest
@@ -19,7 +20,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator
 
-WATCHED = {module.__file__ for module in (child_process, isolation, recorder, simulate, csv)}
+WATCHED = {module.__file__ for module in (child_process, parent, recorder, simulate, csv)}
 SAID = re.compile(r"the run had come to t = (\S+) s; (\d+) rows until then are in .*run\.csv")
 
 

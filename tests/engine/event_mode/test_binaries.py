@@ -9,7 +9,7 @@ from ssptool.documents.archive import Archive
 from ssptool.engine.kernel import NATIVE
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulation import Simulation
+from ssptool.engine.stepping.simulation import Simulation
 from ssptool.network.flatten import build_network
 from tests.engine.event_mode.systems import simulate
 

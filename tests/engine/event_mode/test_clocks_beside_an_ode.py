@@ -10,7 +10,7 @@ from ssptool.engine.ending import Ending
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
+from ssptool.engine.stepping.simulation import Simulation
 from ssptool.engine.unsupported import UnsupportedByFmu
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks import bounces

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 import ssptool
 from ssptool.cli.app import app
-from ssptool.engine.simulation_errors import NotSettable
+from ssptool.engine.stepping.errors import NotSettable
 from ssptool.engine.unsupported import Unsupported
 from tests.engine.event_mode.systems import column, simulate
 

@@ -8,7 +8,7 @@ import numpy as np
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
+from ssptool.engine.stepping.simulation import Simulation
 from ssptool.fmu.exchange import ContinuousModel
 from tests.engine.dual_mass import Folder, network
 

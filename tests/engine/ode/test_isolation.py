@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ssptool.engine.ending import Ending
-from ssptool.engine.limits import Limits
+from ssptool.engine.isolation.limits import Limits
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run

@@ -10,8 +10,8 @@ import pytest
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
-from ssptool.engine.simulation_errors import NotSavable
+from ssptool.engine.stepping.errors import NotSavable
+from ssptool.engine.stepping.simulation import Simulation
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 from tests.engine.ode.systems import beside, bounce_times, check_same, lacking, oscillation, saved_and_resumed
 

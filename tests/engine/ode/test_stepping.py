@@ -7,8 +7,8 @@ from pytest import approx
 from ssptool.engine.ending import RunError
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
-from ssptool.engine.simulation import Simulation
-from ssptool.engine.simulation_errors import NotSettable
+from ssptool.engine.stepping.errors import NotSettable
+from ssptool.engine.stepping.simulation import Simulation
 from ssptool.fmu.instance import FmiError, FmuInstance
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.ode.systems import beside

@@ -11,7 +11,7 @@ from ssptool.engine.ending import Ending
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
+from ssptool.engine.stepping.simulation import Simulation
 from ssptool.engine.stimuli.actions import resolve_scenario
 from ssptool.engine.stimuli.course import Function, Table
 from ssptool.engine.stimuli.inputs import resolve_inputs

@@ -13,13 +13,13 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine import sendable
 from ssptool.engine.execution import Job
-from ssptool.engine.isolation import execute_isolated
-from ssptool.engine.limits import Limits
+from ssptool.engine.isolation import sendable
+from ssptool.engine.isolation.limits import Limits
+from ssptool.engine.isolation.parent import execute_isolated
+from ssptool.engine.isolation.sendable import NotSendable
 from ssptool.engine.recorder import Recorder
-from ssptool.engine.saved import SavedForAnother
-from ssptool.engine.sendable import NotSendable
+from ssptool.engine.stepping.saved import SavedForAnother
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step
 

@@ -10,8 +10,8 @@ from ssptool.engine.kernel.interface import Call
 from ssptool.engine.masters.master import Coupled
 from ssptool.engine.passed_on import pass_on, why_not
 from ssptool.engine.plan import Plan
-from ssptool.engine.simulation_errors import NotSettable
-from ssptool.engine.simulation_values import SimulationValues
+from ssptool.engine.stepping.errors import NotSettable
+from ssptool.engine.stepping.values import SimulationValues
 from ssptool.engine.stopped import Stopped
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.network.signals import Signal

@@ -21,10 +21,10 @@ import numpy as np
 from ssptool.dataclass import dataclass
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.initialize import InitializationReport
+from ssptool.engine.isolation.shared_memory import SharedMemory
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.pool import Pool
 from ssptool.engine.recording.contents import NO_NEWS, News
-from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import Watch
 
 _PR_SET_PDEATHSIG = 1

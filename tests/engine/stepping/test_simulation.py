@@ -16,11 +16,11 @@ from pytest import approx
 from ssptool.engine.ending import RunError
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.selection import select
-from ssptool.engine.saved import NotASavedSimulation, SavedForAnother, SavedSimulation
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.simulation import Simulation
-from ssptool.engine.simulation_errors import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
+from ssptool.engine.stepping.errors import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
+from ssptool.engine.stepping.saved import NotASavedSimulation, SavedForAnother, SavedSimulation
+from ssptool.engine.stepping.simulation import Simulation
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 
 
@@ -313,13 +313,13 @@ def test_a_simulation_goes_on_in_another_process(tmp_path):
     program = """
 import sys
 import numpy as np
-from tests.engine.test_simulation import Folder, Simulation, plan
+from tests.engine.stepping.test_simulation import Folder, Simulation, plan
 with Simulation(plan(), Folder(), saved=sys.argv[1]) as simulation:
     simulation.step(30)
     np.save(sys.argv[2], simulation.trace.y)
 """
     command = [sys.executable, "-c", program, str(tmp_path / "state"), str(tmp_path / "rows.npy")]
-    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[3])
     assert np.array_equal(np.load(tmp_path / "rows.npy"), expected)
 
 

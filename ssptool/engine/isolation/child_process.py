@@ -10,11 +10,11 @@ import warnings
 from multiprocessing.connection import Connection, Pipe
 from typing import Protocol
 
-from ssptool.engine.child import Assignment, work
-from ssptool.engine.sendable import task_for_fresh
-from ssptool.engine.shared import SharedMemory
+from ssptool.engine.isolation.child import Assignment, work
+from ssptool.engine.isolation.sendable import task_for_fresh
+from ssptool.engine.isolation.shared_memory import SharedMemory
 
-_ENTRY = "from ssptool.engine.child import main; main()"
+_ENTRY = "from ssptool.engine.isolation.child import main; main()"
 
 
 class ChildProcess(Protocol):

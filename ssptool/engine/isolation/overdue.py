@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ssptool.engine.ending import Ending
-from ssptool.engine.limits import Limits
+from ssptool.engine.isolation.limits import Limits
 
 LOOK_SECONDS = 0.01
 """Between two looks at memory and steps, if one of them is limited."""

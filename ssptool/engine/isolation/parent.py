@@ -10,17 +10,17 @@ from dataclasses import replace
 import numpy as np
 
 from ssptool.engine.blocks import blocks_at_once, rows_at_once
-from ssptool.engine.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised
-from ssptool.engine.child_process import ChildProcess, start_child
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.execution import Counts, Execution, Job
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
-from ssptool.engine.limits import Limits
-from ssptool.engine.overdue import LimitWatch, Overdue
+from ssptool.engine.isolation.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised
+from ssptool.engine.isolation.child_process import ChildProcess, start_child
+from ssptool.engine.isolation.limits import Limits
+from ssptool.engine.isolation.overdue import LimitWatch, Overdue
+from ssptool.engine.isolation.shared_memory import SharedMemory
 from ssptool.engine.recorder import Recorder
 from ssptool.engine.recording.contents import NO_NEWS, News
-from ssptool.engine.shared import SharedMemory
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.scratch import ScratchFolder
 

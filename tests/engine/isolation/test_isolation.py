@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine import child_process
 from ssptool.engine.assembly import assemble
 from ssptool.engine.ending import Ending
+from ssptool.engine.isolation import child_process
+from ssptool.engine.isolation.limits import Limits
 from ssptool.engine.kernel.interface import Code, Outcome, prefix
-from ssptool.engine.limits import Limits
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.recording.recording import Recording

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import read_cell, write_cell
 from ssptool.engine.plan import Plan
-from ssptool.engine.simulation_errors import UnknownName
+from ssptool.engine.stepping.errors import UnknownName
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements

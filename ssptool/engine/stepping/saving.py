@@ -9,8 +9,8 @@ from ssptool.engine.assembly import Assembly
 from ssptool.engine.kernel.interface import Kernel, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.plan import Plan
-from ssptool.engine.saved import SavedLoop, SavedSimulation
-from ssptool.engine.simulation_errors import NotSavable
+from ssptool.engine.stepping.errors import NotSavable
+from ssptool.engine.stepping.saved import SavedLoop, SavedSimulation
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
 

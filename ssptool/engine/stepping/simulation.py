@@ -19,11 +19,11 @@ from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
 from ssptool.engine.one_at_a_time import one_at_a_time
 from ssptool.engine.plan import Plan
-from ssptool.engine.saved import SavedSimulation
-from ssptool.engine.simulation_changes import SimulationChanges, check_settable
-from ssptool.engine.simulation_errors import NotRunning, NotSavable, PastTheEnd
-from ssptool.engine.simulation_rows import SimulationRows
-from ssptool.engine.simulation_saving import (
+from ssptool.engine.stepping.changes import SimulationChanges, check_settable
+from ssptool.engine.stepping.errors import NotRunning, NotSavable, PastTheEnd
+from ssptool.engine.stepping.rows import SimulationRows
+from ssptool.engine.stepping.saved import SavedSimulation
+from ssptool.engine.stepping.saving import (
     accept_points,
     check_savable,
     contents,
@@ -32,7 +32,7 @@ from ssptool.engine.simulation_saving import (
     serialized,
     set_values,
 )
-from ssptool.engine.simulation_values import SimulationValues
+from ssptool.engine.stepping.values import SimulationValues
 from ssptool.engine.trace import Trace
 from ssptool.fmu.description import Value
 
