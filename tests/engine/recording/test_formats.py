@@ -184,7 +184,7 @@ def test_what_is_no_trace_is_refused(tmp_path, ending):
 
 
 def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
-    with pytest.raises(UnknownFormat, match=r"as \.csv, \.parquet, \.mat; found 'trace\.xlsx'"):
+    with pytest.raises(UnknownFormat, match=r"results are files of type \.csv, \.parquet, \.mat; found 'trace\.xlsx'"):
         check_output(tmp_path / "trace.xlsx")
 
 
