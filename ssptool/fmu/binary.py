@@ -3,7 +3,7 @@
 import ctypes
 import zipfile
 from collections import deque
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,8 +28,7 @@ from ssptool.fmu.messages import (
     fmi2_callbacks,
     fmi3_logger,
 )
-from ssptool.fmu.packed import packed
-from ssptool.fmu.platforms import library
+from ssptool.fmu.platforms import entries, library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
 from ssptool.fmu.working_directory import kept_working_directory, visited
@@ -282,7 +281,10 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     """
     offered = _offered(path, description, interface)
     wanted = library(description.fmi_major, offered.model_identifier)
-    names = _entries(path)
+    try:
+        names = entries(path)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UnreadableFmu(path, str(error)) from error
     if wanted not in names:
         raise MissingBinary(path, wanted, _platforms(names))
     if path.is_dir():
@@ -317,15 +319,6 @@ def _offered(path: Path, description: FmuDescription, interface: InterfaceType) 
         missing = "co-simulation" if interface is InterfaceType.CO_SIMULATION else "model exchange"
         raise UnsupportedFmu(path, f"the FMU offers {offers}, but no {missing}")
     return offered
-
-
-def _entries(path: Path) -> Set[str]:
-    if path.is_dir():
-        return {entry.relative_to(path).as_posix() for entry in path.glob("binaries/*/*")}
-    try:
-        return packed(path).names
-    except (OSError, zipfile.BadZipFile) as error:
-        raise UnreadableFmu(path, str(error)) from error
 
 
 def _platforms(names: Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """For which machines an FMU has binaries."""
 
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Set
 from pathlib import Path
 
 from ssptool.fmu.description import Interface
@@ -27,14 +27,15 @@ def library(major: int, identifier: str) -> str:
 def platforms(path: Path, interface: Interface) -> frozenset[str]:
     """The platforms for which an FMU (a zip, or an unpacked folder) has the binary of an interface."""
     try:
-        names = _names(path)
+        names = entries(path)
     except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
         return frozenset()
     parts = (name.split("/") for name in names if name.startswith(BINARIES))
     return frozenset(part[1] for part in parts if len(part) == 3 and Path(part[2]).stem == interface.model_identifier)
 
 
-def _names(path: Path) -> Iterable[str]:
+def entries(path: Path) -> Set[str]:
+    """What is in an FMU: all of a zip, the binaries of an unpacked folder. Raises as `packed`."""
     if path.is_dir():
-        return [file.relative_to(path).as_posix() for file in path.glob("binaries/*/*")]
+        return {file.relative_to(path).as_posix() for file in path.glob("binaries/*/*")}
     return packed(path).names

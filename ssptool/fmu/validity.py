@@ -67,7 +67,8 @@ def _problems(content: bytes) -> tuple[Problem, ...]:
     # FMPy demands that aliases of outputs, too, are initial unknowns; FMI 3.0 §2.4.8 lists variables, not their names.
     raw.modelVariables = [variable for variable in raw.modelVariables if not variable.alias]
     structural = validate_model_description(raw, validate_model_structure=True)
-    found += [message for message in structural if message not in found]
+    known = set(found)
+    found += [message for message in structural if message not in known]
     more = _dependency_problems(lines) if root.get("fmiVersion") == "1.0" else ()
     return (*(_problem(message, lines) for message in found), *more)
 

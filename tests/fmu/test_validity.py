@@ -97,7 +97,7 @@ def test_each_problem_is_named(tmp_path, text, found, replaced, expected):
 
 
 def test_an_alias_of_an_output_is_none_of_the_initial_unknowns(tmp_path):
-    """FMPy demands it, but the standard lists variables, of which an alias is another name (FMI 3.0 §2.4.7.6)."""
+    """FMPy demands it, but the standard lists variables, of which an alias is another name (FMI 3.0 §2.4.8)."""
     text = VALID3.replace('causality="output"/>', 'causality="output"><Alias name="also y"/></Float64>')
     assert judged(fmu(tmp_path, text)) == []
 
