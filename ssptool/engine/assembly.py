@@ -179,7 +179,7 @@ class Assembly:
 
     def abandon(self, failure: Failure) -> None:
         """End all FMUs but the one that failed, of which FMI allows only that it is freed."""
-        failed = "" if failure.ending is Ending.TERMINATED else failure.component
+        failed = "" if failure.ending is Ending.TERMINATED else failure.component  # at the start
         for instance in self.instances:
             if instance.name != failed:
                 with contextlib.suppress(FmiError):

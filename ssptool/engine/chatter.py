@@ -154,11 +154,14 @@ def _times(seen: Seen) -> str:
 
 
 def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
-    """At this communication point [s], or in the step from there, of which it has done what leads to `reached` [s]."""
-    further = f"; it has come to t = {reached:g} s" if reached is not None and reached > t else ""
+    """At this communication point [s], or in the step from there, of which it has done what leads to `reached` [s].
+
+    It is a regular end once the run has begun.
+    """
+    at = t if reached is None else max(t, reached)
     return Failure(
         Ending.TERMINATED,
-        f"component {name} asks to end the simulation{further}",
+        f"component {name} ended the simulation at t = {at:.12g} s",
         "see the messages of the FMU; its parameters or inputs lead to this",
         t,
         name,

@@ -21,7 +21,7 @@ class Ending(StrEnum):
     INTEGRATION = "the integrator could not go on"
     EVENTS = "events without end"
     INPUTS = "an input has no value"
-    TERMINATED = "a component asked to end the simulation"
+    TERMINATED = "ended by a component"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,8 @@ class Failure:
     Attributes
     ----------
     time : [s]
-        The communication point at which it happened, or from which the failing step started.
+        The communication point at which it happened, or from which the failing step started; of a value that is not
+        finite the time at which it is that.
     component, function
         Where it happened, if it was in one place: full name, FMI function.
     messages

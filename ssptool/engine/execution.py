@@ -11,7 +11,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.assembly import Assembly, Sources, assemble
 from ssptool.engine.columns import NUMBERED
 from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.ending import Failure
+from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.loop_report import LoopWork
@@ -110,7 +110,10 @@ class Counts:
 
 
 class Execution(NamedTuple):
-    """How it went; `calls` of FMUs if they were measured, and `remarks` on what went on."""
+    """How it went; `calls` of FMUs if they were measured, and `remarks` on what went on.
+
+    `end` is `TERMINATED` where a component ended the simulation before the stop time, which is no failure.
+    """
 
     kernel: str
     initialization: InitializationReport
@@ -118,6 +121,7 @@ class Execution(NamedTuple):
     counts: Counts
     calls: tuple[CallCount, ...] = ()
     remarks: tuple[str, ...] = ()
+    end: Ending = Ending.COMPLETED
 
 
 def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
@@ -141,8 +145,10 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         before = evaluation.swept()
         failure = _step(job, system, rows, counts)
         counts.add_loops(before, evaluation.swept(), evaluation.rescues)
+        terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
-    return Execution(kernel, report, failure, counts, _calls(watch), tuple(assembly.remarks))
+    end = Ending.TERMINATED if terminated else Ending.COMPLETED
+    return Execution(kernel, report, failure, counts, _calls(watch), tuple(assembly.remarks), end)
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
@@ -152,6 +158,9 @@ def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
 def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
     if failure is None:
         return assembly.terminate(assembly.plan.interval.stop)
+    if failure.ending is Ending.TERMINATED:
+        assembly.remark(failure.message)
+        return assembly.terminate(failure.time)
     assembly.abandon(failure)
     return failure
 

@@ -72,7 +72,8 @@ class TraceNotKept(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end.
+    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end, be it
+    one that a component set.
 
     Attributes
     ----------
@@ -82,6 +83,8 @@ class Result:
         What was recorded.
     rows, first_time, last_time
         How many rows were recorded, and the times [s] of the first and the last.
+    end
+        Of a run without a failure: `TERMINATED` where a component ended it before the stop time.
     """
 
     name: str
@@ -96,6 +99,7 @@ class Result:
     choices: tuple[Choice, ...]
     notes: tuple[str, ...]
     output: Path | None
+    end: Ending = Ending.COMPLETED
 
     @property
     def trace(self) -> Trace:
@@ -112,7 +116,7 @@ class Result:
 
     @property
     def status(self) -> Ending:
-        return Ending.COMPLETED if self.failure is None else self.failure.ending
+        return self.end if self.failure is None else self.failure.ending
 
     @property
     def ok(self) -> bool:

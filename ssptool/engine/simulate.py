@@ -172,4 +172,5 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         choices=plan.choices,
         notes=(*plan.notes, *recorder.notes, *execution.remarks),
         output=output,
+        end=execution.end,
     )

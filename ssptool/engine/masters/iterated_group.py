@@ -89,7 +89,7 @@ class Group:
         self.t, self.h, self.end = t, h, end
         if self.iteration is None:
             if outcome.code is not Code.LOOP:
-                return self.system.explain(outcome, t)
+                return self.system.explain_step(outcome, t, end)
             return self.system.evaluate(self.group.sweep, end) or 1
         iteration = self.iteration
         if self.caution.given_up and self.cautious_iteration is not None:
@@ -120,7 +120,7 @@ class Group:
         if outcome.ok or outcome.code is Code.COUPLING:
             return None
         if outcome.code is not Code.LOOP:
-            return self.system.explain(outcome, self.t)
+            return self.system.explain_step(outcome, self.t, self.end)
         if failure := self.system.evaluate(self.group.sweep, self.end):
             return failure
         self.kernel.exchange(self.group.group)
@@ -163,7 +163,7 @@ class Group:
         self.master.inputs.apply(kernel, group.following, self.h)
         outcome = self.system.advance(group, self.t, self.h)
         if not outcome.ok:
-            return self.system.explain(outcome, self.t)
+            return self.system.explain_step(outcome, self.t, self.end)
         return self.system.evaluate(group.sweep, self.end)
 
     def _checked(self, operation: Callable[[int], Outcome]) -> Failure | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.iteration_log import IterationLog
-from ssptool.engine.kernel.interface import LONG_AGO, OK, Floats, Instruction, Kernel, Op, Outcome, Slots
+from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
 from ssptool.engine.masters.partners import Checkpoint, Component, Drive, Events, Memory, Ode
 from ssptool.engine.stopped import Stopped
 from ssptool.engine.time_resolution import CLOSE as CLOSE
@@ -157,6 +157,10 @@ class Coupled:
     drive: Drive | None = None
     refused: Callable[[FmiError, float], Failure] | None = None
     events: Events | None = None
+
+    def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
+        """What failed in a step from t to `end` [s]: what came out of it that is not finite is there at its end."""
+        return self.explain(outcome, end if outcome.code is Code.NONFINITE else t)
 
     @property
     def driving(self) -> tuple[Instruction, ...]:

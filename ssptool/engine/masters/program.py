@@ -48,7 +48,8 @@ class Program:
             if outcome.ok or outcome.code is Code.EVENT:
                 return Stretch(done, interrupted=not outcome.ok)
             if outcome.code is not Code.LOOP:
-                return Stretch(done, system.explain(outcome, system.time(first + done)))
+                t, end = system.time(first + done), system.time(first + done + 1)
+                return Stretch(done, system.explain_step(outcome, t, end))
             # The sweep that it stopped at is done again, with the full solvers.
             left = self.steps[outcome.instruction - len(system.saving) - len(system.driving) :]
             t, end = system.time(first + done), system.time(first + done + 1)
@@ -91,7 +92,7 @@ class Program:
                 continue
             outcome = self._execute(instruction, t, h)
             if not outcome.ok:
-                return self.system.explain(outcome, t)
+                return self.system.explain_step(outcome, t, end)
         if not self.consistent:
             return 1
         return self.system.evaluate(self.system.everything.sweep, end) or 1

@@ -33,7 +33,7 @@ def through_jumps(program: Program, t: float, rows: Floats) -> Stretch:
         return Stretch(done)
     t, h, reached, _ = points[done].tolist()
     if outcome.code is not Code.LOOP:
-        return Stretch(done, system.explain(outcome, t))
+        return Stretch(done, system.explain_step(outcome, t, reached if h else t))
     failure = _solved(system, reached, rows[done]) if h else _jumped(system, t, rows[done])
     return Stretch(done + (failure is None), failure)
 

@@ -1,5 +1,6 @@
 """An ODE that is all there is of a system: from communication point to communication point."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import field
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.choices import Interval
-from ssptool.engine.ending import Failure
+from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Stretch
 from ssptool.engine.masters.partners import Memory, part_of, under
@@ -82,9 +83,19 @@ class Alone:
                 self._point += self._at_point
         except Stopped as stopped:
             self._failure = stopped.failure
+            self._end_there()
         except FmiError as error:
             self._failure = integration.system.refused(error, integration.time).failure
         return bool(integration.rows)
+
+    def _end_there(self) -> None:
+        """A row where a component has ended the simulation, which need be no communication point."""
+        integration, failure = self.integration, self._failure
+        if failure is None or failure.ending is not Ending.TERMINATED or integration.rows:
+            return
+        if self._reached < failure.time <= self._interval.stop:
+            with contextlib.suppress(Stopped, FmiError):  # the end itself is well without it
+                integration.rows.append(integration.system.row(failure.time))
 
     def intervene(self, action: Callable[[], None]) -> Failure | None:
         """Let something be done to the components, at the communication point that was reached."""

@@ -38,9 +38,12 @@ class NotRunning(Exception):
 
 
 class PastTheEnd(ValueError):
-    """The stop time is earlier."""
+    """The stop time is earlier, or a component has ended the simulation there."""
 
-    def __init__(self, time: float, stop: float) -> None:
-        super().__init__(f"t = {float(time)!r} s is after the stop time of {float(stop)!r} s; plan with a later one")
+    def __init__(self, time: float, stop: float, ended: bool = False) -> None:
+        end = f"a component ended the simulation at t = {float(stop)!r} s"
+        if not ended:
+            end = f"t = {float(time)!r} s is after the stop time of {float(stop)!r} s; plan with a later one"
+        super().__init__(end)
         self.time = time
         self.stop = stop

@@ -13,7 +13,7 @@ import numpy as np
 
 from ssptool.engine.assembly import Assembly, Sources, assemble
 from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.ending import Failure, RunError
+from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
@@ -105,6 +105,7 @@ class Simulation:
         self._steps = 0
         self._finished = False
         self._failure: Failure | None = None
+        self._terminated = False
         self.initialization: InitializationReport | None = None
 
     def __enter__(self) -> Self:
@@ -150,24 +151,29 @@ class Simulation:
 
     @property
     def finished(self) -> bool:
-        """Whether the stop time of the plan has been reached."""
+        """Whether the stop time of the plan has been reached, or a component has ended the simulation before."""
+        if self._terminated:
+            return True
         return self._finished if self.plan.master.chooses_steps else self._steps >= self.plan.interval.steps
 
     @one_at_a_time
     def step(self, count: int = 1) -> float:
-        """Do some macro steps; gives the time reached [s].
+        """Do some macro steps, fewer where a component ends the simulation; gives the time reached [s].
 
         Raises
         ------
         PastTheEnd
-            There are not so many steps until the stop time, which the FMUs were told.
+            There are not so many steps until the stop time, which the FMUs were told, or a component has ended the
+            simulation in an earlier call.
         """
         self._check_running()
+        if self._terminated:
+            raise PastTheEnd(self.time + count * self.plan.interval.step, self.time, ended=True)
         if count < 1:
             raise ValueError(f"the number of steps must be at least 1, found {count}")
         if not self.plan.master.chooses_steps and count > self.plan.interval.steps - self._steps:
             raise PastTheEnd(self.time + count * self.plan.interval.step, self.plan.interval.stop)
-        while count > 0:
+        while count > 0 and not self._terminated:
             if self.finished:
                 raise PastTheEnd(self.time, self.plan.interval.stop)
             count -= self._run(1 if self._observers else min(count, _CHUNK))
@@ -207,12 +213,21 @@ class Simulation:
         return lambda: self._observers.remove(observer)
 
     def __iter__(self) -> Iterator[float]:
-        """Step to the stop time; gives the times reached [s]."""
+        """Step to the stop time, or to where a component ends the simulation; gives the times reached [s]."""
         while not self.finished:
-            yield self.step()
+            before, time = self.time, self.step()
+            if not self._terminated or time > before:
+                yield time
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said of the simulation so far, such as which component has ended it."""
+        return (*self.plan.notes, *self._assembly.remarks)
 
     def _to_other_side(self) -> None:
         """Where inputs jump, and through events at the stop time, after which there is no step: one ends there."""
+        if self._terminated:
+            return
         drive, interval = self._system.drive, self.plan.interval
         if drive is not None and self._system.integration is None and self.time >= drive.end:
             self._run(1)
@@ -232,10 +247,13 @@ class Simulation:
         self._rows.add(rows[: stretch.steps], stretch.points)
         self._steps += stretch.steps
         self._finished = stretch.finished
-        if stretch.failure is not None:
+        if stretch.failure is not None and stretch.failure.ending is Ending.TERMINATED:
+            self._terminated = True
+            self._assembly.remark(stretch.failure.message)
+        elif stretch.failure is not None:
             self._failure = stretch.failure
             raise RunError(stretch.failure)
-        for observer in tuple(self._observers):
+        for observer in tuple(self._observers) if stretch.steps or not self._terminated else ():
             observer(self.time, _View(self))
         sided = self._system.drive is not None or self._system.events is not None
         if sided and self._system.integration is None:

@@ -57,8 +57,8 @@ def test_a_discarded_point_is_avoided_until_no_step_is_left(models3, monkeypatch
 def test_a_component_that_asks_for_the_end_gets_it(models3, spoil):
     spoil("completed_step", lambda self, _original: (False, self.name == "B"))
     result = integrate(models3, {"A": "Lag", "B": "Lag"})
-    assert result.status is Ending.TERMINATED
-    assert result.failure.component == "B"
+    assert (result.ok, result.status) == (True, Ending.TERMINATED)
+    assert result.notes[-1] == f"component B ended the simulation at t = {result.last_time:.12g} s"
 
 
 def test_an_event_after_a_step_is_one(models3, spoil):

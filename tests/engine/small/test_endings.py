@@ -5,6 +5,7 @@ import pytest
 
 import ssptool
 from ssptool.engine.simulate import run
+from ssptool.engine.stepping.errors import PastTheEnd
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu
@@ -38,9 +39,12 @@ def test_a_component_of_co_simulation_that_asks_to_end_does_so(
         system(tmp_path, version, step, order), settings=ssptool.Settings(stop_time=1.0, step_size=0.1, **settings)
     )
     result = run(plan, Folder(tmp_path / "system"), native=native, isolated=False)
-    assert result.status == "a component asked to end the simulation"
-    assert "component A asks to end the simulation" in str(result.failure)
-    assert (result.failure.component, result.failure.time) == ("A", pytest.approx(last))
+    assert (result.ok, result.status) == (True, "ended by a component")
+    reached = 0.55 if version == 2 else 0.6
+    assert [note for note in result.notes if "ended" in note] == [
+        f"component A ended the simulation at t = {reached} s"
+    ]
+    assert result.last_time == pytest.approx(last)
     assert result.trace.t == pytest.approx(np.arange(round(last / 0.1) + 1) * 0.1)
     for name in "AB":
         assert result.trace[f"{name}.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)
@@ -53,7 +57,8 @@ def test_a_component_of_co_simulation_that_asks_to_end_does_so(
 def test_fmi2_is_asked_how_far_it_has_come(tmp_path):
     folder = system(tmp_path, 2, DISCARDS)
     result = ssptool.simulate(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
-    assert "it has come to t = 0.55 s" in result.failure.message
+    assert (result.ok, result.last_time) == (True, 0.5)
+    assert result.notes[-1] == "component A ended the simulation at t = 0.55 s"
 
 
 def test_an_end_that_is_asked_for_in_the_last_step_is_none(tmp_path):
@@ -76,8 +81,9 @@ def test_an_end_in_the_middle_of_a_step_is_where_all_components_end(tmp_path, or
         make_fmu(tmp_path / f"{name}.fmu", variables, version=3, me=None, cs=cs, calc=EQUATIONS, step=body)
     folder = write_system(tmp_path / "system", tmp_path, {name: "Ends" if name == "A" else "Decay" for name in order})
     result = ssptool.simulate(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
-    assert result.status == "a component asked to end the simulation"
-    assert result.failure.time == result.trace.t[-1] == pytest.approx(0.55)
+    assert (result.ok, result.status) == (True, "ended by a component")
+    assert result.trace.t[-1] == pytest.approx(0.55)
+    assert result.notes[-1] == "component A ended the simulation at t = 0.55 s"
     for name in "AB":
         assert result.trace[f"{name}.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-6)
 
@@ -87,6 +93,31 @@ def test_an_end_that_is_asked_for_in_a_step_that_is_too_long_is_none(tmp_path):
     folder = system(tmp_path, 3, "rk4(s, t, h); a->terminate = t + h > 0.55; return OK;")
     settings = ssptool.Settings(stop_time=1.0, step_size=0.1, adaptive=1e-3)
     result = ssptool.simulate(folder, settings=settings)
-    assert result.status == "a component asked to end the simulation"
-    assert result.trace.t[-1] == pytest.approx(result.failure.time)
+    assert (result.ok, result.status) == (True, "ended by a component")
+    assert result.notes[-1] == f"component A ended the simulation at t = {result.trace.t[-1]:.12g} s"
     assert result.trace["A.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-4)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_component_of_model_exchange_ends_the_simulation_at_an_event(tmp_path, version, native):
+    """At t = 0.55 s, which is no communication point: the last row is there."""
+    event = "if (v->time > 0.5499) e->terminate = true; e->has_next = true; e->next = 0.55; return OK;"
+    ends = make_fmu(tmp_path / "Ends.fmu", DECAY, version=version, cs=None, calc=EQUATIONS, event=event)
+    folder = write_system(tmp_path / "system", ends.parent, {"A": "Ends"})
+    plan = ssptool.plan(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1))
+    result = run(plan, Folder(folder), native=native, isolated=False)
+    assert (result.ok, result.status) == (True, "ended by a component")
+    assert result.last_time == pytest.approx(0.55)
+    assert result.notes[-1] == "component A ended the simulation at t = 0.55 s"
+    assert result.trace["A.y"] == pytest.approx(np.exp(-result.trace.t), rel=1e-4)
+
+
+def test_a_simulation_in_steps_is_finished_where_a_component_ends_it(tmp_path):
+    folder = system(tmp_path, 3, ASKS)
+    with ssptool.Simulation(folder, settings=ssptool.Settings(stop_time=1.0, step_size=0.1)) as simulation:
+        assert list(simulation) == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.6])
+        assert simulation.finished
+        assert simulation.notes[-1] == "component A ended the simulation at t = 0.6 s"
+        with pytest.raises(PastTheEnd):
+            simulation.step()
