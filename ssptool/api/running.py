@@ -31,9 +31,10 @@ def plan(
     settings: Settings | None = None,
     inputs: "Given | None" = None,
     scenario: "Scenario | Path | str | None" = None,
+    accept: Sequence[str] = (),
 ) -> Plan:
     """What a run would do, resolved to the last call, made without loading a binary."""
-    with valid(path, variant) as (archive, structure):
+    with valid(path, variant, accept) as (archive, structure, accepted):
         return planned(
             archive,
             structure,
@@ -42,6 +43,7 @@ def plan(
             settings=settings,
             inputs=inputs,
             scenario=scenario,
+            accepted=accepted,
         )
 
 
@@ -54,6 +56,7 @@ def simulate(
     settings: Settings | None = None,
     inputs: "Given | None" = None,
     scenario: "Scenario | Path | str | None" = None,
+    accept: Sequence[str] = (),
     output: Path | str | None = None,
     recording: Recording | None = None,
     isolated: bool = False,
@@ -72,6 +75,9 @@ def simulate(
         one of them says how it is interpolated; a list of several.
     scenario
         A file as libcosim has them, or a `Scenario`: at a time override, bias or reset a variable.
+    accept
+        Codes of rules, or beginnings of them: the system is run in spite of their findings. `ssptool.rule` says what
+        becomes of these, and the manifest names them. Errors of rules that `ssptool.toml` ignores are accepted too.
     output
         File to which the trace is streamed, in the format of its ending: .csv, .parquet or .mat. Short for
         `Recording(output)`.
@@ -95,11 +101,13 @@ def simulate(
     Raises
     ------
     InvalidSystem
-        The system has errors. No binary has been loaded.
+        The system has errors that are not accepted. No binary has been loaded.
+    UnknownRule, Unacceptable
+        A code in `accept` is that of no rule, or of one that cannot be accepted.
     BadInputs, BadScenario
         Inputs or scenario cannot be used, with everything that is wrong with them.
     """
-    with valid(path, variant) as (archive, structure):
+    with valid(path, variant, accept) as (archive, structure, accepted):
         plan = planned(
             archive,
             structure,
@@ -108,6 +116,7 @@ def simulate(
             settings=settings,
             inputs=inputs,
             scenario=scenario,
+            accepted=accepted,
         )
         return run(
             plan,

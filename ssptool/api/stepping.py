@@ -24,6 +24,8 @@ class Simulation(simulation.Simulation):
     ----------
     inputs, scenario
         What acts on the system from outside, as in `simulate`.
+    accept
+        Codes of rules in spite of whose findings the system is run, as in `simulate`.
     signals
         Patterns of full names: what `trace` holds; none: all signals.
     saved
@@ -54,11 +56,12 @@ class Simulation(simulation.Simulation):
         settings: Settings | None = None,
         inputs: "Given | None" = None,
         scenario: "Scenario | Path | str | None" = None,
+        accept: Sequence[str] = (),
         signals: Sequence[str] = (),
         saved: Path | str | None = None,
     ) -> None:
         with ExitStack() as stack:
-            archive, structure = stack.enter_context(valid(path, variant))
+            archive, structure, accepted = stack.enter_context(valid(path, variant, accept))
             plan = planned(
                 archive,
                 structure,
@@ -67,6 +70,7 @@ class Simulation(simulation.Simulation):
                 settings=settings,
                 inputs=inputs,
                 scenario=scenario,
+                accepted=accepted,
             )
             super().__init__(select(plan, signals), archive, saved=None if saved is None else Path(saved))
             self._opened = stack.pop_all()

@@ -31,10 +31,18 @@ def flatten(
     variant: str | None = None,
     parameters: Sequence[Path] = (),
     overrides: Mapping[str, str] = NO_OVERRIDES,
+    accept: Sequence[str] = (),
 ) -> Network:
-    """The flat network: components, wires with conversions, parameters with provenance."""
-    with valid(path, variant) as (archive, structure):
-        return build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+    """The flat network: components, wires with conversions, parameters with provenance.
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors that `accept` does not name; see `simulate`.
+    """
+    with valid(path, variant, accept) as (archive, structure, accepted):
+        network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+        return network.accepting(accepted.codes)
 
 
 def info(path: Path | str, *, variant: str | None = None) -> Inventory:
@@ -83,6 +91,12 @@ def explain(
     )
 
 
-def graph(path: Path | str, *, variant: str | None = None, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:
-    """Component cycles, algebraic loops with what closes them, and the evaluation order."""
-    return analyze(flatten(path, variant=variant), stage)
+def graph(
+    path: Path | str,
+    *,
+    variant: str | None = None,
+    stage: Stage = Stage.COMMUNICATION,
+    accept: Sequence[str] = (),
+) -> SystemGraph:
+    """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
+    return analyze(flatten(path, variant=variant, accept=accept), stage)

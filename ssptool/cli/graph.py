@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import ssptool
-from ssptool.cli.options import SystemPath, Variant
+from ssptool.cli.options import Accept, SystemPath, Variant, codes
 
 
 class GraphFormat(StrEnum):
@@ -19,6 +19,7 @@ class GraphFormat(StrEnum):
 def graph_command(
     system: SystemPath,
     variant: Variant = None,
+    accept: Accept = None,
     format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
 ) -> None:
     """Show how the parts of a system depend on each other.
@@ -27,4 +28,4 @@ def graph_command(
 
     For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
     """
-    typer.echo(ssptool.GRAPH_RENDERERS[format.value](ssptool.graph(system, variant=variant)))
+    typer.echo(ssptool.GRAPH_RENDERERS[format.value](ssptool.graph(system, variant=variant, accept=codes(accept))))

@@ -29,6 +29,14 @@ Overrides = Annotated[
         help="Set one parameter or start value, in the variable's unit, e.g. System1.m1=2; repeated: several.",
     ),
 ]
+Accept = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--accept",
+        metavar="CODE,…",
+        help="Run in spite of the findings of these rules; `ssptool rule CODE` says what becomes of them.",
+    ),
+]
 
 
 class TextOrJson(StrEnum):
@@ -45,6 +53,11 @@ def parse_overrides(texts: list[str] | None, hint: str = "--set") -> dict[str, s
             raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=hint)
         overrides[name.strip()] = value.strip()
     return overrides
+
+
+def codes(texts: list[str] | None) -> list[str]:
+    """`["URI,PKG-016", "VER"]` → `["URI", "PKG-016", "VER"]`."""
+    return [code.strip() for text in texts or [] for code in text.split(",") if code.strip()]
 
 
 def changes_from(set: Overrides = None, parameters: ParameterFiles = None, variant: Variant = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 import ssptool
 from ssptool.cli.bundles import bundled
 from ssptool.cli.console import complain, progress_bar
-from ssptool.cli.options import SystemPath, changes_from
+from ssptool.cli.options import Accept, SystemPath, changes_from, codes
 from ssptool.cli.run_options import (
     Every,
     InProcess,
@@ -42,6 +42,7 @@ def run_command(
     settings: Settings,
     changes: dict[str, Any],
     stimuli: dict[str, Any],
+    accept: Accept = None,
     output: Output = None,
     record: Record = None,
     every: Every = 1,
@@ -80,6 +81,7 @@ def run_command(
             measured=statistics is not None,
             realtime=realtime,
             progress=progress,
+            accept=codes(accept),
             **changes,
             **stimuli,
         )

@@ -8,6 +8,7 @@ import typer
 
 import ssptool
 from ssptool.cli.console import complain
+from ssptool.cli.options import codes
 
 if TYPE_CHECKING:
     from ssptool.rules.report import Report
@@ -76,7 +77,7 @@ def validate_command(
     """
     if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
         raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")
-    choice = Choice(variant=variant, select=_codes(select), ignore=_codes(ignore), strict=strict)
+    choice = Choice(variant=variant, select=codes(select), ignore=codes(ignore), strict=strict)
     failed = False
     for system in systems:
         try:
@@ -110,8 +111,3 @@ def _fixed(system: Path, choice: "Choice", unsafe: bool, diff: bool) -> "Report 
     for diagnostic in mended.fixed:
         typer.echo(f"fixed {diagnostic.code} {diagnostic.position}: {diagnostic.message}", err=True)
     return mended.report
-
-
-def _codes(texts: list[str] | None) -> list[str]:
-    """`["URI,PKG-016", "VER"]` → `["URI", "PKG-016", "VER"]`."""
-    return [code.strip() for text in texts or [] for code in text.split(",") if code.strip()]

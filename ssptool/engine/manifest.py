@@ -38,8 +38,8 @@ def manifest(
     """The manifest as JSON text.
 
     Its keys: `system`, `created`, `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`,
-    `stimuli` (what acted on the system), `choices`, `notes` (of planning, of the initialization and of the file),
-    `loops` (how each was solved), `statistics`, `versions`.
+    `accepted` (findings in spite of which it was run), `stimuli` (what acted on the system), `choices`, `notes` (of
+    planning, of the initialization and of the file), `loops` (how each was solved), `statistics`, `versions`.
     """
     interval = plan.interval
     facts = {
@@ -51,6 +51,7 @@ def manifest(
         "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
         "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
         "settings": asdict(plan.settings),
+        "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],
         "stimuli": {
             "inputs": {str(driven.signal): driven.origin for driven in plan.stimuli.driven},
             "scenario": list(plan.stimuli.events),

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from ssptool.dataclass import dataclass
+from ssptool.documents.diagnostics import Diagnostic
 from ssptool.engine.capabilities import Capabilities
 from ssptool.engine.cells import holds_integer
 from ssptool.engine.choices import (
@@ -194,6 +195,8 @@ class Plan:
     event_modes
         Components of co-simulation whose events are handled in event mode, and their clocks; those of model exchange
         too, where the events of their ODE are those of the whole system.
+    accepted
+        Findings of the rules in spite of which the system is run.
     """
 
     network: Network
@@ -219,6 +222,7 @@ class Plan:
     stimuli: Stimuli = NO_STIMULI
     parameter_wires: tuple[Wire, ...] = ()
     event_modes: EventModes = NO_EVENT_MODES
+    accepted: tuple[Diagnostic, ...] = ()
 
     @property
     def name(self) -> str:

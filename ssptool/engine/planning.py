@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network
 from ssptool.network.units import document_units
+from ssptool.rules.acceptance import NOTHING_ACCEPTED, Acceptance
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import Given
@@ -32,14 +34,17 @@ def planned(
     settings: Settings | None,
     inputs: "Given | None",
     scenario: "Scenario | Path | str | None",
+    accepted: Acceptance = NOTHING_ACCEPTED,
 ) -> Plan:
-    """The plan for a structure of an archive."""
+    """The plan for a structure of an archive, in spite of the findings that are accepted."""
     settings = settings or Settings()
     network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+    network = network.accepting(accepted.codes)
     units = document_units(structure.root_as(SystemStructureDescription))
     stimuli = resolve(network, settings, inputs, scenario, units)
     bonds = _bonds(archive, network, units) if settings.adaptive is not None and not settings.power_bonds else ()
-    return make_plan(network, settings, stimuli, bonds, units)
+    plan = make_plan(network, settings, stimuli, bonds, units)
+    return replace(plan, accepted=accepted.findings, notes=(*accepted.notes, *plan.notes))
 
 
 def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:

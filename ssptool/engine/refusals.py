@@ -9,6 +9,7 @@ from ssptool.fmu.description import FmuDescription, Variable, unsupported_of_fmi
 from ssptool.fmu.shapes import element_names
 from ssptool.network.network import Component, Network, Port
 from ssptool.network.signals import Signal, Wire
+from ssptool.network.terminals import settable
 from ssptool.network.types import Relation, relation
 
 _EXCHANGED = frozenset({"input", "output"})
@@ -23,7 +24,10 @@ def refuse(network: Network) -> None:
 
 def _problems(network: Network) -> Iterator[Unsupported]:
     for item in network.unsupported:
-        yield Unsupported(str(item.position), f"not supported: {item.feature}", "remove it to simulate the rest")
+        advice = "remove it to simulate the rest"
+        if item.rules:
+            advice += f", or leave it out with --accept {','.join(item.rules)}"
+        yield Unsupported(str(item.position), f"not supported: {item.feature}", advice)
     if not network.components:
         yield Unsupported(f"system {network.name}", "it has no components", "add one")
     for component in network.components.values():
@@ -48,6 +52,9 @@ def _port(component: Component, port: Port) -> Iterator[Unsupported]:
         yield Unsupported(
             f"connector {port.signal}", "the FMU has no such variable", "validate the system, it says more"
         )
+    elif variable is not None and port.kind == "input" and not settable(variable):
+        reason = f"the connector is an input, but the FMU calculates {variable.name} ({variable.causality})"
+        yield Unsupported(f"connector {port.signal}", reason, "declare it with the causality of the variable")
     elif variable is not None and variable.negated and port.kind in _EXCHANGED:
         yield Unsupported(f"connector {port.signal}", _NEGATED, _instead(component.description, variable))
 

@@ -57,7 +57,8 @@ def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str) -> Iterator[
             continue
         values = value if isinstance(value, tuple) else (value,)
         if len(values) != prod(shape):
-            tree.refuse(position, f"{len(values)} values for the parameter {parameter.name!r}, {in_words(shape)}")
+            problem = f"{len(values)} values for the parameter {parameter.name!r}, {in_words(shape)}"
+            tree.refuse(position, problem, rules=("SSV-004", "SSV-006"))
             continue
         unit, items = named(units, parameter.unit), _items(parameter, parameters)
         for name, own in zip(element_names(parameter.name, shape), values, strict=True):

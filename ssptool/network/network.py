@@ -1,7 +1,7 @@
 """The flat network: what a system of any nesting comes down to."""
 
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Mapping, Set
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -102,12 +102,14 @@ class Experiment(NamedTuple):
 class Unsupported:
     """Something that the documents ask for and this version cannot do: a system that has any is not run.
 
-    `signal` is the variable or connector that goes without a value for it, if it is about one.
+    `signal` is the variable or connector that goes without a value for it, if it is about one. `rules` are the codes
+    of those that report it: a run that accepts the findings of one of them goes without what is asked for here.
     """
 
     position: Position
     feature: str
     signal: Signal | None = None
+    rules: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.position}: not supported: {self.feature}"
@@ -146,6 +148,10 @@ class Network:
     boundary_assignments: Mapping[Signal, Assignment] = field(default_factory=dict)
     dangling: tuple[Wire, ...] = ()
     arrays: Mapping[Signal, tuple[int, ...]] = field(default_factory=dict)
+
+    def accepting(self, accepted: Set[str]) -> "Network":
+        """The same without refusals that these rules report: what they are about is left out of the network."""
+        return replace(self, unsupported=tuple(item for item in self.unsupported if not set(item.rules) & accepted))
 
     def variable(self, signal: Signal) -> Variable:
         """What the FMU of a component says of it."""

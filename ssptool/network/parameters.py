@@ -208,12 +208,16 @@ class Parameterization:
         self._matched.add(at)
         for target in targets:
             if not target.settable:
-                self._tree.refuse(at, f"a value for {target}, which its FMU calculates", target.signal)
+                self._tree.refuse(
+                    at, f"a value for {target}, which its FMU calculates", target.signal, ("SSD-PAR-017", "SSD-PAR-018")
+                )
                 continue
             try:
                 self._claim(giver, target, suited(given, target, entry))
             except (IncompatibleUnits, InvalidValue) as problem:
-                self._tree.refuse(at, f"the value of {target}: {problem}", target.signal)
+                self._tree.refuse(
+                    at, f"the value of {target}: {problem}", target.signal, ("SSD-PAR-021", "SSD-PAR-022")
+                )
 
     def _mismatch(self, at: Position, given: Given, path: Path, shape: Shape) -> None:
         self._matched.add(at)
@@ -221,7 +225,7 @@ class Parameterization:
         problem = f"the value of {what}: it is {in_words(given.shape)}, where {in_words(shape)} is needed"
         signals = [target.signal for target in self._targets.named(given.name, path)]
         for signal in signals or (None,):
-            self._tree.refuse(at, problem, signal)
+            self._tree.refuse(at, problem, signal, ("SSD-PAR-021",))
 
     def _parameter_set(self, bound: Bound) -> ssv.ParameterSet | None:
         binding = bound.binding

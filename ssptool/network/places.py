@@ -98,5 +98,7 @@ class Tree:
     unsupported: list[Unsupported] = field(default_factory=list)
     sizes: Mapping[Signal, int] = field(default_factory=dict)
 
-    def refuse(self, position: Position, feature: str, signal: Signal | None = None) -> None:
-        self.unsupported.append(Unsupported(position, feature, signal))
+    def refuse(
+        self, position: Position, feature: str, signal: Signal | None = None, rules: tuple[str, ...] = ()
+    ) -> None:
+        self.unsupported.append(Unsupported(position, feature, signal, rules))

@@ -52,6 +52,7 @@ def check_stated(tree: Tree) -> None:
                 tree.refuse(
                     place.scope.survey.position(connector),
                     f"the dimensions [{found}] of the connector {what}, whose variable is {in_words(shape)}",
+                    rules=("FMU-007",),
                 )
 
 

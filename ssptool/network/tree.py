@@ -78,13 +78,15 @@ class _Gardener:
         elif kind in (SYSTEM_STRUCTURE, PACKAGE):
             self._nested(component, path, scope, around)
         elif kind != FMU:
-            self.tree.refuse(component.position, f"{component.name!r}: a component of type {kind or 'empty'}")
+            what = f"{component.name!r}: a component of type {kind or 'empty'}"
+            self.tree.refuse(component.position, what, rules=("SSD-COMP-004",))
         else:
             self._fmu(component, path, scope)
 
     def _fmu(self, component: ssd.Component, path: Path, scope: Scope) -> None:
         entry = _entry(scope, component.source)
         if entry is None:
+            self.tree.refuse(component.position, f"{component.name!r}: the source {component.source!r} is not followed")
             return
         if entry not in self._fmus:
             self._fmus[entry] = _read(scope.archive, entry)

@@ -102,7 +102,8 @@ class Wiring:
             for start, end in pairs_of_elements(source, destination):
                 yield segment._replace(source=start, destination=end)
         except Unpaired as problem:
-            self._tree.refuse(segment.position, str(problem))
+            rules = ("SSD-CONN-009",) if picked.start is picked.end is None else ("SSD-CONN-010", "SSD-CONN-011")
+            self._tree.refuse(segment.position, str(problem), rules=rules)
 
     def leads_on(self, key: Key) -> bool:
         """Whether a connection leads away from a terminal."""
@@ -158,7 +159,7 @@ class Wiring:
         if isinstance(change, Conversion):
             return change
         if segment.kind is LegKind.CONNECTION:
-            self._tree.refuse(segment.position, str(change))
+            self._tree.refuse(segment.position, str(change), rules=("UNIT-006",))
         return IDENTITY
 
     def _conversion(self, source: Unit | None, target: Unit | None, relative: bool) -> Conversion | IncompatibleUnits:
@@ -240,7 +241,8 @@ def _segments(
         forward = leads_forward(start[0], _directed_kind(*start), end[0], _directed_kind(*end), version)
         if forward is None:
             if start[1].type == end[1].type == "Clock":
-                tree.refuse(survey.position(connection), "a connection of two clocks that tick at times of their own")
+                reason = "a connection of two clocks that tick at times of their own"
+                tree.refuse(survey.position(connection), reason, rules=("SSD-CONN-003",))
             continue
         source, destination = (start[1], end[1]) if forward else (end[1], start[1])
         position = survey.position(connection)

@@ -39,6 +39,8 @@ def reserved_types(annotation: ssc.Annotation, structure: Structure) -> Iterator
     Readers take them for what the standard defines.
 
     Fix: use a reversed domain of your own.
+
+    Accepted: a run does not read annotations.
     """
     if reserved(annotation.type):
         yield Finding(annotation, f"'{annotation.type}' is reserved for layered standards of SSP", "", "type")

@@ -14,7 +14,7 @@ from ssptool.rules.trees import around
 SECTION = "SSP 2.0 §4.5.3"
 
 
-@rule("DIM-001", severity=ERROR, basis=MUST, source=SECTION, versions=["2.0"])
+@rule("DIM-001", severity=ERROR, basis=MUST, source=SECTION, versions=["2.0"], blocks_run=True)
 def one_size(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The size of a dimension is a number or that of another connector, not both.
 
@@ -24,7 +24,7 @@ def one_size(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding
         yield Finding(dimension, "both size and sizeConnector are given", "remove one of them", "sizeConnector")
 
 
-@rule("DIM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.3, §6.2", versions=["2.0"])
+@rule("DIM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.3, §6.2", versions=["2.0"], blocks_run=True)
 def sized_values(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The dimensions of parameters and dictionary entries have a fixed size.
 
@@ -39,7 +39,7 @@ def sized_values(dimension: ssc.Dimension, structure: Structure) -> Iterator[Fin
             yield Finding(dimension, "the dimension has no size", "write size")
 
 
-@rule("DIM-003", severity=ERROR, basis=TEXT, source=SECTION, versions=["2.0"])
+@rule("DIM-003", severity=ERROR, basis=TEXT, source=SECTION, versions=["2.0"], blocks_run=True)
 def sizing_connectors(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """A `sizeConnector` is a structural parameter or constant among the connectors of the same element.
 
@@ -58,7 +58,14 @@ def sizing_connectors(dimension: ssc.Dimension, structure: Structure) -> Iterato
         yield Finding(dimension, message, "", "sizeConnector")
 
 
-@rule("DIM-004", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3; FMI 3.0 §2.4.7.5", versions=["2.0"])
+@rule(
+    "DIM-004",
+    severity=ERROR,
+    basis=DERIVED,
+    source="SSP 2.0 §4.5.3; FMI 3.0 §2.4.7.5",
+    versions=["2.0"],
+    blocks_run=True,
+)
 def sizes_are_integers(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """A `sizeConnector` is a single integer.
 

@@ -10,7 +10,7 @@ The type of its first parameter says what it runs over: the package (`Package`),
 if it cannot be opened), one system structure with all that it refers to (`Structure`), or every element of a class in
 the documents of a structure; then the second parameter is the structure. Rules over structures and elements may rely
 on schema-valid documents: for others they are not run. The docstring is the rule's page: one sentence, the reason,
-how to fix it.
+how to fix it; and of a rule that can be accepted, what a run makes of a violation.
 """
 
 import inspect
@@ -63,7 +63,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One entry of the catalogue. `severity` holds one per version of SSP that the rule concerns."""
+    """One entry of the catalogue. `severity` holds one per version of SSP that the rule concerns.
+
+    `blocks_run`: a system with such an error cannot be run, even if the user accepts the finding.
+    """
 
     code: str
     severity: Mapping[str, Severity]
@@ -71,6 +74,7 @@ class Rule:
     source: str
     subject: type | UnionType
     find: Callable[..., Iterator[Finding]]
+    blocks_run: bool = False
 
     @property
     def page(self) -> str:
@@ -85,12 +89,20 @@ class Rule:
     @property
     def rationale(self) -> str:
         """Why it is demanded, and what else is to be known; empty if the title says all."""
-        return "\n\n".join(part for part in self.page.split("\n\n")[1:] if not part.startswith("Fix: "))
+        return "\n\n".join(part for part in self.page.split("\n\n")[1:] if not part.startswith(_PARAGRAPHS))
 
     @property
     def fix(self) -> str:
         """How to mend a violation."""
-        return next((part[len("Fix: ") :] for part in self.page.split("\n\n") if part.startswith("Fix: ")), "")
+        return self._paragraph("Fix: ")
+
+    @property
+    def accepted(self) -> str:
+        """Of a rule that does not block a run: what becomes of a violation in a system that is run all the same."""
+        return self._paragraph("Accepted: ")
+
+    def _paragraph(self, start: str) -> str:
+        return next((part[len(start) :] for part in self.page.split("\n\n") if part.startswith(start)), "")
 
     @property
     def optional(self) -> bool:
@@ -102,6 +114,7 @@ RULES: dict[str, Rule] = {}
 """All rules by code; complete once `ssptool.rules.chapters` is imported."""
 
 VERSIONS = ("1.0", "2.0")
+_PARAGRAPHS = ("Fix: ", "Accepted: ")
 _LIKENESS = 0.5  # a slip in a name of two letters still leaves half of it
 
 
@@ -112,6 +125,7 @@ def rule(
     basis: Basis,
     source: str,
     versions: Collection[str] = VERSIONS,
+    blocks_run: bool = False,
 ) -> Callable[[Check], Check]:
     """Enter a generator into the catalogue.
 
@@ -125,6 +139,8 @@ def rule(
         The clause of the standard that says so.
     versions
         The SSP versions of documents that the rule concerns.
+    blocks_run
+        Without what the rule demands there is nothing to run: no FMU, no connector, no readable document.
     """
     severities = severity if isinstance(severity, Mapping) else dict.fromkeys(versions, severity)
 
@@ -132,7 +148,7 @@ def rule(
         if code in RULES:
             raise ValueError(f"two rules have the code {code}")
         subject = next(iter(find.__annotations__.values()))
-        RULES[code] = Rule(code, severities, basis, source, subject, find)
+        RULES[code] = Rule(code, severities, basis, source, subject, find, blocks_run)
         rules_over.cache_clear()
         return find
 

@@ -16,6 +16,8 @@ def known_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
     """The clock of a connector is a connector of type Clock of the same element.
 
     Fix: correct the name, or declare the clock.
+
+    Accepted: the clocks of the FMU's variable count.
     """
     element = next(around(clock, ssd.SystemElement))
     clocks = [one.name for one in declared(element, structure) if isinstance(one.says.type, ssc.Clock)]
@@ -43,6 +45,8 @@ def same_variability_outside(system: ssd.System, structure: Structure) -> Iterat
     """A clock of a system has the `intervalVariability` of the clock of an element that it is connected to.
 
     Fix: state the same at both.
+
+    Accepted: the interval of the FMU's clock counts.
     """
     for same in alike(system, structure):
         one, other = same[0].start.side, same[0].end.side

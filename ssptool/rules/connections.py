@@ -11,7 +11,7 @@ from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.types import Relation, Verdict, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.declared import Interface, by_name, interface
-from ssptool.rules.fixes import renamed, repeats, without
+from ssptool.rules.fixes import renamed, repeats, without, words
 from ssptool.rules.instances import instance_of
 from ssptool.rules.links import (
     Carried,
@@ -33,7 +33,7 @@ ANY_BYTES = "application/octet-stream"
 TABLE = "SSP 2.0 §5.3.2.1, table of allowed connections"
 
 
-@rule("SSD-CONN-001", severity=ERROR, basis=TEXT, source=SECTION)
+@rule("SSD-CONN-001", severity=ERROR, basis=TEXT, source=SECTION, blocks_run=True)
 def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The ends of a connection are at elements of its own system, or at the system itself.
 
@@ -51,7 +51,7 @@ def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding
             yield Finding(connection, message, inside or near(element, elements), f"{side}Element", fix=fix)
 
 
-@rule("SSD-CONN-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.1, §5.3.2")
+@rule("SSD-CONN-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.1, §5.3.2", blocks_run=True)
 def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The ends of a connection are connectors that the SSD declares.
 
@@ -78,6 +78,8 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     element or an output of the system, and so on. Two outputs have nothing to tell each other.
 
     Fix: connect an output with an input; or correct the kind of a connector.
+
+    Accepted: the connection is left out; in a file of version 2.0 some pairs are legal that are not in 1.0.
     """
     for same in alike(system, structure):
         start, end = same[0].start.side, same[0].end.side
@@ -98,6 +100,8 @@ def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     With two flows into one input the result would depend on the order in which signals happen to be exchanged.
 
     Fix: delete a connection, or merge the sources in a component.
+
+    Accepted: the first of the connections, in the order of the document, gives the value.
     """
     drivers = defaultdict(list)
     for link in links(system, structure):
@@ -116,9 +120,12 @@ def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
 def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two connectors are connected once, in whichever orientation.
 
-    Two connections of one pair may disagree about units and transformations.
+    Two connections of one pair that disagree about units or transformations leave open which value arrives: an error.
+    Those that agree say one thing twice: a warning.
 
     Fix: delete one of them.
+
+    Accepted: the first of the connections, in the order of the document, counts.
     """
     first: dict[frozenset[object], ssd.Connection] = {}
     for stated in connections(system, structure):
@@ -128,10 +135,17 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
         if other is not connection:
             message = f"these two are connected in line {structure.line_of(other)} already"
             fix = repeats(connection, other)
-            yield Finding(connection, message, "delete one of the connections", fix=fix)
+            severity = None if _carriage(connection) != _carriage(other) else WARNING
+            yield Finding(connection, message, "delete one of the connections", severity=severity, fix=fix)
 
 
-@rule("SSD-CONN-008", severity=ERROR, basis=POLICY, source="SSP 2.0 §5.3.2.1 leaves this to the implementation")
+@rule(
+    "SSD-CONN-008",
+    severity=ERROR,
+    basis=POLICY,
+    source="SSP 2.0 §5.3.2.1 leaves this to the implementation",
+    blocks_run=True,
+)
 def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The value of a source fits the type of its destination.
 
@@ -154,6 +168,8 @@ def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two connectors that are connected as a whole have the same dimensions.
 
     Fix: connect single elements by indices, or correct the dimensions.
+
+    Accepted: the connection is left out.
     """
     for same in alike(system, structure):
         start, end = same[0].start.side.shape, same[0].end.side.shape
@@ -168,6 +184,8 @@ def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Findin
     """Indices pick one element of an array: one per dimension, counted from 1, within the size.
 
     Fix: give one index for each dimension of the connector.
+
+    Accepted: the connection is left out.
     """
     for link in indexed(system, structure):
         for end, indices, side in (
@@ -190,6 +208,8 @@ def some_indices(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """A list of indices is not empty.
 
     Fix: remove the attribute to connect the whole connector.
+
+    Accepted: the connection is left out.
     """
     for stated in connections(system, structure):
         for side, indices in (("start", stated.start_indices), ("end", stated.end_indices)):
@@ -205,6 +225,8 @@ def one_driver_per_element(system: ssd.System, structure: Structure) -> Iterator
     That element would have two sources. Different elements may have different sources.
 
     Fix: delete one of the connections.
+
+    Accepted: the first of the connections, in the order of the document, gives an element its value.
     """
     found = indexed(system, structure)
     single = [link for link in found if link.flow is not None and _indices(link, link.flow[1]) is not None]
@@ -283,6 +305,12 @@ def _loose_ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.
     for stated in loose(system, structure):
         yield stated.connection, "start", *stated.start
         yield stated.connection, "end", *stated.end
+
+
+def _carriage(connection: ssd.Connection) -> object:
+    """What a connection does to the value on its way."""
+    transformation = connection.transformation
+    return connection.suppress_unit_conversion, None if transformation is None else words(transformation)
 
 
 def _source(link: Link) -> LinkEnd:

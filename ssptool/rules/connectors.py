@@ -22,6 +22,8 @@ def distinct_connectors(element: ssd.SystemElement, structure: Structure) -> Ite
     Connections address connectors by name.
 
     Fix: rename one of them, or delete it.
+
+    Accepted: the first connector of a name counts.
     """
     first = by_name(element, structure)
     for one in declared(element, structure) if len(first) < len(declared(element, structure)) else ():
@@ -39,6 +41,8 @@ def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Ite
     connected from inside (a warning).
 
     Fix: use an input and an output.
+
+    Accepted: the connector is there, but a connection to it still ends the run.
     """
     if isinstance(element, ssd.SignalDictionaryReference):
         return
@@ -85,6 +89,9 @@ def known_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     the connector carries nothing yet: an information.
 
     Fix: state the type.
+
+    Accepted: the connector carries what comes from its source; a connection of types that cannot be converted still
+    ends the run.
     """
     inside = attached(system, structure)
     for connector, name, says in declared(system, structure):
@@ -104,6 +111,8 @@ def known_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     With a metre and a millimetre behind it, a number could mean either. (Reals without any unit are legal.)
 
     Fix: state the unit.
+
+    Accepted: the value passes as it is, without conversion at this connector.
     """
     for connector, name, says in declared(system, structure):
         units = distinct_units(attached(system, structure).get(name, ()))
@@ -113,7 +122,7 @@ def known_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
             yield Finding(connector, message, "state the unit")
 
 
-@rule("SSD-CTR-009", severity=ERROR, basis=TEXT, source=SECTION)
+@rule("SSD-CTR-009", severity=ERROR, basis=TEXT, source=SECTION, blocks_run=True)
 def connectors_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connectors of a component that is a system of its own are connectors of that system, of the same kind.
 
@@ -135,6 +144,8 @@ def types_of_inner_systems(component: ssd.Component, structure: Structure) -> It
     holds for both; a type or unit that the system inside does not state is that of what is connected there.
 
     Fix: state the same type on both sides.
+
+    Accepted: the type inside counts, and the value passes the boundary without conversion.
     """
     for connector, inner, _ in _with_inner(component, structure):
         inside = carried_inside(connector.name, component, structure)

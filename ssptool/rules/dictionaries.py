@@ -23,6 +23,8 @@ def distinct_dictionaries(system: ssd.System, structure: Structure) -> Iterator[
     References find a dictionary by name.
 
     Fix: rename one of them.
+
+    Accepted: the first dictionary of a name counts.
     """
     seen: set[str] = set()
     for dictionary in system.signal_dictionaries:
@@ -31,7 +33,7 @@ def distinct_dictionaries(system: ssd.System, structure: Structure) -> Iterator[
         seen.add(dictionary.name)
 
 
-@rule("SSD-DICT-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3")
+@rule("SSD-DICT-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3", blocks_run=True)
 def one_place_of_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """A signal dictionary is either written inline or named by `source`.
 
@@ -40,7 +42,7 @@ def one_place_of_dictionary(dictionary: ssd.SignalDictionary, structure: Structu
     yield from wrong_number(dictionary, dictionary.source, content(dictionary), "the dictionary")
 
 
-@rule("SSD-DICT-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3")
+@rule("SSD-DICT-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3", blocks_run=True)
 def inline_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """An inline signal dictionary is one `ssb:SignalDictionary`.
 
@@ -52,7 +54,7 @@ def inline_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) ->
         yield from wrong_content(dictionary, content(dictionary), ssb.SignalDictionary)
 
 
-@rule("SSD-DICT-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5")
+@rule("SSD-DICT-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5", blocks_run=True)
 def known_dictionary(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """A signal dictionary reference names a dictionary of its own system or of one around it.
 
@@ -67,7 +69,7 @@ def known_dictionary(reference: ssd.SignalDictionaryReference, structure: Struct
         yield Finding(reference, message, near(reference.dictionary, known), "dictionary", fix=fix)
 
 
-@rule("SSD-DICT-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5")
+@rule("SSD-DICT-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5", blocks_run=True)
 def known_entries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """The connectors of a signal dictionary reference name entries of the dictionary.
 
@@ -83,7 +85,7 @@ def known_entries(reference: ssd.SignalDictionaryReference, structure: Structure
                 yield Finding(connector, message, near(connector.name, names), "name")
 
 
-@rule("SSD-DICT-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.5, §8.1.1")
+@rule("SSD-DICT-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.5, §8.1.1", blocks_run=True)
 def fitting_entries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """A connector of a signal dictionary reference has a type, dimensions and a unit that go with those of its entry.
 
@@ -107,6 +109,8 @@ def one_writer(structure: Structure) -> Iterator[Finding]:
     All references share one set of values; of two writers nobody can tell which holds.
 
     Fix: delete a connection, or use another entry.
+
+    Accepted: the first connection to the entry, in the order of the document, gives the value.
     """
     for entry, accesses in _accesses(structure).items():
         writers = [access for access in accesses if access.writes]
@@ -192,6 +196,8 @@ def distinct_entries(dictionary: ssb.SignalDictionary, structure: Structure) -> 
     Connectors find entries by name.
 
     Fix: rename one of them.
+
+    Accepted: the first entry of a name counts.
     """
     seen: set[str] = set()
     for entry in dictionary.entries:

@@ -14,7 +14,7 @@ from ssptool.rules.references import Reach, inside
 from ssptool.rules.subjects import STRUCTURE_TYPES, Structure, is_fmu, is_structure
 
 
-@rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
+@rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2", blocks_run=True)
 def distinct_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The elements of a system have different names.
 
@@ -59,7 +59,7 @@ def _paths(element: ssd.SystemElement) -> Iterator[str]:
         yield from (f"{inner.name}.{path}" for path in _paths(inner))
 
 
-@rule("SSD-COMP-002", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source="SSP 2.0 §5.4")
+@rule("SSD-COMP-002", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """An empty `source` does not stand for a missing implementation.
 
@@ -80,13 +80,15 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
     ssptool cannot run a component of any other type.
 
     Fix: for an FMU leave the type away, or correct it.
+
+    Accepted: the component and its connections are left out.
     """
     known = (FMU, *STRUCTURE_TYPES, *([MODELICA] if structure.version == "2.0" else []))
     if component.media_type not in known:
         yield Finding(component, f"the type '{component.type}' is unknown", "known: " + ", ".join(known), "type")
 
 
-@rule("SSD-COMP-005", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4")
+@rule("SSD-COMP-005", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The file of a component is what its type says.
 
@@ -116,7 +118,7 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
             yield Finding(component, message, f'state type="{other}"', "type", fix=fix)
 
 
-@rule("SSD-COMP-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+@rule("SSD-COMP-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def known_variant(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A source `x.ssp#name` names a system structure at the root of that package.
 
@@ -132,7 +134,7 @@ def known_variant(component: ssd.Component, structure: Structure) -> Iterator[Fi
         yield Finding(component, message, near(reference.fragment, variants), "source")
 
 
-@rule("SSD-COMP-007", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+@rule("SSD-COMP-007", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A source `#id` names a system of the same document by its `id`.
 
@@ -146,7 +148,7 @@ def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[
             yield Finding(component, f"no system of this document has the id '{source[1:]}'", advice, "source")
 
 
-@rule("SSD-COMP-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4")
+@rule("SSD-COMP-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def no_recursion(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component is not an instance of a system that contains it.
 
@@ -158,7 +160,7 @@ def no_recursion(component: ssd.Component, structure: Structure) -> Iterator[Fin
         yield Finding(component, f"'{component.source}' contains this component", "", "source")
 
 
-@rule("SSD-COMP-009", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+@rule("SSD-COMP-009", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def implementation_exists(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The FMU of a component implements the interface that the component asks for.
 
@@ -173,7 +175,7 @@ def implementation_exists(component: ssd.Component, structure: Structure) -> Ite
             yield Finding(component, f"the FMU does not implement {wanted}", advice, "implementation")
 
 
-@rule("SSD-COMP-010", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", versions=["2.0"])
+@rule("SSD-COMP-010", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", versions=["2.0"], blocks_run=True)
 def scheduled_execution(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """Scheduled execution is asked of FMI 3.0 FMUs only.
 

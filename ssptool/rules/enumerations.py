@@ -21,6 +21,8 @@ def distinct_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[
     Types refer to them by name.
 
     Fix: rename one of them, or delete it if they are the same.
+
+    Accepted: the first enumeration of that name counts.
     """
     first: dict[str, ssc.Enumeration] = {}
     for enumeration in getattr(root, "enumerations", ()):
@@ -37,6 +39,8 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
     Each document stands for itself: a parameter set does not see the enumerations of the system structure.
 
     Fix: add it to the `Enumerations` of the document, or correct the name.
+
+    Accepted: the items of the FMU's variable count.
     """
     known = {enumeration.name for enumeration in getattr(root, "enumerations", ())}
     for use in every(root, *_NAMING):

@@ -68,7 +68,7 @@ def deleted(element: Element, *, safe: bool = True) -> Fix:
 
 def repeats(element: Element, other: Element) -> Fix | None:
     """Delete an element that says word for word what another says already; ids, to which others refer, count."""
-    return deleted(element) if _words(element) == _words(other) else None
+    return deleted(element) if words(element) == words(other) else None
 
 
 def renamed(element: Element, attribute: str, known: Collection[str]) -> Fix | None:
@@ -90,7 +90,7 @@ def nearest(name: str, known: tuple[str, ...], number: int, likeness: float) -> 
     return tuple(get_close_matches(name, known, number, likeness))
 
 
-def _words(element: etree._Element) -> object:
+def words(element: etree._Element) -> object:
     """Everything that an element says, in a form that can be compared; comments and white space aside."""
-    children = tuple(_words(child) for child in element.iterchildren("*"))
+    children = tuple(words(child) for child in element.iterchildren("*"))
     return element.tag, frozenset(element.attrib.items()), children, (text_of(element) or "").strip()

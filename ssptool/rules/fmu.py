@@ -31,7 +31,7 @@ class Pair(NamedTuple):
     connectors: list[ssd.Connector]
 
 
-@rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5")
+@rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5", blocks_run=True)
 def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The FMU of a component is a readable archive with a model description.
 
@@ -44,7 +44,7 @@ def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Fin
             yield Finding(component, f"{reference.entry}: {description.reason}", "export or copy it again", "source")
 
 
-@rule("FMU-002", severity=ERROR, basis=MUST, source=SECTION)
+@rule("FMU-002", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def known_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU has the name of one of its variables.
 
@@ -61,7 +61,7 @@ def known_variables(component: ssd.Component, structure: Structure) -> Iterator[
                 yield Finding(connector, message, near(name, description.variables), "name")
 
 
-@rule("FMU-003", severity=ERROR, basis=MUST, source=SECTION)
+@rule("FMU-003", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def single_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU names one variable, not a group of them such as `vec` for `vec[1]`, `vec[2]`.
 
@@ -84,6 +84,8 @@ def fitting_kinds(structure: Structure) -> Iterator[Finding]:
     locals of variability constant; FMI 1.0 has fewer causalities, and more is accepted there.)
 
     Fix: correct the kind.
+
+    Accepted: the value is exchanged as the connector says; an input that the FMU calculates still ends the run.
     """
     for pair in _pairs(structure):
         kind, variable = pair.says.kind, pair.variable
@@ -105,6 +107,8 @@ def same_types(structure: Structure) -> Iterator[Finding]:
     Real and Float64 are the same, so are Integer and Int32.
 
     Fix: state the type of the variable, or none.
+
+    Accepted: the type of the variable counts.
     """
     for pair in _pairs(structure):
         stated = pair.says.type_name
@@ -122,6 +126,8 @@ def same_quantities(structure: Structure) -> Iterator[Finding]:
     FMU does not define its unit, and where one name has two definitions, by which values are converted unexpectedly.
 
     Fix: correct the unit, or its definition.
+
+    Accepted: the value goes between connector and variable as it is, without conversion.
     """
     for pair in _pairs(structure):
         stated = structure.units(structure.root).get(pair.says.unit or "")
@@ -143,6 +149,8 @@ def same_shapes(structure: Structure) -> Iterator[Finding]:
     A size that a structural parameter of the FMU gives is not known before its value is.
 
     Fix: add a `Dimension` for each one of the variable.
+
+    Accepted: the dimensions of the variable count.
     """
     for pair in _pairs(structure):
         if pair.fmu.fmi_major >= 3:
@@ -169,7 +177,7 @@ def same_items(structure: Structure) -> Iterator[Finding]:
             yield from _everywhere(pair, f"the FMU's items are {items}")
 
 
-@rule("FMU-010", severity=ERROR, basis=DERIVED, source=SECTION)
+@rule("FMU-010", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
 def time_is_no_connector(structure: Structure) -> Iterator[Finding]:
     """The independent variable of an FMU, the time, is no connector.
 
@@ -203,7 +211,7 @@ def same_clocks(structure: Structure) -> Iterator[Finding]:
                 yield from _everywhere(pair, "a clock is no array", "delete the Dimension")
 
 
-@rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
+@rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1", blocks_run=True)
 def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A Binary connector of an FMU of FMI 1.0 or 2.0 is a binary variable by the conventions of OSMP.
 
@@ -224,6 +232,8 @@ def same_sizes(structure: Structure) -> Iterator[Finding]:
     """The `sizeConnector` of a dimension is the structural parameter by which the FMU sizes it.
 
     Fix: name that one.
+
+    Accepted: the structural parameter of the FMU counts.
     """
     for pair in _pairs(structure):
         both = zip(pair.says.size_connectors, pair.variable.sizes, strict=False)

@@ -18,6 +18,8 @@ def canvas_corners(canvas: ssd.SystemGeometry, structure: Structure) -> Iterator
     """The first corner of a canvas is its lower left, the second its upper right one.
 
     Fix: x1 is less than x2, y1 less than y2.
+
+    Accepted: a run does not read geometry.
     """
     yield from _swapped(canvas)
 
@@ -38,6 +40,8 @@ def paired_points(line: ssd.ConnectionGeometry, structure: Structure) -> Iterato
     Together they are the way points of the line.
 
     Fix: add or delete coordinates.
+
+    Accepted: a run does not read geometry.
     """
     if len(line.points_x) != len(line.points_y):
         yield Finding(line, f"{len(line.points_x)} x coordinates, but {len(line.points_y)} y coordinates")
@@ -100,6 +104,8 @@ def finite_coordinates(structure: Structure) -> Iterator[Finding]:
     """All coordinates are finite numbers.
 
     Fix: correct them.
+
+    Accepted: a run does not read geometry.
     """
     kinds: tuple[type[Element], ...] = (
         ssd.ElementGeometry,

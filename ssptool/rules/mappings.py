@@ -15,6 +15,8 @@ def distinct_targets(mapping: ssm.ParameterMapping, structure: Structure) -> Ite
     Of two values for one target nobody can tell which holds. One source may have several targets.
 
     Fix: delete one of the entries.
+
+    Accepted: the last entry of the target counts.
     """
     first: dict[str, ssm.MappingEntry] = {}
     for entry in mapping.entries:

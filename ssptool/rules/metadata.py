@@ -23,6 +23,8 @@ def one_place_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structu
     """Metadata, and a signature, is either written inline or named by `source`.
 
     Fix: remove the attribute or the `Content`; with neither there is nothing.
+
+    Accepted: a run does not read metadata.
     """
     if data.source is not None and data.content is not None:
         yield Finding(data, "there is a source, and Content too", "remove one of them", "source")
@@ -37,6 +39,8 @@ def base_resource(data: ssc.MetaData | ssc.Signature, structure: Structure) -> I
     `sourceBase="resource"` looks beside or inside the file that the enclosing element refers to.
 
     Fix: write `sourceBase="file"`, or leave it away.
+
+    Accepted: a run does not read metadata.
     """
     if data.source_base is MetaSourceBase.RESOURCE:
         parent = data.getparent()
@@ -50,6 +54,8 @@ def base_metadata(signature: ssc.Signature, structure: Structure) -> Iterator[Fi
     """Only the signature of metadata can have that as the base of its URI.
 
     Fix: write `sourceBase="file"`, or leave it away.
+
+    Accepted: a run does not read metadata.
     """
     inside = isinstance(signature.getparent(), ssc.MetaData)
     if signature.source_base is MetaSourceBase.META_DATA and not inside:
@@ -63,6 +69,8 @@ def inline_resource_metadata(data: ssc.MetaData, structure: Structure) -> Iterat
     Content of any other type may be any XML.
 
     Fix: put that element around it, or state the type that the content has.
+
+    Accepted: a run does not read metadata.
     """
     if data.content is not None and media_type(data.type) == SRMD_TYPE:
         found = [child.tag for child in data.content.iterchildren("*")]
@@ -122,6 +130,8 @@ def media_types_of_binaries(binary: ssc.Binary, structure: Structure) -> Iterato
     """The `mime-type` of a binary is a media type, parameters allowed.
 
     Fix: write `application/octet-stream` if nothing else fits.
+
+    Accepted: the bytes pass as they are.
     """
     if not _MEDIA_TYPE.fullmatch(binary.mime_type):
         yield Finding(binary, f"'{binary.mime_type}' is no media type", "", "mime-type")

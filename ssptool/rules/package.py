@@ -27,7 +27,7 @@ _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # what U+D800 to U+DFFF would be i
 _FOLDERS = ("resources/", "documentation/", "extra/")
 
 
-@rule("PKG-001", severity=ERROR, basis=MUST, source=SECTION)
+@rule("PKG-001", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def readable_zip(archive: Unreadable) -> Iterator[Finding]:
     """The package is a readable zip archive.
 
@@ -38,7 +38,7 @@ def readable_zip(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-001")
 
 
-@rule("PKG-002", severity=ERROR, basis=MUST, source=SECTION)
+@rule("PKG-002", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def plain_compression(archive: Unreadable) -> Iterator[Finding]:
     """Every entry is stored or deflated.
 
@@ -49,7 +49,7 @@ def plain_compression(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-002")
 
 
-@rule("PKG-003", severity=ERROR, basis=MUST, source=SECTION)
+@rule("PKG-003", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def not_encrypted(archive: Unreadable) -> Iterator[Finding]:
     """No entry is encrypted.
 
@@ -60,7 +60,7 @@ def not_encrypted(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-003")
 
 
-@rule("PKG-004", severity=ERROR, basis=MUST, source=SECTION)
+@rule("PKG-004", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def one_piece(package: Package) -> Iterator[Finding]:
     """The package is one file, not split or spanned over several.
 
@@ -78,6 +78,8 @@ def plain_zip(package: Package) -> Iterator[Finding]:
     These are the features that every reader of zip archives has.
 
     Fix: pack again without ZIP64, and without streaming.
+
+    Accepted: the entries are read all the same.
     """
     facts = package.archive.zip_facts
     for entry in facts.entries if facts is not None else ():
@@ -134,7 +136,7 @@ def distinct_characters(package: Package) -> Iterator[Finding]:
             yield Finding(Position(entry.name), "the bytes of the name contain surrogates")
 
 
-@rule("PKG-009", severity=ERROR, basis=MUST, source=SECTION)
+@rule("PKG-009", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def default_structure(archive: Unreadable) -> Iterator[Finding]:
     """There is a `SystemStructure.ssd` at the root of the package.
 
@@ -152,6 +154,8 @@ def distinct_variants(package: Package) -> Iterator[Finding]:
     Users choose between variants by name.
 
     Fix: rename one of them.
+
+    Accepted: a name stands for the first of the system structures.
     """
     first: dict[str, str] = {}
     for structure in package.structures:
@@ -169,6 +173,8 @@ def documentation_index(package: Package) -> Iterator[Finding]:
     Tools open that page.
 
     Fix: add it; it may just link to the other files.
+
+    Accepted: a run does not read documentation.
     """
     documents = [name for name in package.names if name.startswith("documentation/")]
     if documents and "documentation/index.html" not in documents:
@@ -213,6 +219,8 @@ def extra_reserved(package: Package) -> Iterator[Finding]:
     Readers take their content for what such a standard defines.
 
     Fix: use a reversed domain of your own.
+
+    Accepted: a run does not read these folders.
     """
     for name in package.names:
         parts = name.split("/")
@@ -220,7 +228,7 @@ def extra_reserved(package: Package) -> Iterator[Finding]:
             yield Finding(Position(name), f"extra/{parts[1]} is reserved for layered standards of SSP")
 
 
-@rule("PKG-020", severity=ERROR, basis=DERIVED, source=SECTION)
+@rule("PKG-020", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
 def safe_names(archive: Unreadable) -> Iterator[Finding]:
     """Names of entries are relative, with forward slashes, and never lead upwards.
 
@@ -231,7 +239,13 @@ def safe_names(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-020")
 
 
-@rule("PKG-021", severity=ERROR, basis=TEXT, source=SECTION + "; that duplicates are errors is our policy")
+@rule(
+    "PKG-021",
+    severity=ERROR,
+    basis=TEXT,
+    source=SECTION + "; that duplicates are errors is our policy",
+    blocks_run=True,
+)
 def plain_names(archive: Unreadable) -> Iterator[Finding]:
     """Each name occurs once, and has no empty or `.` parts.
 
@@ -259,7 +273,7 @@ def no_orphans(package: Package) -> Iterator[Finding]:
             yield Finding(Position(name), "no system structure refers to this file")
 
 
-@rule("PKG-024", severity=ERROR, basis=DERIVED, source=SECTION + ", §5.4")
+@rule("PKG-024", severity=ERROR, basis=DERIVED, source=SECTION + ", §5.4", blocks_run=True)
 def reasonable_size(archive: Unreadable) -> Iterator[Finding]:
     """A package stays within the limits on entries, unpacked size and compression.
 

@@ -35,8 +35,9 @@ def rule_page(code: str) -> str:
         raise UnknownRule(code)
     rule = RULES[code]
     facts = [("Severity", _severity(rule)), ("Basis", f"{rule.basis}: {BASES[rule.basis]}"), ("Source", rule.source)]
+    facts += [("Switch", _switch(rule)), *([("Run", _run(rule))] if _run(rule) else [])]
     parts = [f"{code}: {rule.title}", *map(_filled, rule.rationale.split("\n\n")), _filled(f"Fix: {rule.fix}")]
-    parts.append("\n".join(f"{name + ':':<10}{value}" for name, value in facts) + f"\n{'Switch:':<10}{_switch(rule)}")
+    parts.append("\n".join(_fact(name, value) for name, value in facts))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -61,6 +62,10 @@ def _catalogue() -> Iterator[str]:
         "(`--ignore CODE`, or `ignore` in `ssptool.toml`). The others rest on the words of the standard: what they",
         "find is counted even if it is ignored.",
         "",
+        "A system with errors is not run. `--accept CODE` runs it in spite of the errors of a rule, and the entry says",
+        "what becomes of them. Rules marked `blocks run` cannot be accepted: without what they demand there is nothing",
+        "to run. Errors of rules that `ssptool.toml` ignores are accepted as well.",
+        "",
     )
     yield from (f"- `{basis}`: {meaning}" for basis, meaning in BASES.items())
     for chapter in CHAPTERS:
@@ -82,8 +87,9 @@ def _catalogue() -> Iterator[str]:
 
 
 def _entry(rule: Rule) -> Iterable[str]:
-    facts = f"{_severity(rule)} · {rule.basis} · {rule.source}"
-    parts = [_joined(part) for part in (*rule.rationale.split("\n\n"), f"Fix: {rule.fix}") if part]
+    facts = f"{_severity(rule)} · {rule.basis} · {rule.source}" + (" · blocks run" if rule.blocks_run else "")
+    texts = (*rule.rationale.split("\n\n"), f"Fix: {rule.fix}", rule.accepted and f"Accepted: {rule.accepted}")
+    parts = [_joined(part) for part in texts if part]
     return ("", f"### {rule.code}", "", f"**{rule.title}** ({facts})", *(line for part in parts for line in ("", part)))
 
 
@@ -98,6 +104,17 @@ def _switch(rule: Rule) -> str:
     if rule.optional:
         return f"--ignore {rule.code} switches it off"
     return f"--ignore {rule.code} takes it off the list; that something was found is still said"
+
+
+def _fact(name: str, value: str) -> str:
+    return textwrap.fill(f"{name + ':':<10}{value}", _WIDTH, subsequent_indent=10 * " ", break_on_hyphens=False)
+
+
+def _run(rule: Rule) -> str:
+    """Whether a system with a violation can be run, and what becomes of the violation then."""
+    if rule.blocks_run:
+        return "a system with this error cannot be run; --accept does not help"
+    return f"--accept {rule.code} runs a system all the same: {_joined(rule.accepted)}" if rule.accepted else ""
 
 
 def _joined(text: str) -> str:

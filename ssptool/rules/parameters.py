@@ -27,6 +27,8 @@ def one_place_of_values(binding: ssd.ParameterBinding, structure: Structure) -> 
     """The values of a parameter binding are either written inline or named by `source`.
 
     Fix: remove the attribute or the `ParameterValues`; with neither the binding has no values.
+
+    Accepted: the file that `source` names counts; with neither the binding is left out.
     """
     inline: list[Element] = [] if binding.parameter_values is None else [binding.parameter_values]
     yield from wrong_number(binding, binding.source, inline, "the binding")
@@ -39,6 +41,8 @@ def inline_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterat
     Parameters do not stand in the SSD directly.
 
     Fix: put an `ssv:ParameterSet` with `version` and `name` around them.
+
+    Accepted: what is no parameter set is left out.
     """
     values = binding.parameter_values
     if values is not None and binding.type == PARAMETER_SET:
@@ -52,6 +56,8 @@ def one_place_of_mapping(mapping: ssd.ParameterMapping, structure: Structure) ->
     """A parameter mapping is either written inline or named by `source`.
 
     Fix: remove the attribute or the content; without a mapping remove the element.
+
+    Accepted: the file that `source` names counts; with neither the binding is left out.
     """
     yield from wrong_number(mapping, mapping.source, content(mapping), "the mapping")
 
@@ -63,12 +69,14 @@ def inline_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Itera
     Mapping entries do not stand in the SSD directly.
 
     Fix: put an `ssm:ParameterMapping` with its `version` around them.
+
+    Accepted: a binding whose mapping is none is left out.
     """
     if mapping.type == PARAMETER_MAPPING and mapping.source is None:
         yield from wrong_content(mapping, content(mapping), ssm.ParameterMapping)
 
 
-@rule("SSD-PAR-005", severity=ERROR, basis=DERIVED, source=SECTION)
+@rule("SSD-PAR-005", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
 def base_component(structure: Structure) -> Iterator[Finding]:
     """Only a component that has a source can be the base of a URI.
 
@@ -121,6 +129,8 @@ def settable_in_fmi1(structure: Structure) -> Iterator[Finding]:
     The FMU calculates all others.
 
     Fix: delete the parameter, or name another variable.
+
+    Accepted: the value is left out.
     """
     for use, target in _of_fmi(structure, "1."):
         variable = target.variable
@@ -137,6 +147,8 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
     a velocity, say, and the acceleration that follows from them.
 
     Fix: delete the parameter, or name the variable that the FMU calculates this one from.
+
+    Accepted: the value is left out.
     """
     for use, target in _of_fmi(structure, "2.", "3."):
         variable = target.variable
@@ -154,6 +166,8 @@ def suitable_values(structure: Structure) -> Iterator[Finding]:
     that the FMU states is a warning.
 
     Fix: correct the value, its type or its unit.
+
+    Accepted: the value is left out.
     """
     for use in uses(structure):
         for target in use.targets:
@@ -167,6 +181,8 @@ def known_items(structure: Structure) -> Iterator[Finding]:
     Items are found by name there; the numbers in the parameter set's own enumeration do not count.
 
     Fix: write the name of an item that the FMU has.
+
+    Accepted: the value is left out.
     """
     for use in uses(structure):
         for target in use.targets:

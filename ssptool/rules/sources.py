@@ -15,7 +15,7 @@ from ssptool.rules.subjects import Structure
 from ssptool.rules.trees import every
 
 
-@rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4")
+@rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def resolves(structure: Structure) -> Iterator[Finding]:
     """A relative URI leads to a file that is there.
 
@@ -36,7 +36,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, message, near(uri, same or names), "source", fix=fix)
 
 
-@rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986")
+@rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986", blocks_run=True)
 def valid_uris(structure: Structure) -> Iterator[Finding]:
     """What should be a URI is one: `/` between folders, `%20` for a blank.
 
@@ -77,6 +77,8 @@ def stays_inside(structure: Structure) -> Iterator[Finding]:
     Files there are missing wherever the package is sent, and a foreign package must not reach into the file system.
 
     Fix: put the file into `resources/`.
+
+    Accepted: nothing outside is read: a component without its FMU still ends the run, other references are left out.
     """
     for element, uri in _sources(structure):
         reference = structure.reference(element, uri)
@@ -84,7 +86,7 @@ def stays_inside(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, f"'{uri}' leads {reference.reach}", "move the file into the package", "source")
 
 
-@rule("SSD-COMP-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4")
+@rule("SSD-COMP-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def packaged_components(structure: Structure) -> Iterator[Finding]:
     """A component whose file is in the package is referred to by a relative URI.
 

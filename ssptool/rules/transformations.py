@@ -32,7 +32,7 @@ class Transformed(NamedTuple):
         return self.sides[1][1]
 
 
-@rule("TRF-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.1")
+@rule("TRF-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.1", blocks_run=True)
 def linear_of_reals(structure: Structure) -> Iterator[Finding]:
     """A linear transformation is applied between floating-point types.
 
@@ -41,7 +41,7 @@ def linear_of_reals(structure: Structure) -> Iterator[Finding]:
     yield from _unsuitable(structure, ssc.LinearTransformation, is_float, "a floating-point type")
 
 
-@rule("TRF-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.2")
+@rule("TRF-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.2", blocks_run=True)
 def boolean_mapping(structure: Structure) -> Iterator[Finding]:
     """A Boolean mapping is applied between Booleans.
 
@@ -50,7 +50,7 @@ def boolean_mapping(structure: Structure) -> Iterator[Finding]:
     yield from _unsuitable(structure, ssc.BooleanMappingTransformation, lambda name: name == "Boolean", "Boolean")
 
 
-@rule("TRF-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.3")
+@rule("TRF-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.3", blocks_run=True)
 def integer_mapping(structure: Structure) -> Iterator[Finding]:
     """An integer mapping is applied between integer types and enumerations.
 
@@ -60,7 +60,7 @@ def integer_mapping(structure: Structure) -> Iterator[Finding]:
     yield from _unsuitable(structure, kind, _is_discrete, "an integer type or an enumeration")
 
 
-@rule("TRF-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.4")
+@rule("TRF-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.4", blocks_run=True)
 def enumeration_mapping(structure: Structure) -> Iterator[Finding]:
     """An enumeration mapping is applied between enumerations.
 
@@ -77,6 +77,8 @@ def distinct_sources(transformation: ssc.Transformation, structure: Structure) -
     Values are compared, not their spelling: `1` and `true`, `01` and `1` are the same.
 
     Fix: delete one of the entries.
+
+    Accepted: the last entry of a source value counts.
     """
     read = _READ.get(type(transformation))
     first: dict[object, ssc.MapEntry] = {}
@@ -88,7 +90,7 @@ def distinct_sources(transformation: ssc.Transformation, structure: Structure) -
             yield Finding(entry, message, "delete one of them", "source", fix=repeats(entry, other))
 
 
-@rule("TRF-007", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3", versions=["2.0"])
+@rule("TRF-007", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3", versions=["2.0"], blocks_run=True)
 def targets_in_range(structure: Structure) -> Iterator[Finding]:
     """The targets of an integer mapping are in the range of the destination's type.
 
@@ -125,6 +127,8 @@ def existing_items(structure: Structure) -> Iterator[Finding]:
     """What a mapping names of an enumeration are items of it, or values of items.
 
     Fix: correct the name.
+
+    Accepted: the entry is left out, so that the value passes as it is.
     """
     for use in _transformed(structure):
         for attribute, side in (("source", use.source), ("target", use.destination)):

@@ -27,6 +27,8 @@ def distinct_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding
     Types refer to them by name.
 
     Fix: delete one of them, or rename it if it differs.
+
+    Accepted: the first unit of a name counts.
     """
     first: dict[str, ssc.Unit] = {}
     for unit in getattr(root, "units", ()):
@@ -43,6 +45,8 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     definition nobody can convert values.
 
     Fix: add it to the `Units` of the document, or correct the name.
+
+    Accepted: the unit is known by its name only, so that values pass as they are to a unit of the same name.
     """
     known = structure.units(root)
     for use in every(root, *_WITH_UNIT):
@@ -53,7 +57,7 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
             yield Finding(use, message, advice, "unit", fix=renamed(use, "unit", known))
 
 
-@rule("UNIT-004", severity=ERROR, basis=DERIVED, source=SECTION)
+@rule("UNIT-004", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
 def usable_factors(base: ssc.BaseUnit, structure: Structure) -> Iterator[Finding]:
     """The factor of a unit is finite and not zero, its offset is finite.
 
@@ -75,6 +79,8 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
     the one that its connector states, else that of the FMU's variable.
 
     Fix: connect what belongs together, correct a unit, or set `suppressUnitConversion` if you mean it.
+
+    Accepted: the value passes as it is, without conversion.
     """
     for same in alike(system, structure):
         start, end = same[0].start.carried.unit, same[0].end.carried.unit

@@ -16,6 +16,8 @@ def distinct_parameters(parameters: ssv.ParameterSet, structure: Structure) -> I
     Of two values for one name nobody can tell which holds.
 
     Fix: delete one of them.
+
+    Accepted: the last parameter of a name counts.
     """
     first: dict[str, ssv.Parameter] = {}
     for parameter in parameters.parameters:
@@ -31,6 +33,8 @@ def as_many_values(parameter: ssv.Parameter, structure: Structure) -> Iterator[F
     """A parameter has as many values as its dimensions say: their product; without dimensions one.
 
     Fix: add or delete values, or correct the dimensions.
+
+    Accepted: the parameter is left out.
     """
     if isinstance(parameter.type, ssv.Numbers):
         sizes = [dimension.size for dimension in parameter.dimensions]
@@ -48,6 +52,8 @@ def one_form_of_texts(parameter: ssv.Parameter, structure: Structure) -> Iterato
     With neither, it has no value.
 
     Fix: keep one of them.
+
+    Accepted: the `Value` elements count; without any value the parameter is left out.
     """
     if isinstance(parameter.type, ssv.Texts):
         attribute = parameter.type.get("value") is not None
@@ -66,6 +72,8 @@ def texts_of_arrays(parameter: ssv.Parameter, structure: Structure) -> Iterator[
     One attribute cannot hold several, because they may contain blanks.
 
     Fix: write one `ssv:Value` for each.
+
+    Accepted: the parameter is left out.
     """
     if isinstance(parameter.type, ssv.Texts):
         sizes = [dimension.size for dimension in parameter.dimensions]

@@ -30,7 +30,7 @@ VERSIONS = ("1.0", "2.0")
 _ENDINGS = {"ParameterSet": ".ssv", "ParameterMapping": ".ssm", "SignalDictionary": ".ssb"}
 
 
-@rule("XML-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8")
+@rule("XML-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
 def well_formed(file: Unreadable) -> Iterator[Finding]:
     """A document is well-formed XML 1.0.
 
@@ -41,7 +41,7 @@ def well_formed(file: Unreadable) -> Iterator[Finding]:
     yield from file.reported("XML-001")
 
 
-@rule("XML-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8")
+@rule("XML-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
 def utf8(file: Unreadable) -> Iterator[Finding]:
     """A document is encoded as UTF-8, and declares no other encoding.
 
@@ -52,7 +52,13 @@ def utf8(file: Unreadable) -> Iterator[Finding]:
     yield from file.reported("XML-002")
 
 
-@rule("XML-011", severity=ERROR, basis=POLICY, source="ssptool: entities of a DTD are a way to attack a reader")
+@rule(
+    "XML-011",
+    severity=ERROR,
+    basis=POLICY,
+    source="ssptool: entities of a DTD are a way to attack a reader",
+    blocks_run=True,
+)
 def no_dtd(file: Unreadable) -> Iterator[Finding]:
     """A document has no document type declaration.
 
@@ -63,7 +69,7 @@ def no_dtd(file: Unreadable) -> Iterator[Finding]:
     yield from file.reported("XML-011")
 
 
-@rule("XML-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7, §8")
+@rule("XML-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7, §8", blocks_run=True)
 def right_root(file: File) -> Iterator[Finding]:
     """The root element of a document is that of its format.
 
@@ -77,7 +83,7 @@ def right_root(file: File) -> Iterator[Finding]:
         yield Finding(root, f"the root element is '{_local(root)}', where a '{wanted}' is expected")
 
 
-@rule("VER-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1")
+@rule("VER-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", blocks_run=True)
 def known_version(file: File) -> Iterator[Finding]:
     """The attribute `version` of the root element is exactly 1.0 or 2.0.
 
@@ -95,7 +101,7 @@ def known_version(file: File) -> Iterator[Finding]:
         yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version", fix=fix)
 
 
-@rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8")
+@rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
 def schema_valid(file: File) -> Iterator[Finding]:
     """A document is valid against the XML Schema of the version that it declares.
 
@@ -106,7 +112,7 @@ def schema_valid(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-004")
 
 
-@rule("XML-005", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3, §5.3.3")
+@rule("XML-005", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3, §5.3.3", blocks_run=True)
 def inline_schema_valid(file: File) -> Iterator[Finding]:
     """A parameter set, mapping or dictionary that is written inline is valid against its own XML Schema.
 
@@ -118,7 +124,14 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-005")
 
 
-@rule("XML-006", severity=ERROR, basis=XSD, source="SSP 2.0, SystemStructureDescription11.xsd", versions=["2.0"])
+@rule(
+    "XML-006",
+    severity=ERROR,
+    basis=XSD,
+    source="SSP 2.0, SystemStructureDescription11.xsd",
+    versions=["2.0"],
+    blocks_run=True,
+)
 def metadata_beside_inline(file: File) -> Iterator[Finding]:
     """`MetaData` and `Signature` of a parameter mapping or signal dictionary follow its inline content, and are valid.
 
@@ -129,7 +142,7 @@ def metadata_beside_inline(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-006")
 
 
-@rule("XML-008", severity=ERROR, basis=TEXT, source="SSP 2.0 §4 to §8")
+@rule("XML-008", severity=ERROR, basis=TEXT, source="SSP 2.0 §4 to §8", blocks_run=True)
 def right_namespaces(file: File) -> Iterator[Finding]:
     """Elements are in the namespaces of SSP.
 
@@ -147,7 +160,7 @@ def right_namespaces(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-008")
 
 
-@rule("VER-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", versions=["1.0"])
+@rule("VER-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", versions=["1.0"], blocks_run=True)
 def no_newer_features(file: File) -> Iterator[Finding]:
     """A file that declares version 1.0 uses nothing that came with 2.0.
 
@@ -158,7 +171,7 @@ def no_newer_features(file: File) -> Iterator[Finding]:
     yield from _violations(file, "VER-002")
 
 
-@rule("ID-001", severity=ERROR, basis=XSD, source="SSP 2.0 §4.1")
+@rule("ID-001", severity=ERROR, basis=XSD, source="SSP 2.0 §4.1", blocks_run=True)
 def valid_ids(file: File) -> Iterator[Finding]:
     """An `id` is an XML name, and no other element of the file has it.
 
@@ -169,7 +182,7 @@ def valid_ids(file: File) -> Iterator[Finding]:
     yield from _violations(file, "ID-001")
 
 
-@rule("SSD-ELEM-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
+@rule("SSD-ELEM-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2", blocks_run=True)
 def named_elements(file: File) -> Iterator[Finding]:
     """The name of a system, component or signal dictionary reference is not empty.
 
@@ -180,7 +193,7 @@ def named_elements(file: File) -> Iterator[Finding]:
     yield from _violations(file, "SSD-ELEM-001")
 
 
-@rule("XML-009", severity=ERROR, basis=XSD, source="SSP 2.0, all schemas")
+@rule("XML-009", severity=ERROR, basis=XSD, source="SSP 2.0, all schemas", blocks_run=True)
 def no_empty_containers(file: File) -> Iterator[Finding]:
     """An element that holds a list, such as `Connectors`, is left away if the list is empty.
 
@@ -195,7 +208,7 @@ def no_empty_containers(file: File) -> Iterator[Finding]:
             yield replace(found, fix=deleted(empty, safe=plain))
 
 
-@rule("SSD-COMP-001", severity=ERROR, basis=XSD, source="SSP 1.0.1 §5.4", versions=["1.0"])
+@rule("SSD-COMP-001", severity=ERROR, basis=XSD, source="SSP 1.0.1 §5.4", versions=["1.0"], blocks_run=True)
 def components_have_sources(file: File) -> Iterator[Finding]:
     """A component of SSP 1.0 has a `source`; without one it can be a placeholder since 2.0.
 
@@ -209,6 +222,8 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     """Ids are unique in the whole file, content of other formats and versions that is written inline included.
 
     Fix: choose another id for one of the elements.
+
+    Accepted: a reference leads to the first system with that id.
     """
     first: dict[str, Element] = {}
     for element in structure.root.iter("*"):

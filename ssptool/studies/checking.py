@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import monotonic
 
 from ssptool.dataclass import dataclass
-from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.engine.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches, check_patterns, fits_any
 from ssptool.engine.settings import Settings
@@ -15,7 +15,10 @@ from ssptool.engine.stimuli.findings import BadData, DataFinding
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.values import InvalidValue
+from ssptool.rules.acceptance import Unacceptable, acceptable, accepted_codes, judge
 from ssptool.rules.runner import check as check_rules
+from ssptool.rules.settings import find_settings
+from ssptool.rules.switches import Switches, UnknownRule
 from ssptool.studies.as_written import check_as_written, choices, key_of
 from ssptool.studies.definition import Factor, Role, Study
 from ssptool.studies.expressions import BadExpression, unknown
@@ -78,6 +81,11 @@ class _Checking:
         if not self.study.system.exists() and not self.findings.about("system"):
             self.findings.add(("system",), f"{self.study.system} does not exist")
             return None
+        try:
+            accepted_codes(self.study.accept)
+        except (UnknownRule, Unacceptable) as problem:
+            self.findings.add(("accept",), str(problem))
+            return None
         if self.findings.about("system"):
             return None
         first = self._first()
@@ -118,7 +126,7 @@ class _Checking:
             factor = next((f.name for f in self.study.factors if f.role is Role.FMU and f.of[0] in named[:1]), None)
             self.findings.add(key if factor is None else key_of(self.study, factor), f"{_described(wanted)}{said}")
             return None
-        errors = check_rules(prepared.archive, prepared.structure.name).errors
+        errors = self._refused(prepared)
         if errors:
             place = (
                 f"{self.study.system}, {_described(wanted)}" if wanted != Configuration() else str(self.study.system)
@@ -126,9 +134,20 @@ class _Checking:
             for error in errors:
                 at = error.position
                 self.findings.found.append(DataFinding(f"{place}: {at.file}", at.line, error.code, error.message))
+            if all(map(acceptable, errors)):
+                codes = ", ".join(f'"{code}"' for code in dict.fromkeys(error.code for error in errors))
+                self.findings.add(("accept",), f"to run it all the same, write accept = [{codes}]")
             prepared.close()
             return None
         return prepared
+
+    def _refused(self, prepared: Prepared) -> tuple[Diagnostic, ...]:
+        """Errors that are not accepted; the codes of accepted ones become part of the study, for runs elsewhere."""
+        report = check_rules(prepared.archive, prepared.structure.name)
+        refused, accepted = judge(report, self.study.accept, Switches((find_settings(self.study.system),)))
+        more = sorted({one.code for one in accepted.findings} - accepted_codes(self.study.accept))
+        self.study = prepared.study = replace(self.study, accept=(*self.study.accept, *more))
+        return refused
 
     def _plan(
         self,

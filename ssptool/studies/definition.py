@@ -98,6 +98,8 @@ class Study:
         Name → expression over signals, factors and earlier results.
     units
         More units than the system defines: name → exponents, factor and offset, as in SSP.
+    accept
+        Codes of rules in spite of whose findings the system is run, as of `ssptool.simulate`.
     source
         The file that it was read from; empty: it was made in Python. Paths are relative to its folder.
     files
@@ -117,6 +119,7 @@ class Study:
     scenario: Path | None = None
     units: Units = field(default_factory=dict)
     effort: Effort = field(default_factory=Effort)
+    accept: tuple[str, ...] = ()
     name: str = ""
     source: str = ""
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)

@@ -27,6 +27,7 @@ from ssptool.network.tree import grow
 from ssptool.network.units import conversion, document_units, named
 from ssptool.network.values import InvalidValue, from_text
 from ssptool.network.wiring import Wiring
+from ssptool.rules.acceptance import Acceptance, accepted_codes
 from ssptool.studies.definition import Factor, Role, Study
 from ssptool.studies.points import Points
 from ssptool.studies.run_settings import changed
@@ -230,6 +231,7 @@ class Prepared:
             settings=settings_of(study, self.wanted),
             inputs=[Path(path) for path in study.inputs] or None,
             scenario=study.scenario,
+            accepted=Acceptance(codes=accepted_codes(study.accept)),
         )
 
     def _setters(self, factor: Factor) -> Iterator[Setter]:

@@ -18,7 +18,7 @@ from ssptool.studies.run_settings import read_settings
 from ssptool.studies.toml_lines import key_lines
 
 _KEYS = (
-    *("name", "system", "variant", "parameters", "inputs", "scenario", "set", "settings", "units"),
+    *("name", "system", "variant", "parameters", "inputs", "scenario", "set", "settings", "units", "accept"),
     *("factors", "design", "results", "traces", "effort", "calibration"),
 )
 _TRACES = ("signals", "output_step", "every")
@@ -104,6 +104,7 @@ def _study(entries: Entries, source: str) -> Study:
         scenario=None if scenario is None else folder / scenario,
         units=_units(entries.table("units")),
         effort=_effort(entries.table("effort")),
+        accept=entries.texts("accept"),
         name=entries.text("name") or (Path(source).stem if source else "study"),
         source=source,
     )

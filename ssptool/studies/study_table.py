@@ -30,6 +30,7 @@ def study_table(study: Study) -> dict[str, Any]:
         "results": {name: expression.text for name, expression in study.results.items()},
         "traces": None if study.traces is None else _traces(study.traces),
         "effort": _effort(study.effort),
+        "accept": list(study.accept),
     }
     return {key: value for key, value in table.items() if value not in (None, [], {})}
 
