@@ -43,8 +43,8 @@ def add_command(
 ) -> None:
     """Add FMUs or packages as components, or a system, or a connector.
 
-    Files are copied into the archive; connectors, types, units and enumerations are those of the model description. The
-    inverse is `remove`.
+    Files are copied into the archive; connectors, types, units and enumerations are those of the model description. A
+    system without a default experiment takes that of the FMU. The inverse is `remove`.
 
     For example `ssptool add plant Motor.fmu Gear.fmu`, or `ssptool add plant --connector speed --kind output --unit
     rad/s`.

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 SystemPath = Annotated[
-    Path, typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or an .ssd file.")
+    Path, typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), an .ssd file, or one FMU.")
 ]
 Variant = Annotated[
     str | None,

@@ -10,7 +10,11 @@ if TYPE_CHECKING:
 
 def plan_text(plan: "Plan") -> str:
     """Choices with their reasons, where inputs come from, and the sequence of calls."""
-    choices = (f"  {choice.setting.replace('_', ' '):<15} {choice.value}  ({choice.reason})" for choice in plan.choices)
+    reasons = [f"{choice.reason}, {choice.place}" if choice.place else choice.reason for choice in plan.choices]
+    choices = (
+        f"  {choice.setting.replace('_', ' '):<15} {choice.value}  ({reason})"
+        for choice, reason in zip(plan.choices, reasons, strict=True)
+    )
     calls = (f"  {line}" for line in ssptool.call_sequence(plan))
     inputs = [f"  {line}" for line in ssptool.input_origins(plan)]
     notes = (f"  note: {note}" for note in plan.notes)

@@ -22,7 +22,10 @@ TIME, COUPLING, MODEL_EXCHANGE = "Time and start", "Coupling", "Model exchange"
 StartTime = Annotated[
     float | None,
     typer.Option(
-        "--start-time", metavar="T", rich_help_panel=TIME, help="In seconds; else the default experiment's, or 0."
+        "--start-time",
+        metavar="T",
+        rich_help_panel=TIME,
+        help="In seconds; else that of the default experiment (of the system, else of its FMUs), or 0.",
     ),
 ]
 StopTime = Annotated[
@@ -31,7 +34,7 @@ StopTime = Annotated[
         "--stop-time",
         metavar="T",
         rich_help_panel=TIME,
-        help="In seconds; else the default experiment's; one of both is needed.",
+        help="In seconds; else that of the default experiment (of the system, else of its FMUs).",
     ),
 ]
 StepSize = Annotated[
@@ -40,7 +43,8 @@ StepSize = Annotated[
         "--step-size",
         metavar="H",
         rich_help_panel=TIME,
-        help="Macro step in seconds; else the smallest that the FMUs recommend, or a thousandth of the interval.",
+        help="Macro step in seconds; else the one that the system states for other tools (osp:, oms:), the smallest "
+        "that the FMUs recommend, or a thousandth of the interval.",
     ),
 ]
 Init = Annotated[

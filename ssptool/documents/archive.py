@@ -1,4 +1,5 @@
-"""The archive: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike.
+"""The archive: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike; also a
+single FMU, as a system of one component.
 
 The entries of a package inside, or of an FMU, have names like `resources/sub.ssp!SystemStructure.ssd`.
 """
@@ -12,6 +13,7 @@ from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.entries import Entries, FolderEntries, Limits, ZipEntries, ZipFacts
+from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
 from ssptool.documents.nesting import INSIDE, Allowance, Nesting
 from ssptool.documents.overlay import Content, Overlay
 from ssptool.documents.replacement import Replacement, replacing
@@ -60,7 +62,7 @@ class Archive:
 
     @classmethod
     def open(cls, path: Path | str, limits: Limits | None = None) -> Self:
-        """Open a zip, a folder or a lone `.ssd`.
+        """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component.
 
         Raises
         ------
@@ -71,14 +73,10 @@ class Archive:
             limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009).
         """
         path = Path(path)
-        if path.is_dir():
-            archive = cls(path, FolderEntries(path), limits=limits)
-        elif not path.exists():
-            raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder or an .ssd file")
-        elif path.suffix.lower() == ".ssd":
-            archive = cls(path, FolderEntries(path.parent, lone=path.name), default=path.name, limits=limits)
-        else:
-            archive = cls(path, ZipEntries(path, limits or Limits()), limits=limits)
+        if not path.exists():
+            raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
+        default = path.name if path.suffix.lower() == ".ssd" and path.is_file() else DEFAULT_STRUCTURE
+        archive = cls(path, _entries(path, limits or Limits()), default=default, limits=limits)
         if not archive.has(archive.default):
             archive.close()
             raise _no_default(archive)
@@ -232,6 +230,11 @@ class Archive:
             An archive is to become a lone `.ssd`, or the reverse; or a document of a package inside was edited.
         """
         target = Path(path) if path is not None else self.path
+        if isinstance(self._entries, GeneratedEntries) and target == self.path:
+            made = self.path.stem + ".ssp"
+            raise ValueError(
+                f"{self.path} is no SSP, and is not changed; `ssptool convert {self.path} {made}` makes one"
+            )
         self._edited()
         if self._is_lone or target.suffix.lower() == ".ssd":
             self._save_lone(target)
@@ -330,6 +333,19 @@ class Archive:
                 packed.writestr(info, self.content(name))
 
 
+def _entries(path: Path, limits: Limits) -> Entries:
+    """The files behind a path that is there."""
+    if path.is_dir():
+        return system_of_fmu(path) if is_fmu_folder(path) else FolderEntries(path)
+    if path.suffix.lower() == ".ssd":
+        return FolderEntries(path.parent, lone=path.name)
+    packed = ZipEntries(path, limits)
+    if not is_fmu(packed):
+        return packed
+    packed.close()
+    return system_of_fmu(path)
+
+
 def _no_default(archive: Archive) -> InvalidDocument:
     found = [name for name in archive.names() if name.lower().endswith(".ssd")]
     inside = next((name for name in found if name.endswith("/" + DEFAULT_STRUCTURE)), None)
@@ -338,6 +354,6 @@ def _no_default(archive: Archive) -> InvalidDocument:
     elif found:
         advice = f"rename the default variant to {DEFAULT_STRUCTURE}; found {', '.join(found[:5])}"
     else:
-        advice = "choose an .ssp file, the folder of an unpacked one, or an .ssd file"
+        advice = "choose an .ssp file, the folder of an unpacked one, an .ssd file or an FMU"
     message = f"{archive.path} has no {DEFAULT_STRUCTURE}"
     return InvalidDocument(error("PKG-009", Position(archive.path.name), message, advice))

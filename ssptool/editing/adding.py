@@ -6,11 +6,12 @@ from ssptool.documents import ssc, ssd
 from ssptool.editing.definitions import Root, use_unit
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError, hint
+from ssptool.editing.experiment import set_experiment
 from ssptool.editing.interface import PARAMETERS, SIGNALS, connectors_of
 from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
 from ssptool.editing.units import unit_named
-from ssptool.fmu.description import read_description
+from ssptool.fmu.description import DefaultExperiment, read_description
 
 RESOURCES = "resources"
 TYPES_1_0 = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
@@ -18,6 +19,8 @@ TYPES_1_0 = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
 
 def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
     """Copy an FMU into the archive, and make it a component with a connector for each input and output.
+
+    A system without a default experiment takes that of the FMU.
 
     Parameters
     ----------
@@ -51,7 +54,15 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
         f"added {name} to {where}: FMI {description.fmi_version}, {entry}, connectors "
         + (", ".join(f"{each.name} ({each.kind})" for each in made) or "none")
     )
+    _take_experiment(draft, description.experiment)
     return component
+
+
+def _take_experiment(draft: Draft, suggested: DefaultExperiment) -> None:
+    """Of the FMU, for a system that has none; SSP has no place for its step size and tolerance."""
+    start, stop = suggested.start or 0.0, suggested.stop
+    if draft.root.default_experiment is None and stop is not None and start < stop:
+        set_experiment(draft, start, stop)
 
 
 def add_system(draft: Draft, name: str, into: Name) -> ssd.System:

@@ -84,6 +84,8 @@ class Editor:
     def add(self, *fmus: Path | str, name: str | None = None, into: Name = "", parameters: bool = False) -> Self:
         """Make components of FMUs: copied into `resources`, with connectors as their model descriptions say.
 
+        A system without a default experiment takes that of the first FMU that states a stop time.
+
         Packages (`.ssp`), and structures in `resources` (`.ssd`), become components as well, with the connectors of
         their root systems.
 

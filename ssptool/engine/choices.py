@@ -1,7 +1,7 @@
 """What a run takes where the user leaves a choice: each with its reason."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from ssptool.dataclass import dataclass
@@ -11,7 +11,7 @@ from ssptool.engine.masters.master import Master
 from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, MasterName, Settings
 from ssptool.engine.time_resolution import check_step
 from ssptool.engine.unsupported import UnsupportedCombination
-from ssptool.network.network import Network
+from ssptool.network.network import Component, Network
 
 DEFAULT_STEPS = 1000
 
@@ -23,11 +23,12 @@ COUPLED_TOLERANCE = 1e-8
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One setting of a run: its value, and why it is that."""
+    """One setting of a run: its value, why it is that, and the place (file:line) that says so."""
 
     setting: str
     value: str
     reason: str
+    place: str = ""
 
 
 ASKED = "asked for"
@@ -54,57 +55,127 @@ def choose_interval(network: Network, settings: Settings) -> tuple[Interval, tup
         There is no stop time; it is before the start; the step is not positive; the step size asked for does
         not divide the interval into whole steps, to within 1e-9 of a step.
     """
-    start, start_reason = start_time(network, settings)
-    stop, stop_reason = _stop(network, settings)
+    start, start_reason, start_place = start_time(network, settings)
+    stop, stop_reason, stop_place = _stop(network, settings)
     for what, time in (("start", start), ("stop", stop)):
         if not math.isfinite(time):
             raise ValueError(f"the {what} time must be a finite number of seconds, found {time:g}")
     if stop < start:
         raise ValueError(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
-    step, steps, step_reason = _step(network, settings, start, stop)
+    step, steps, step_reason, step_place = _step(network, settings, start, stop)
     choices = (
-        Choice("start_time", f"{start:g} s", start_reason),
-        Choice("stop_time", f"{stop:g} s", stop_reason),
-        Choice("step_size", f"{step:g} s", step_reason),
+        Choice("start_time", f"{start:g} s", start_reason, start_place),
+        Choice("stop_time", f"{stop:g} s", stop_reason, stop_place),
+        Choice("step_size", f"{step:g} s", step_reason, step_place),
     )
     return Interval(start, step, steps), choices
 
 
-def start_time(network: Network, settings: Settings) -> tuple[float, str]:
-    """[s], and why."""
+def start_time(network: Network, settings: Settings) -> tuple[float, str, str]:
+    """[s], why, and the place that says so."""
     if settings.start_time is not None:
-        return settings.start_time, ASKED
+        return settings.start_time, ASKED, ""
     if network.experiment.start is not None:
-        return network.experiment.start, "default experiment of the system"
-    return 0.0, "neither asked for nor in the system"
+        return network.experiment.start, *_of_system(network)
+    stop = next((time for time in (settings.stop_time, network.experiment.stop) if time is not None), math.inf)
+    stated = [(one.description.experiment.start, one) for one in network.components.values()]
+    if found := [(time, one) for time, one in stated if time is not None and time < stop]:
+        time, component = min(found, key=lambda each: each[0])
+        return time, *_of_fmu(component, "the earliest" if len({time for time, _ in found}) > 1 else "")
+    return 0.0, "neither asked for nor in the system", ""
 
 
-def _stop(network: Network, settings: Settings) -> tuple[float, str]:
+def _stop(network: Network, settings: Settings) -> tuple[float, str, str]:
     if settings.stop_time is not None:
-        return settings.stop_time, ASKED
+        return settings.stop_time, ASKED, ""
     if network.experiment.stop is not None:
-        return network.experiment.stop, "default experiment of the system"
-    raise ValueError("no stop time: the system has no DefaultExperiment with a stopTime; give one (--stop-time)")
+        return network.experiment.stop, *_of_system(network)
+    stated = [(one.description.experiment.stop, one) for one in network.components.values()]
+    if found := [(time, one) for time, one in stated if time is not None]:
+        time, component = max(found, key=lambda each: each[0])
+        return time, *_of_fmu(component, "the latest" if len({time for time, _ in found}) > 1 else "")
+    raise ValueError(
+        "no stop time: neither the system nor its FMUs state one in a DefaultExperiment; give one (--stop-time)"
+    )
 
 
-def _step(network: Network, settings: Settings, start: float, stop: float) -> tuple[float, int, str]:
+def _of_system(network: Network) -> tuple[str, str]:
+    return "default experiment of the system", str(network.experiment_position or "")
+
+
+def _of_fmu(component: Component, which: str) -> tuple[str, str]:
+    more = f", {which} of those that FMUs state" if which else ""
+    return f"default experiment of the FMU of {component.name}{more}", _experiment_place(component)
+
+
+def _experiment_place(component: Component) -> str:
+    line = component.description.experiment.line
+    return f"{component.model_description}:{line}" if line else ""
+
+
+def _step(network: Network, settings: Settings, start: float, stop: float) -> tuple[float, int, str, str]:
+    """The size of a step [s], how many there are, why, and the place that says so."""
     length = stop - start
     if settings.step_size is not None:
         check_step("the step size", settings.step_size, start, stop)
         steps = _whole_steps(length, settings.step_size)
-        return length / steps if steps else settings.step_size, steps, ASKED
-    wishes = [
-        (component.description.step_size, component.name)
-        for component in network.components.values()
-        if component.description.step_size
-    ]
-    if not wishes:
-        return length / DEFAULT_STEPS or 1.0, DEFAULT_STEPS if length else 0, "a thousandth of the interval"
-    wish, name = min(wishes)
-    steps = math.ceil(length / wish * (1 - 1e-9))
-    fits = not steps or math.isclose(length / steps, wish, rel_tol=1e-9)
+        return length / steps if steps else settings.step_size, steps, ASKED, ""
+    wish = _recommended(network)
+    if wish is None:
+        return length / DEFAULT_STEPS or 1.0, DEFAULT_STEPS if length else 0, "a thousandth of the interval", ""
+    steps = math.ceil(length / wish.value * (1 - 1e-9))
+    fits = not steps or math.isclose(length / steps, wish.value, rel_tol=1e-9)
     fitted = "" if fits else ", made to fit the interval"
-    return length / steps if steps else wish, steps, f"recommended by the FMU of {name}{fitted}"
+    return length / steps if steps else wish.value, steps, f"{wish.by}{fitted}", wish.place
+
+
+class _Recommended(NamedTuple):
+    value: float
+    by: str
+    place: str
+
+
+def _recommended(network: Network) -> _Recommended | None:
+    """The step size [s] that the system states, else the smallest that is stated for a component or by its FMU."""
+    annotated = network.annotated
+    if annotated.step_size is not None:
+        stated = annotated.step_size
+        return _Recommended(stated.value, f"stated by {stated.by}", str(stated.position))
+    of_components = [
+        _Recommended(one.value, f"stated by {one.by} of {name}", str(one.position))
+        for name, one in annotated.step_sizes.items()
+    ]
+    of_fmus = [
+        _Recommended(step, f"recommended by the FMU of {one.name}", _experiment_place(one))
+        for one in network.components.values()
+        if (step := one.description.experiment.step_size) is not None and step > 0
+    ]
+    return min(of_components or of_fmus, default=None)
+
+
+def unfollowed(network: Network, settings: Settings, step: float, exchange: Collection[str]) -> Iterator[str]:
+    """Notes on what documents state of a run, and what does not become of it.
+
+    `exchange` are the components that are run as model exchange.
+    """
+    annotated = network.annotated
+    yield from annotated.notes
+    if annotated.step_size is not None and settings.step_size is not None:
+        stated = annotated.step_size
+        if not math.isclose(stated.value, step, rel_tol=1e-9):
+            yield f"{stated.position}: {stated.by} states a step of {stated.value:g} s; {step:g} s was asked for"
+    for name, one in annotated.step_sizes.items():
+        if not math.isclose(one.value, step, rel_tol=1e-9) and settings.step_size is None:
+            yield (
+                f"{one.position}: {one.by} states a step of {one.value:g} s for {name}, which steps with the others by "
+                f"{step:g} s (--substeps divides macro steps)"
+            )
+    if annotated.tolerance is not None and not exchange:
+        stated = annotated.tolerance
+        yield (
+            f"{stated.position}: the tolerance {stated.value:g} of {stated.by} is not used: no component is run as "
+            "model exchange"
+        )
 
 
 def _whole_steps(length: float, step: float) -> int:
@@ -121,7 +192,7 @@ def _whole_steps(length: float, step: float) -> int:
 
 
 def choose_integrator(
-    capabilities: Mapping[str, Capabilities], settings: Settings
+    capabilities: Mapping[str, Capabilities], settings: Settings, network: Network
 ) -> tuple[Master, tuple[Choice, ...]]:
     """How a system of model exchange is integrated.
 
@@ -152,7 +223,7 @@ def choose_integrator(
             "one integrator solves all components together, so no steps are coupled",
             f"leave {'it' if len(found) == 1 else 'them'} out, or use --implementation cs",
         )
-    master, choices = integrator_of(capabilities, settings)
+    master, choices = integrator_of(capabilities, settings, network)
     return master, (Choice("master", master.name, "components of model exchange are one ODE"), *choices)
 
 
@@ -167,25 +238,47 @@ def refuse_integrator(settings: Settings) -> None:
 
 
 def integrator_of(
-    capabilities: Mapping[str, Capabilities], settings: Settings, default: float = INTEGRATION_TOLERANCE
+    capabilities: Mapping[str, Capabilities],
+    settings: Settings,
+    network: Network,
+    default: float = INTEGRATION_TOLERANCE,
 ) -> "tuple[ode.Integrated, tuple[Choice, ...]]":
-    """The integrator of components of model exchange; `default` is its tolerance where none is asked for.
+    """The integrator of components of model exchange.
+
+    Its tolerance is the one asked for, else the one that the system states, else the smallest that the FMUs state and
+    `default`.
 
     Raises
     ------
     ValueError
         The tolerance is not a positive number below 1.
     """
-    tolerance = settings.tolerance if settings.tolerance is not None else default
+    tolerance, why, place = _tolerance(capabilities, settings, network, default)
     if not 0 < tolerance < 1:
         raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
     return ode.Integrated(ode.Method[settings.integrator.upper()], tolerance, not lacking), (
         Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
-        Choice("tolerance", f"{tolerance:g}", ASKED if settings.tolerance is not None else "default"),
+        Choice("tolerance", f"{tolerance:g}", why, place),
         Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),
     )
+
+
+def _tolerance(names: Collection[str], settings: Settings, network: Network, default: float) -> tuple[float, str, str]:
+    if settings.tolerance is not None:
+        return settings.tolerance, ASKED, ""
+    if (stated := network.annotated.tolerance) is not None and stated.value < 1:
+        return stated.value, f"stated by {stated.by}", str(stated.position)
+    of_fmus = [(network.components[name].description.experiment.tolerance, name) for name in names]
+    found = [(tolerance, name) for tolerance, name in of_fmus if tolerance is not None and tolerance > 0]
+    if not found:
+        return default, "default", ""
+    tolerance, name = min(found)
+    place = _experiment_place(network.components[name])
+    if tolerance > default:
+        return default, f"default, stricter than the {tolerance:g} that the FMU of {name} recommends", place
+    return tolerance, f"recommended by the FMU of {name}", place
 
 
 def refuse_substeps(capabilities: Mapping[str, Capabilities], settings: Settings) -> None:

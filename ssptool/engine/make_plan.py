@@ -15,6 +15,7 @@ from ssptool.engine.choices import (
     integrator_of,
     refuse_integrator,
     refuse_substeps,
+    unfollowed,
 )
 from ssptool.engine.event_mode.planned import EventModes, plan_event_modes
 from ssptool.engine.implementations import Implementations, choose_implementations
@@ -94,6 +95,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     if events and implementations.exchange:
         events, of_ode = event_mode.shared_with_ode(network, implementations.of, events, of_ode)
     choices = (*choices, implementations.choice)
+    notes = (*notes, *unfollowed(network, settings, interval.step, implementations.exchange))
     return _Prepared(network, interval, stimuli, parameter_wires, implementations, events, of_ode, choices, notes)
 
 
@@ -149,7 +151,7 @@ def _choose_master(
     everyone = {one.name: one.capabilities for one in schedules.instances}
     exchange = {name: everyone[name] for name in schedules.exchange}
     if ode is not None and ode.alone:
-        return choose_integrator(exchange, settings)
+        return choose_integrator(exchange, settings, schedules.table.network)
     fed = {
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
     }
@@ -165,7 +167,7 @@ def _choose_master(
         refuse_integrator(settings)
         return base, choices
     refuse_substeps(exchange, settings)
-    integrator, more = integrator_of(exchange, settings, COUPLED_TOLERANCE)
+    integrator, more = integrator_of(exchange, settings, schedules.table.network, COUPLED_TOLERANCE)
     return model_exchange.Beside(base, integrator), (*choices, *more)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
+from math import isfinite
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -128,6 +129,17 @@ Dependencies: TypeAlias = Mapping[str, frozenset[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
+class DefaultExperiment:
+    """The run that an FMU suggests [s]; None where it is silent. `line` is that of modelDescription.xml."""
+
+    start: float | None = None
+    stop: float | None = None
+    step_size: float | None = None
+    tolerance: float | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class FmuDescription:
     """What an FMU says of itself.
 
@@ -149,11 +161,11 @@ class FmuDescription:
     outputs: Dependencies
     derivatives: Dependencies
     initial_unknowns: Dependencies
-    step_size: float | None
     event_indicators: int = 0
     binaries: frozenset[str] = frozenset()
     arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     whole: Mapping[str, Variable] = field(default_factory=dict)
+    experiment: DefaultExperiment = DefaultExperiment()
 
     @property
     def fmi_major(self) -> int:
@@ -239,9 +251,9 @@ def _description(raw: Any, root: etree._Element) -> FmuDescription:
         outputs=_dependencies(raw.outputs, aliases),
         derivatives=_dependencies(raw.derivatives, aliases),
         initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
-        step_size=_step_size(raw.defaultExperiment),
         event_indicators=int(raw.numberOfEventIndicators),
         binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
+        experiment=_experiment(root.find("DefaultExperiment")),
     )
 
 
@@ -261,9 +273,9 @@ def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str,
         derivatives=MappingProxyType({}),
         # There is no initialization mode: what holds at communication points holds at the first one.
         initial_unknowns=outputs,
-        step_size=None,
         event_indicators=int(raw.numberOfEventIndicators),
         binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
+        experiment=_experiment(root.find("DefaultExperiment")),
     )
 
 
@@ -296,8 +308,19 @@ def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
     )
 
 
-def _step_size(experiment: Any) -> float | None:
-    return None if experiment is None or experiment.stepSize is None else float(experiment.stepSize)
+def _experiment(node: etree._Element | None) -> DefaultExperiment:
+    if node is None:
+        return DefaultExperiment()
+    start, stop, step_size, tolerance = map(_finite, map(node.get, ("startTime", "stopTime", "stepSize", "tolerance")))
+    return DefaultExperiment(start, stop, step_size, tolerance, _line(node))
+
+
+def _finite(text: str | None) -> float | None:
+    """A number; None of what is none, which is not worth refusing an FMU for."""
+    try:
+        return None if text is None or not isfinite(float(text)) else float(text)
+    except ValueError:
+        return None
 
 
 def _unit(raw: Any) -> Unit:

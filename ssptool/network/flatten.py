@@ -7,9 +7,11 @@ from pathlib import Path as FilePath
 
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
+from ssptool.documents.ssd import DefaultExperiment
 from ssptool.documents.uncollected import uncollected
 from ssptool.fmu.packed import MODEL_DESCRIPTION
 from ssptool.fmu.shapes import Shape
+from ssptool.network.experiment import read_annotated
 from ssptool.network.network import Component, Experiment, Network, Port
 from ssptool.network.parameters import Parameterization
 from ssptool.network.places import ComponentPlace, Path, Tree, dotted
@@ -71,13 +73,16 @@ def _build(
     components = _components(tree, wiring)
     wires, dangling = _wires(wiring)
     assignments = parameters.assignments()
+    stated = structure.structure.default_experiment
     return Network(
         name=structure.structure.name,
         components=components,
         ports=tuple(_port(terminal) for terminal in wiring.terminals.values() if terminal.key.of_root),
         wires=wires,
         assignments=assignments,
-        experiment=_experiment(structure),
+        experiment=_experiment(stated),
+        experiment_position=None if stated is None else stated.position,
+        annotated=read_annotated(structure),
         unsupported=tuple(dict.fromkeys(tree.unsupported)),
         unmatched=parameters.unmatched,
         boundaries=tuple(_boundaries(wiring)),
@@ -172,6 +177,5 @@ def _boundaries(wiring: Wiring) -> Iterator[Port]:
             yield port if key.dictionary is None else replace(port, kind="dictionary entry")
 
 
-def _experiment(structure: Document) -> Experiment:
-    stated = structure.structure.default_experiment
+def _experiment(stated: DefaultExperiment | None) -> Experiment:
     return Experiment(None, None) if stated is None else Experiment(stated.start_time, stated.stop_time)

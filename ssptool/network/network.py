@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import FmuDescription, Value, Variable
+from ssptool.network.experiment import Annotated
 from ssptool.network.signals import Signal, Wire
 
 
@@ -134,6 +135,7 @@ class Network:
     `boundary_assignments` the values that these were given, and `dangling` the flows that begin or end at one.
 
     Arrays are there as their elements, one signal each; `arrays` are the extents of those that these are elements of.
+    `annotated` is what annotations of other tools state of a run.
     """
 
     name: str
@@ -148,6 +150,8 @@ class Network:
     boundary_assignments: Mapping[Signal, Assignment] = field(default_factory=dict)
     dangling: tuple[Wire, ...] = ()
     arrays: Mapping[Signal, tuple[int, ...]] = field(default_factory=dict)
+    experiment_position: Position | None = None
+    annotated: Annotated = Annotated()
 
     def accepting(self, accepted: Set[str]) -> "Network":
         """The same without refusals that these rules report: what they are about is left out of the network."""

@@ -14,6 +14,7 @@ from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.measures import Relative
 from ssptool.engine.settings import Settings
 from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool.fmu.description import DefaultExperiment
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Experiment
 from ssptool.network.network import Unsupported as UnsupportedFeature
@@ -188,7 +189,7 @@ def test_an_unknown_name_is_refused_with_those_known():
 def test_the_smallest_recommended_step_size_is_taken():
     net = oscillator()
     one = net.components["System2"]
-    finer = replace(one, description=replace(one.description, step_size=5e-4))
+    finer = replace(one, description=replace(one.description, experiment=DefaultExperiment(step_size=5e-4)))
     plan = make_plan(replace(net, components=net.components | {"System2": finer}), Settings())
     assert (plan.interval.step, plan.interval.steps) == (5e-4, 20000)
     assert choice(plan, "step_size") == ("0.0005 s", "recommended by the FMU of System2")
@@ -204,7 +205,8 @@ def test_a_recommended_step_size_is_made_to_fit():
 def test_without_any_recommendation_there_are_a_thousand_steps():
     net = oscillator()
     parts = {
-        name: replace(one, description=replace(one.description, step_size=None)) for name, one in net.components.items()
+        name: replace(one, description=replace(one.description, experiment=DefaultExperiment()))
+        for name, one in net.components.items()
     }
     assert make_plan(replace(net, components=parts), Settings()).interval.steps == 1000
 
@@ -234,8 +236,25 @@ def test_a_stop_time_before_the_start_is_refused():
 
 
 def test_a_missing_stop_time_is_refused_with_advice():
+    net = replace(oscillator(), experiment=Experiment(None, None))
+    silent = {
+        name: replace(one, description=replace(one.description, experiment=DefaultExperiment()))
+        for name, one in net.components.items()
+    }
     with pytest.raises(ValueError, match=r"no stop time.*--stop-time"):
-        make_plan(replace(oscillator(), experiment=Experiment(None, None)), Settings())
+        make_plan(replace(net, components=silent), Settings())
+
+
+def test_without_an_experiment_of_the_system_the_longest_of_its_fmus_counts():
+    net = replace(oscillator(), experiment=Experiment(None, None))
+    stated = {"System1": DefaultExperiment(0.5, 2.0, 0.1), "System2": DefaultExperiment(1.0, 3.0, 0.25)}
+    parts = {
+        name: replace(one, description=replace(one.description, experiment=stated[name]))
+        for name, one in net.components.items()
+    }
+    plan = make_plan(replace(net, components=parts), Settings())
+    assert (plan.interval.start, plan.interval.stop, plan.interval.step) == (0.5, 3.0, 0.1)
+    assert choice(plan, "stop_time")[1].startswith("default experiment of the FMU of System2")
 
 
 # -- schedules -----------------------------------------------------------------------------------------------

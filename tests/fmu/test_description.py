@@ -119,7 +119,7 @@ def test_fmi2_variables_arrive_with_types_attributes_and_lines(tmp_path):
     assert dict(variables["m"].items) == {"off": 0, "on": 7}
     assert variables["w"].derivative_of == "y"
     assert variables["z"].description == "free"
-    assert description.step_size == 1e-3
+    assert description.experiment.step_size == 1e-3
 
 
 def test_a_variable_inherits_from_its_declared_type_what_it_does_not_state(tmp_path):

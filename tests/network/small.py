@@ -74,7 +74,6 @@ def component(
         outputs=table,
         derivatives={},
         initial_unknowns=start,
-        step_size=None,
     )
     ports = tuple(Port(Signal(name, n), kind, "Float64", None, "", NOWHERE) for n, kind in kinds.items())
     return Component(name, f"resources/{name}.fmu", "any", description, ports, NOWHERE)

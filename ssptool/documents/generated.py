@@ -1,0 +1,139 @@
+"""Systems that are not written down as SSP: their system structure is generated in memory, with the files it needs.
+
+A single FMU is a system of one component, named like its file. All layers above see an archive like any other.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
+
+from lxml import etree
+
+from ssptool.documents.entries import MissingEntry, ZipEntries
+from ssptool.documents.namespaces import SSC, SSD
+from ssptool.scratch import ScratchFolder
+
+STRUCTURE = "SystemStructure.ssd"
+MODEL_DESCRIPTION = "modelDescription.xml"
+_SIGNALS = ("input", "output")
+_LARGEST = 256 * 1024 * 1024
+"""Bytes of a model description that are read at most, as everywhere."""
+
+
+class GeneratedEntries:
+    """The entries of a system that was generated: `made` are the contents of such files, `files` those on disk.
+
+    Of `files` a folder stands for an FMU, which is packed when it is asked for.
+    """
+
+    def __init__(self, made: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
+        self._made = made
+        self._files = files
+        self._folder: ScratchFolder | None = None
+
+    def names(self) -> tuple[str, ...]:
+        return (*self._made, *self._files)
+
+    def has(self, name: str) -> bool:
+        return name in self._made or name in self._files
+
+    def read(self, name: str) -> bytes:
+        return self._made[name] if name in self._made else self.local_path(name).read_bytes()
+
+    def local_path(self, name: str) -> Path:
+        if not self.has(name):
+            raise MissingEntry(name, Path(next(iter(self._made))))
+        on_disk = self._files.get(name)
+        if on_disk is not None and not on_disk.is_dir():
+            return on_disk
+        if self._folder is None:
+            self._folder = ScratchFolder()
+        path = Path(self._folder.name, *name.split("/"))
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if on_disk is None:
+                path.write_bytes(self._made[name])
+            else:
+                _pack(on_disk, path)
+        return path
+
+    def close(self) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _pack(folder: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", strict_timestamps=False) as packed:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                packed.write(file, file.relative_to(folder).as_posix())
+
+
+def is_fmu_folder(path: Path) -> bool:
+    """Whether a folder is an unpacked FMU, and not a system."""
+    return (path / MODEL_DESCRIPTION).is_file() and not (path / STRUCTURE).exists()
+
+
+def is_fmu(entries: ZipEntries) -> bool:
+    """Whether a zip is an FMU, and not a system."""
+    return entries.has(MODEL_DESCRIPTION) and not entries.has(STRUCTURE)
+
+
+def system_of_fmu(path: Path) -> GeneratedEntries:
+    """A system of one component: the FMU at `path`, a zip or an unpacked folder, with its inputs and outputs."""
+    stem = path.resolve().name if path.is_dir() else path.stem
+    source = f"resources/{stem}.fmu"
+    structure = _structure(component_name(stem), source, _signals(_model_description(path)))
+    return GeneratedEntries({STRUCTURE: structure.encode()}, {source: path})
+
+
+def component_name(stem: str) -> str:
+    """The name of a component for a file name without its ending: a dot would look like a system around it."""
+    return stem.replace(".", "_") or "fmu"
+
+
+def _structure(name: str, source: str, signals: Iterator[tuple[str, str]]) -> str:
+    """Types, units and sizes of the connectors are not stated: then those of the FMU's variables hold (SSP 2.0)."""
+    connectors = "".join(
+        f"\n          <ssd:Connector name={quoteattr(variable)} kind={quoteattr(kind)}/>" for variable, kind in signals
+    )
+    inside = f"\n        <ssd:Connectors>{connectors}\n        </ssd:Connectors>" if connectors else ""
+    stated = f'name={quoteattr(name)} type="application/x-fmu-sharedlibrary" source={quoteattr(quote(source))}'
+    return f"""<?xml version="1.0" encoding="UTF-8"?>
+<ssd:SystemStructureDescription xmlns:ssd="{SSD}" xmlns:ssc="{SSC}" version="2.0" name={quoteattr(name)}>
+  <ssd:System name={quoteattr(name)}>
+    <ssd:Elements>
+      <ssd:Component {stated}>{inside}
+      </ssd:Component>
+    </ssd:Elements>
+  </ssd:System>
+</ssd:SystemStructureDescription>
+"""
+
+
+def _model_description(path: Path) -> bytes:
+    """Nothing of one that cannot be read: the rules on FMUs say why."""
+    try:
+        if path.is_dir():
+            return (path / MODEL_DESCRIPTION).read_bytes()
+        with zipfile.ZipFile(path) as packed:
+            small = packed.getinfo(MODEL_DESCRIPTION).file_size <= _LARGEST
+            return packed.read(MODEL_DESCRIPTION) if small else b""
+    except (OSError, zipfile.BadZipFile, EOFError, RuntimeError, ValueError, zlib.error):
+        return b""
+
+
+def _signals(description: bytes) -> Iterator[tuple[str, str]]:
+    """Names and causalities of the inputs and outputs (FMI 1.0 to 3.0)."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    try:
+        root = etree.fromstring(description, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return
+    for variable in root.iterfind("ModelVariables/*"):
+        name, causality = variable.get("name"), variable.get("causality")
+        if name and causality in _SIGNALS:
+            yield name, causality
