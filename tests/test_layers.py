@@ -11,7 +11,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["dataclass", "scratch", "version", "wrong_usage"],
+    ["dataclass", "scratch", "version", "working_directory", "wrong_usage"],
     ["documents"],
     ["fmu"],
     ["network"],

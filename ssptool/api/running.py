@@ -16,6 +16,7 @@ from ssptool.engine.recording.recording import Recording as Recording
 from ssptool.engine.result import Result
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.simulate import run
+from ssptool.working_directory import absolute
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import Given
@@ -134,4 +135,4 @@ def simulate(
 
 def _inputs(archive: Archive, files: Sequence[Path]) -> tuple[Input, ...]:
     inside = (Input(name, archive.local_path(name)) for name in archive.names())
-    return (*inside, *(Input(str(path), path) for path in files))
+    return (*inside, *(Input(str(path), absolute(Path(path))) for path in files))

@@ -16,6 +16,7 @@ import typer
 import ssptool
 from ssptool.cli.commands import Commands, Interrupted
 from ssptool.cli.console import complain
+from ssptool.working_directory import shown
 from ssptool.wrong_usage import WrongUsage
 
 app = typer.Typer(
@@ -123,8 +124,9 @@ def _explain(error: Exception) -> int:
 def _sentence(error: Exception) -> str:
     """What Python says, without number and brackets of the operating system."""
     if isinstance(error, FileNotFoundError) and error.filename is not None:
-        folder = Path(os.fsdecode(error.filename)).parent
-        return f"{error.filename} does not exist" if folder.is_dir() else f"{folder}: no such folder; make it first"
+        path = shown(Path(os.fsdecode(error.filename)))
+        folder = path.parent
+        return f"{path} does not exist" if folder.is_dir() else f"{folder}: no such folder; make it first"
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"
+        return f"{shown(Path(os.fsdecode(error.filename)))}: {error.strerror[0].lower()}{error.strerror[1:]}"
     return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)

@@ -18,6 +18,7 @@ from ssptool.documents.nesting import INSIDE, Allowance, Nesting
 from ssptool.documents.overlay import Content, Overlay
 from ssptool.documents.replacement import Replacement, replacing
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
+from ssptool.working_directory import absolute
 from ssptool.wrong_usage import WrongUsage
 
 DEFAULT_STRUCTURE = "SystemStructure.ssd"
@@ -51,6 +52,7 @@ class Archive:
         self, path: Path, entries: Entries, default: str = DEFAULT_STRUCTURE, limits: Limits | None = None
     ) -> None:
         self.path = path
+        self._place = absolute(path)
         self.default = default
         self._entries = entries
         self._now = Overlay(entries, path)
@@ -73,9 +75,10 @@ class Archive:
             limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009).
         """
         path = Path(path)
-        if not path.exists():
+        place = absolute(path)
+        if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
-        default = path.name if path.suffix.lower() == ".ssd" and path.is_file() else DEFAULT_STRUCTURE
+        default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
         archive = cls(path, _entries(path, limits or Limits()), default=default, limits=limits)
         if not archive.has(archive.default):
             archive.close()
@@ -229,8 +232,8 @@ class Archive:
         ValueError
             An archive is to become a lone `.ssd`, or the reverse; or a document of a package inside was edited.
         """
-        target = Path(path) if path is not None else self.path
-        if isinstance(self._entries, GeneratedEntries) and target == self.path:
+        target = Path(path) if path is not None else self._place
+        if isinstance(self._entries, GeneratedEntries) and absolute(target) == self._place:
             made = self.path.stem + ".ssp"
             raise ValueError(
                 f"{self.path} is no SSP, and is not changed; `ssptool convert {self.path} {made}` makes one"
@@ -290,14 +293,14 @@ class Archive:
             raise ValueError(f"{self.path} has more than one file and cannot be saved as {target.name}")
         if target.suffix.lower() != ".ssd":
             raise ValueError(f"{self.path} is a lone file, and may need others: open the folder to save that")
-        if target == self.path or (target.exists() and self.path.exists() and target.samefile(self.path)):
+        if target == self._place or (target.exists() and self._place.exists() and target.samefile(self._place)):
             self._save_edits(target.parent)
             return
         with replacing(target) as file:
             file.write(self.content(self.default))
 
     def _save_folder(self, target: Path) -> None:
-        if target.exists() and self.path.is_dir() and target.samefile(self.path):
+        if target.exists() and self._place.is_dir() and target.samefile(self._place):
             self._save_edits(target)
             return
         if target.exists() and any(target.iterdir()):
@@ -335,15 +338,16 @@ class Archive:
 
 def _entries(path: Path, limits: Limits) -> Entries:
     """The files behind a path that is there."""
-    if path.is_dir():
-        return system_of_fmu(path) if is_fmu_folder(path) else FolderEntries(path)
+    place = absolute(path)
+    if place.is_dir():
+        return system_of_fmu(place) if is_fmu_folder(place) else FolderEntries(path)
     if path.suffix.lower() == ".ssd":
         return FolderEntries(path.parent, lone=path.name)
     packed = ZipEntries(path, limits)
     if not is_fmu(packed):
         return packed
     packed.close()
-    return system_of_fmu(path)
+    return system_of_fmu(place)
 
 
 def _no_default(archive: Archive) -> InvalidDocument:

@@ -13,6 +13,7 @@ from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.uri import unsafe
 from ssptool.scratch import ScratchFolder
+from ssptool.working_directory import absolute
 
 STANDARD_FOLDERS = ("resources", "documentation", "extra")
 _MIB = 2**20
@@ -83,7 +84,8 @@ class FolderEntries:
     """An unpacked archive; with `lone`, only that SSD, what stands in the standard folders, and what is asked for."""
 
     def __init__(self, base: Path, lone: str | None = None) -> None:
-        self._base = base
+        self._base = absolute(base)
+        self._shown = base
         self.lone = lone
 
     def names(self) -> tuple[str, ...]:
@@ -100,7 +102,7 @@ class FolderEntries:
 
     def local_path(self, name: str) -> Path:
         if not self.has(name):
-            raise MissingEntry(name, self._base)
+            raise MissingEntry(name, self._shown)
         return self._base / name
 
     def close(self) -> None:
@@ -135,11 +137,11 @@ class ZipEntries:
     """
 
     def __init__(self, path: Path, limits: Limits, inside: str = "") -> None:
-        self._file = path
+        self._file = absolute(path)
         self._path = Path(inside or path)
         self._prefix = inside and f"{inside}!"
         try:
-            self._zip = zipfile.ZipFile(path)
+            self._zip = zipfile.ZipFile(self._file)
         except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as problem:
             raise InvalidDocument(_unreadable(inside or path.name, str(problem))) from None
         if problems := tuple(_problems(inside or path.name, self._zip.infolist(), limits, self._prefix)):

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Protocol, TypeAlias
 
+from ssptool.working_directory import absolute
+
 Fact: TypeAlias = str | int | float
 
 LOOP_FACTS = ("time", "stage", "loop", "solver", "iteration")
@@ -42,7 +44,7 @@ def open_log(path: Path, facts: Sequence[str]) -> Iterator[IterationLog]:
     """
     check_log_name(path)
     # By lines, so that nothing is lost when an FMU takes the process along.
-    with path.open("w", newline="", encoding="utf-8", buffering=1) as file:
+    with absolute(path).open("w", newline="", encoding="utf-8", buffering=1) as file:
         yield _Csv(file, facts) if path.suffix.lower() == ".csv" else _JsonLines(file, facts)
 
 

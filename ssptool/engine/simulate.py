@@ -26,7 +26,7 @@ from ssptool.engine.recording.writer import Writer
 from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.result import Result, statistics_of
 from ssptool.engine.watch import Watch
-from ssptool.fmu.working_directory import kept_working_directory
+from ssptool.working_directory import kept_working_directory
 
 
 def run(

@@ -31,8 +31,8 @@ from ssptool.fmu.messages import (
 from ssptool.fmu.platforms import entries, library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
-from ssptool.fmu.working_directory import kept_working_directory, visited
 from ssptool.scratch import ScratchFolder
+from ssptool.working_directory import kept_working_directory, shown
 
 
 class MissingBinary(Exception):
@@ -40,7 +40,7 @@ class MissingBinary(Exception):
 
     def __init__(self, path: Path, wanted: str, present: tuple[str, ...]) -> None:
         has = f"has binaries for {', '.join(present)}" if present else "has no binaries at all"
-        super().__init__(f"{path}: no {wanted}: the FMU {has}; ask for one that was built for this platform")
+        super().__init__(f"{shown(path)}: no {wanted}: the FMU {has}; ask for one that was built for this platform")
         self.path = path
         self.wanted = wanted
         self.present = present
@@ -50,7 +50,7 @@ class UnsupportedFmu(Exception):
     """The FMU is fine, but of a kind that cannot be simulated here."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: {reason}")
+        super().__init__(f"{shown(path)}: {reason}")
         self.path = path
         self.reason = reason
 
@@ -59,7 +59,7 @@ class UnloadableBinary(Exception):
     """The operating system refuses the binary, or FMI functions are missing in it."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: the binary cannot be loaded: {reason}")
+        super().__init__(f"{shown(path)}: the binary cannot be loaded: {reason}")
         self.path = path
         self.reason = reason
 
@@ -154,7 +154,7 @@ class Binary:
 
     def _instantiate_fmi1(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
-        slave = self._load(Slave1, name)
+        slave = self._load(Slave1)
         slave.callbacks = fmi1_callbacks()
         no, yes = fmi1.fmi1False, fmi1.fmi1True
         with fmi1_messages(log):
@@ -176,7 +176,7 @@ class Binary:
     def _instantiate_fmi2(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
         exchange = self.interface is InterfaceType.MODEL_EXCHANGE
-        slave = self._load(fmi2.FMU2Model if exchange else fmi2.FMU2Slave, name)
+        slave = self._load(fmi2.FMU2Model if exchange else fmi2.FMU2Slave)
         slave.callbacks = fmi2_callbacks(log)
         slave.component = slave.fmi2Instantiate(
             name.encode(),
@@ -201,7 +201,7 @@ class Binary:
         if self.interface is InterfaceType.MODEL_EXCHANGE:
             return self._instantiate_fmi3_exchange(name, logging)
         log: Log = deque(maxlen=1000)
-        slave = self._load(fmi3.FMU3Slave, name)
+        slave = self._load(fmi3.FMU3Slave)
         slave.logMessage = fmi3_logger(log)
         slave.intermediateUpdate = fmi3.fmi3IntermediateUpdateCallback(intermediate_update)
         slave.component = slave.fmi3InstantiateCoSimulation(
@@ -221,7 +221,7 @@ class Binary:
 
     def _instantiate_fmi3_exchange(self, name: str, logging: bool) -> FmuInstance:
         log: Log = deque(maxlen=1000)
-        slave = self._load(fmi3.FMU3Model, name)
+        slave = self._load(fmi3.FMU3Model)
         slave.logMessage = fmi3_logger(log)
         slave.component = slave.fmi3InstantiateModelExchange(
             name.encode(),
@@ -241,24 +241,15 @@ class Binary:
             raise FmiError(name, function, STATUS.index("error"), tuple(log))
         return kind(name, self.description, slave, self._library.addresses, log)
 
-    def _load(self, slave: Any, name: str) -> Any:
-        # FMPy goes to the folder of the library while it loads, and stays there if that fails. It raises plain
-        # Exception for a library that cannot be loaded and AttributeError for a function that is missing.
+    def _load(self, slave: Any) -> Any:
         identifier = _offered(self.path, self.description, self.interface).model_identifier
         found = self.folder / library(self.description.fmi_major, identifier)
         if reason := why_unsafe(found):
             raise UnloadableBinary(self.path, reason)
+        prefix = f"{identifier}_" if self.description.fmi_major == 1 else ""
         try:
-            with visited(found.parent):
-                return self._library.instance(
-                    slave,
-                    prefix=f"{identifier}_" if self.description.fmi_major == 1 else "",
-                    instanceName=name,
-                    guid=self.description.token,
-                    modelIdentifier=identifier,
-                    unzipDirectory=str(self.folder),
-                )
-        except Exception as error:
+            return self._library.instance(slave, found, prefix=prefix)
+        except (OSError, AttributeError) as error:
             raise UnloadableBinary(self.path, why_unloadable(found, error)) from error
 
 

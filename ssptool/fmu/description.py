@@ -15,6 +15,7 @@ from ssptool.fmu import fmi1
 from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
 from ssptool.fmu.shapes import element_names
 from ssptool.fmu.units import Exponents, Unit
+from ssptool.working_directory import shown
 
 Value: TypeAlias = float | int | bool | str | bytes
 
@@ -53,7 +54,7 @@ class UnreadableFmu(Exception):
     """The file is not an FMU that can be read."""
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path}: not a readable FMU: {reason}")
+        super().__init__(f"{shown(path)}: not a readable FMU: {reason}")
         self.path = path
         self.reason = reason
 

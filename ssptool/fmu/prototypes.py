@@ -1,14 +1,16 @@
-"""FMPy's instances, made at a fraction of the time.
+"""FMPy's instances, made at a fraction of the time and without a change of the working directory.
 
 For each instance FMPy finds out anew what arguments the functions of FMI have, by inspecting its own methods, which
 takes longer than most FMUs do to load; and for each it looks them all up in the library. Here the first answer is kept
-for ever, and the second for as long as the library is loaded.
+for ever, and the second for as long as the library is loaded. FMPy also changes the working directory while it loads a
+library, which is that of all threads of the process; here a library is loaded by its absolute path.
 """
 
 import ctypes
 import inspect
 from collections.abc import Iterator, Mapping
 from functools import cache
+from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, get_args
 
@@ -31,23 +33,29 @@ class Library:
         self.addresses: Mapping[str, int] = {}
         """FMI function name → address, for all functions of the interface type; empty before the first instance."""
 
-    def instance(self, kind: type, *, prefix: str = "", **arguments: Any) -> Any:
-        """An instance of this FMPy class of FMI instances, made with these arguments of its constructor.
+    def instance(self, kind: type, path: Path, *, prefix: str = "") -> Any:
+        """An instance of this FMPy class of FMI instances, with the functions of the library at an absolute path.
 
-        `prefix` is what the names of the functions begin with in a library of FMI 1.0.
+        `prefix` is what the names of the functions begin with in a library of FMI 1.0. The folder of the library is
+        searched for the libraries that it needs on Windows; on other systems the library itself says where these are.
 
         Raises
         ------
+        OSError
+            The library cannot be loaded.
         AttributeError
             The library lacks a function.
         """
-        instance = _without_functions(kind)(**arguments)
+        instance: Any = object.__new__(kind)
         if self._held is None:
             # Held once more, so that it stays where it is when the instance that opened it is freed.
-            self._held = ctypes.CDLL(instance.dll._name)
-            self._functions = dict(_bound(self._held, kind, prefix))
+            held = ctypes.CDLL(str(path))
+            self._functions = dict(_bound(held, kind, prefix))
             self.addresses = {_stated(name): _address(function) for name, function in self._functions.items()}
+            self._held = held
+        instance.dll = ctypes.CDLL(str(path))
         instance._functions = self._functions
+        instance.component = instance.callbacks = instance.fmiCallLogger = None
         return instance
 
     def close(self) -> None:
@@ -55,11 +63,6 @@ class Library:
         if self._held is not None:
             fmpy.freeLibrary(self._held._handle)
             self._held = None
-
-
-@cache
-def _without_functions(kind: type) -> type:
-    return type(kind.__name__, (kind,), {"_loadFunctions": lambda _: None})
 
 
 def _stated(name: str) -> str:

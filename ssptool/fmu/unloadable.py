@@ -20,7 +20,6 @@ _LOADED = 1
 
 _MISSING_LIBRARY = re.compile(r"^(?P<name>[^\s:]+): cannot open shared object file", re.MULTILINE)
 _MISSING_FUNCTION = re.compile(r"undefined symbol: (?P<name>\w+)")
-_LOAD_FAILED = re.compile(r"^Failed to load shared library .*?\.(so|dylib|dll)\. ", re.DOTALL)
 
 
 def why_unsafe(library: Path) -> str:
@@ -51,7 +50,7 @@ def why_unloadable(library: Path, error: Exception) -> str:
     """The reason, from the file itself or from what the loader says of it."""
     if sys.platform == "linux" and (found := _foreign(library)):
         return found
-    said = _LOAD_FAILED.sub("", str(error)).replace(f"{library.parent}/", "")
+    said = str(error).replace(f"{library.parent}/", "")
     if (missing := _MISSING_LIBRARY.search(said)) and missing["name"] != library.name:
         return (
             f"it needs the library {missing['name']}, which is not found: install what has it, or name its folder in "

@@ -27,6 +27,7 @@ from ssptool.network.types import is_integer
 from ssptool.network.units import IncompatibleUnits
 from ssptool.network.values import InvalidValue, convert, from_text, split_values
 from ssptool.network.wiring import Flow, Wiring
+from ssptool.working_directory import absolute
 
 R = TypeVar("R", bound=Element)
 
@@ -69,7 +70,7 @@ class Parameterization:
 
     def apply_file(self, file: FilePath | str) -> None:
         """A parameter set from outside the archive, as if bound last to the root system."""
-        document = Document(str(file), FilePath(file).read_bytes())
+        document = Document(str(file), absolute(FilePath(file)).read_bytes())
         giver = Giver(Authority.FILE, position=Position(str(file)))
         for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given in addition"):
             self._apply(given, (), None, giver)

@@ -20,6 +20,7 @@ from ssptool.rules.report import Report, Skipped
 from ssptool.rules.run import Run
 from ssptool.rules.subjects import Package, Unreadable
 from ssptool.rules.switches import EVERYTHING, Switches
+from ssptool.working_directory import absolute
 
 MOST_LINES = 30
 """So far below the name of an element its attributes are looked for."""
@@ -165,7 +166,7 @@ def _joined(found: list[Found]) -> Found:
 
 def _folder(path: Path) -> str | None:
     """Where the files of an archive stand on disk; None if they are in a zip."""
-    if path.is_dir():
+    if absolute(path).is_dir():
         return str(path)
     return str(path.parent) if path.suffix.lower() == ".ssd" else None
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ssptool.rules.catalogue import near
 from ssptool.rules.switches import Choice, UnknownRule
+from ssptool.working_directory import absolute
 
 OWN_FILE, PROJECT_FILE = "ssptool.toml", "pyproject.toml"
 KEYS = ("select", "ignore", "strict")
@@ -28,7 +29,7 @@ def find_settings(start: Path) -> Choice:
     InvalidSettings
         The file is no TOML, or has an unknown key, a value of the wrong type, or a code that no rule has.
     """
-    start = start.absolute()
+    start = absolute(start)
     for folder in (start, *start.parents) if start.is_dir() else start.parents:
         for name in (OWN_FILE, PROJECT_FILE):
             path = folder / name

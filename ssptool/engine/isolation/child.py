@@ -126,9 +126,10 @@ class SharedRows:
 
 
 class Assignment(NamedTuple):
-    """All that a child has to know. `scratch` is a folder that the parent removes."""
+    """All that a child has to know: `folder` is its working directory, `scratch` a folder that the parent removes."""
 
     job: Job
+    folder: Path
     scratch: str
     slots: int
     rows: int
@@ -163,6 +164,8 @@ def work(assignment: Assignment, memory: SharedMemory, connection: Connection, p
 
 def _attempt(assignment: Assignment, memory: SharedMemory, connection: Connection, parent: int) -> Message:
     settle(assignment.scratch, parent)
+    with suppress(OSError):  # it is no longer there
+        os.chdir(assignment.folder)
     watch, ring = assignment.watch_and_ring(memory)
     # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
     return Finished(execute(assignment.job, SharedRows(ring, connection), watch, Pool(reuse=False)))

@@ -6,6 +6,7 @@ import contextlib
 import pickle
 import signal
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from ssptool.engine.recorder import Recorder
 from ssptool.engine.recording.contents import NO_NEWS, News
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.scratch import ScratchFolder
+from ssptool.working_directory import absolute
 
 _REPORT = "the FMU is at fault: report it to its supplier; --in-process under a debugger shows where it happens"
 
@@ -58,7 +60,7 @@ def _assignment(job: Job, scratch: str) -> Assignment:
     located = replace(job, sources=Located(paths))
     width, count = 1 + len(plan.recorded), plan.interval.steps + 1
     rows = rows_at_once(count, width)
-    return Assignment(located, scratch, min(blocks_at_once(width), -(-count // rows) + 1), rows)
+    return Assignment(located, absolute(Path()), scratch, min(blocks_at_once(width), -(-count // rows) + 1), rows)
 
 
 class _Parent:

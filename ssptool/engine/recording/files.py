@@ -10,6 +10,7 @@ from ssptool.engine.recording.contents import Contents
 from ssptool.engine.recording.guarded import GuardedWriter
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.trace import Column, Trace
+from ssptool.working_directory import absolute
 from ssptool.wrong_usage import WrongUsage
 
 
@@ -69,12 +70,12 @@ def check_output(path: Path) -> None:
     OSError
         The folder does not exist, or the path is one.
     """
-    format = _format(path)
+    format, place = _format(path), absolute(path)
     if format.package and find_spec(format.package) is None:
         raise MissingExtra(path, format.package, format.module)
-    if not path.parent.is_dir():
+    if not place.parent.is_dir():
         raise FileNotFoundError(f"{path.parent}: no such folder for the results; make it, or choose another --output")
-    if path.is_dir():
+    if place.is_dir():
         raise IsADirectoryError(f"{path} is a folder; results go to a file")
 
 
@@ -95,7 +96,7 @@ def open_writer(path: Path, columns: Sequence[Column], contents: Contents = (b""
     """
     format = _format(path)
     begin = format.load(path, format.writer)
-    place = path.absolute()  # wherever an FMU makes its process go
+    place = absolute(path)
     return GuardedWriter(path, lambda: begin(place, columns, contents))
 
 

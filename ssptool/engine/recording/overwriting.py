@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ssptool.engine.recording.sidecar import sidecar
+from ssptool.working_directory import absolute
 from ssptool.wrong_usage import WrongUsage
 
 
@@ -26,12 +27,17 @@ def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterab
     written = [path for path in (output, *logs) if path is not None]
     if output is not None and output.suffix.lower() == ".csv":
         written.append(sidecar(output))
-    places = [path.resolve() for path in written]
+    places = [absolute(path).resolve() for path in written]
     for number, (path, place) in enumerate(zip(written, places, strict=True)):
         if place in places[:number]:
             raise WouldOverwrite(path, "would be written twice at once")
-    there = {(status.st_dev, status.st_ino): path for path in written if path.exists() for status in (path.stat(),)}
+    there = {_file(place): path for path, place in zip(written, places, strict=True) if place.exists()}
     for file in read if there else ():
-        status = file.stat()
-        if hit := there.get((status.st_dev, status.st_ino)):
+        if hit := there.get(_file(file)):
             raise WouldOverwrite(hit, "is read by this run, which would overwrite it")
+
+
+def _file(path: Path) -> tuple[int, int]:
+    """Which file it is, whatever its names are."""
+    status = path.stat()
+    return status.st_dev, status.st_ino

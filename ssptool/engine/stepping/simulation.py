@@ -35,6 +35,7 @@ from ssptool.engine.stepping.saving import (
 from ssptool.engine.stepping.values import SimulationValues
 from ssptool.engine.trace import Trace
 from ssptool.fmu.description import Value
+from ssptool.working_directory import absolute, kept_working_directory
 
 Observer = Callable[[float, Mapping[str, Value]], None]
 """Takes a time [s] and a view of the values there."""
@@ -91,7 +92,7 @@ class Simulation:
         self._whole = replace(plan, recorded=tuple(range(len(plan.signals))))
         self._sources = sources
         self._native = native
-        self._saved = saved
+        self._saved = None if saved is None else absolute(saved)
         self._stack = ExitStack()
         self._lock = RLock()
         self._running = self._ended = False
@@ -111,7 +112,7 @@ class Simulation:
     def __enter__(self) -> Self:
         if self._running or self._ended:
             raise NotRunning(ended=True)
-        with ExitStack() as stack:
+        with ExitStack() as stack, kept_working_directory():
             self._assembly = stack.enter_context(assemble(self._whole, self._sources, self._native))
             self._values = SimulationValues(self.plan, self._assembly)
             if self._saved is None:
@@ -129,7 +130,7 @@ class Simulation:
         if not self._running:
             return
         self._running, self._ended = False, True
-        with self._stack:
+        with kept_working_directory(), self._stack:
             if self._failure is not None:
                 self._assembly.abandon(self._failure)
             else:
@@ -349,7 +350,7 @@ class Simulation:
             memory=memory,
             contents=contents(kernel),
         )
-        saved.write(Path(path), self.plan)
+        saved.write(absolute(Path(path)), self.plan)
 
     def _savable(self) -> Remembering:
         if self._failure is not None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from ssptool.engine.recording.csv import allow_fields_of, bracketed
 from ssptool.engine.recording.sidecar import sidecar
 from ssptool.engine.stimuli.findings import DataFinding
+from ssptool.working_directory import absolute
 
 
 class CsvColumn(NamedTuple):
@@ -42,8 +43,8 @@ def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
         findings.append(DataFinding(str(path), line, column, message))
 
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            allow_fields_of(path.stat().st_size)
+        with absolute(path).open(encoding="utf-8-sig", newline="") as file:
+            allow_fields_of(absolute(path).stat().st_size)
             reader = csv.reader(file)
             rows = [(reader.line_num, row) for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
@@ -102,7 +103,7 @@ def _body(header: list[str], rows: list[tuple[int, list[str]]], find: Any) -> An
 def _units_beside(path: Path) -> Mapping[str, str]:
     """Column → unit, where a run has written the file."""
     try:
-        manifest: Any = json.loads(sidecar(path).read_text(encoding="utf-8"))
+        manifest: Any = json.loads(sidecar(absolute(path)).read_text(encoding="utf-8"))
         return {column["signal"]: column["unit"] for column in manifest["columns"] if column["unit"]}
     except (OSError, ValueError, KeyError, TypeError):
         return {}

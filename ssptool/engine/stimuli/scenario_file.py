@@ -9,6 +9,7 @@ import yaml
 from ssptool.engine.stimuli.findings import BadScenario, DataFinding
 from ssptool.engine.stimuli.modification import Action
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
+from ssptool.working_directory import absolute
 
 _KEYS = ("description", "defaults", "events", "end")
 _DEFAULTS = ("model", "variable", "action")
@@ -27,7 +28,7 @@ def read_scenario(path: Path) -> Scenario:
     """
     source = str(path)
     try:
-        root = yaml.compose(path.read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader)
+        root = yaml.compose(absolute(path).read_text(encoding="utf-8-sig"), Loader=yaml.SafeLoader)
     except UnicodeDecodeError as error:
         raise BadScenario([DataFinding(source, 1, "", f"it is not UTF-8: {error}")]) from None
     except yaml.MarkedYAMLError as error:

@@ -6,12 +6,12 @@ from threading import Barrier, Thread
 
 import pytest
 
-from ssptool.fmu.working_directory import kept_working_directory, visited
+from ssptool.working_directory import absolute, kept_working_directory, shown
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    for name in ("home", "elsewhere", "library"):
+    for name in ("home", "elsewhere"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path / "home")
     return tmp_path / "home"
@@ -44,21 +44,14 @@ def test_a_block_that_begins_elsewhere_comes_back_to_where_the_first_began(home)
     assert Path.cwd() == home
 
 
-def test_a_visit_is_not_ended_by_others(home):
-    left = []
-
-    def other():
-        with kept_working_directory():
-            pass
-        left.append(True)
-
-    thread = Thread(target=other)
-    with visited(home.parent / "library"):
-        thread.start()
-        thread.join(0.05)
-        assert Path.cwd().name == "library"
-    thread.join()
-    assert Path.cwd() == home and left
+def test_a_relative_path_means_the_same_while_an_fmu_is_elsewhere(home):
+    with kept_working_directory():
+        os.chdir("../elsewhere")
+        assert absolute(Path("r.csv")) == home / "r.csv"
+        assert absolute(home / "r.csv") == home / "r.csv"
+        assert shown(home / "x" / "r.csv") == Path("x/r.csv")
+    assert shown(home) == Path()
+    assert shown(home.parent / "r.csv") == home.parent / "r.csv"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows does not let go of a working directory")
@@ -66,6 +59,5 @@ def test_a_directory_that_is_no_longer_there_is_left_alone(home):
     home.rmdir()
     with kept_working_directory():
         pass
-    with visited(home.parent / "library"):
-        pass
-    assert home.parent.is_dir()
+    assert absolute(Path("r.csv")) == Path("r.csv")
+    assert shown(home.parent) == home.parent

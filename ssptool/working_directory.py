@@ -1,0 +1,66 @@
+"""The working directory, which FMUs may leave: it is that of the whole process, whose threads may all run FMUs.
+
+Nothing here or elsewhere in the package changes it for a purpose of its own. Paths that users give are made absolute
+before an FMU is loaded, so that they name the same files wherever an FMU goes.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+
+_lock = RLock()
+_users = 0
+_home: str | None = None
+
+
+@contextmanager
+def kept_working_directory() -> Iterator[None]:
+    """Whoever goes elsewhere in this block, the process is back afterwards.
+
+    Home is where the process was when the first of several overlapping blocks began: what a later one would find may
+    be where an FMU of an earlier one has gone. Where the directory is no longer there, nobody comes back to it.
+    """
+    global _users, _home
+    with _lock:
+        if _users == 0:
+            _home = _present()
+        _users += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _users -= 1
+            _go_home()
+
+
+def absolute(path: Path) -> Path:
+    """The absolute path that a relative one means where users are, although an FMU may be elsewhere at the time.
+
+    Of a relative path itself, where the working directory is no longer there.
+    """
+    with _lock:
+        home = _home if _users else _present()
+    return path if home is None else Path(home, path)
+
+
+def shown(path: Path) -> Path:
+    """An absolute path as a message names it: relative where it leads into the working directory."""
+    here = absolute(Path())
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _present() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109 (with each step of a simulation)
+    except FileNotFoundError:
+        return None
+
+
+def _go_home() -> None:
+    if _home is not None and _present() != _home:
+        try:
+            os.chdir(_home)
+        except OSError:  # it is no longer there
+            return
