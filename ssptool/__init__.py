@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from ssptool.api.migrating import downgrade as downgrade
     from ssptool.api.migrating import upgrade as upgrade
     from ssptool.api.opening import InvalidSystem as InvalidSystem
+    from ssptool.api.opening import UnknownArgument as UnknownArgument
+    from ssptool.api.opening import WrongArgument as WrongArgument
     from ssptool.api.packing import add_variant as add_variant
     from ssptool.api.packing import list_variants as list_variants
     from ssptool.api.packing import pack as pack
@@ -52,9 +54,10 @@ if TYPE_CHECKING:
     from ssptool.api.plotting import check_plot_name as check_plot_name
     from ssptool.api.plotting import plot as plot
     from ssptool.api.reporting import report as report
-    from ssptool.api.running import Limits as Limits
-    from ssptool.api.running import Recording as Recording
+    from ssptool.api.running import Plan as Plan
+    from ssptool.api.running import Result as Result
     from ssptool.api.running import Settings as Settings
+    from ssptool.api.running import Trace as Trace
     from ssptool.api.running import plan as plan
     from ssptool.api.running import read_manifest as read_manifest
     from ssptool.api.running import read_trace as read_trace
@@ -80,6 +83,7 @@ if TYPE_CHECKING:
     from ssptool.api.validating import PLAIN_REPORT_RENDERERS as PLAIN_REPORT_RENDERERS
     from ssptool.api.validating import REPORT_RENDERERS as REPORT_RENDERERS
     from ssptool.api.validating import InvalidSettings as InvalidSettings
+    from ssptool.api.validating import Report as Report
     from ssptool.api.validating import UnknownRule as UnknownRule
     from ssptool.api.validating import report_summary as report_summary
     from ssptool.api.validating import validate as validate
@@ -94,14 +98,15 @@ _MODULES = {
     "editing": ("DIFF_RENDERERS", "Editor", "diff", "edit", "new", "unified_diff"),
     "fixing": ("fix",),
     "migrating": ("downgrade", "upgrade"),
-    "opening": ("InvalidSystem",),
+    "opening": ("InvalidSystem", "UnknownArgument", "WrongArgument"),
     "packing": ("add_variant", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),
     "plotting": ("check_plot_name", "plot"),
     "reporting": ("report",),
     "running": (
-        "Limits",
-        "Recording",
+        "Plan",
+        "Result",
         "Settings",
+        "Trace",
         "plan",
         "read_manifest",
         "read_trace",
@@ -126,6 +131,7 @@ _MODULES = {
         "InvalidSettings",
         "PLAIN_REPORT_RENDERERS",
         "REPORT_RENDERERS",
+        "Report",
         "UnknownRule",
         "report_summary",
         "validate",
@@ -142,4 +148,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return sorted((*__all__, "__version__"))

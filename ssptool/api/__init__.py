@@ -2,7 +2,7 @@
 
 `path` is an `.ssp`, the folder of an unpacked one, or an `.ssd`. `variant` names an SSD of the package by its
 `name` or its file; without it `SystemStructure.ssd` is meant. `parameters` are `.ssv` files applied on top of the
-system's own bindings, the last one winning; `overrides` (name → text) win over everything.
+system's own bindings, the last one winning; `start_values` (name → text) win over everything.
 
 Common errors: FileNotFoundError, `InvalidDocument` (the file cannot be read at all), `UnknownVariant`.
 

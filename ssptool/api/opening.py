@@ -1,11 +1,16 @@
-"""Systems that are to be worked with: open, and without errors but those that the user accepts."""
+"""Systems that are open and without errors but accepted ones, and the arguments that come with them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from ssptool.arguments import UnknownArgument as UnknownArgument
+from ssptool.arguments import WrongArgument as WrongArgument
+from ssptool.arguments import path as system_path
+from ssptool.arguments import paths, texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
@@ -17,7 +22,19 @@ from ssptool.rules.runner import check
 from ssptool.rules.settings import find_settings
 from ssptool.rules.switches import Switches
 
-NO_OVERRIDES: Mapping[str, str] = {}
+if TYPE_CHECKING:
+    from ssptool.engine.settings import Settings
+
+Files: TypeAlias = Path | str | Sequence[Path | str]
+"""One path, or several."""
+
+Codes: TypeAlias = str | Sequence[str]
+"""One code of a rule, or several."""
+
+StartValues: TypeAlias = Mapping[str, Any]
+"""Full name → a number, truth value, text, bytes, or a list or array of them."""
+
+NO_START_VALUES: StartValues = {}
 
 
 class ValidSystem(NamedTuple):
@@ -43,7 +60,7 @@ class InvalidSystem(Exception):
 
 
 @contextmanager
-def valid(path: Path | str, variant: str | None, accept: Sequence[str] = ()) -> Iterator[ValidSystem]:
+def valid(path: Path | str, variant: str | None, accept: Codes = ()) -> Iterator[ValidSystem]:
     """An open archive and a structure in it that has no errors but accepted ones.
 
     Errors of rules that the nearest settings file switches off are accepted too.
@@ -55,11 +72,46 @@ def valid(path: Path | str, variant: str | None, accept: Sequence[str] = ()) -> 
     UnknownRule, Unacceptable
         A code in `accept` is that of no rule, or of one whose errors keep a system from running.
     """
-    switches = Switches((find_settings(Path(path)),))
+    switches = Switches((find_settings(system_path("system", path)),))
     with Archive.open(path) as archive:
         structure = archive.structure(variant)
         report = check(archive, structure.name)
-        refused, accepted = judge(report, accept, switches)
+        refused, accepted = judge(report, texts("accept", accept, "a code of a rule"), switches)
         if refused:
             raise InvalidSystem(report, refused)
         yield ValidSystem(archive, structure, accepted)
+
+
+def parameter_files(given: Files) -> tuple[Path, ...]:
+    """The `.ssv` files that a caller gives: one path, or several.
+
+    Raises
+    ------
+    FileNotFoundError
+        One is not there.
+    """
+    found = paths("parameters", given)
+    for path in found:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} does not exist; parameters are files of type .ssv")
+    return found
+
+
+def settings_of(
+    function: Callable[..., Any], given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]
+) -> "Settings":
+    """The settings that a caller gave to a public function: as an object or a mapping, and as keywords, which win.
+
+    Raises
+    ------
+    WrongArgument, UnknownArgument
+        A value cannot be; a keyword is no setting, nor an argument of the function.
+    """
+    from ssptool.engine.settings import Settings  # only here: functions without settings load nothing of the engine
+
+    known = [field.name for field in fields(Settings)]
+    for name in options:
+        if name not in known:
+            own = [one for one in inspect.signature(function).parameters if one not in ("self", "options")]
+            raise UnknownArgument(function.__name__, name, [*own, *known])
+    return Settings.of(given, options)

@@ -1,15 +1,16 @@
 """A run under the control of a program."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
-from ssptool.api.opening import NO_OVERRIDES, valid
-from ssptool.engine.planning import planned
+from ssptool.api.opening import NO_START_VALUES, Codes, Files, StartValues, settings_of
+from ssptool.api.running import opened_plan
+from ssptool.arguments import path, texts
 from ssptool.engine.recording.selection import select
-from ssptool.engine.settings import Settings
+from ssptool.engine.settings import Settings, SettingsOptions
 from ssptool.engine.stepping import simulation
 
 if TYPE_CHECKING:
@@ -22,12 +23,10 @@ class Simulation(simulation.Simulation):
 
     Parameters
     ----------
-    inputs, scenario
-        What acts on the system from outside, as in `simulate`.
-    accept
-        Codes of rules in spite of whose findings the system is run, as in `simulate`.
-    signals
-        Patterns of full names: what `trace` holds; none: all signals.
+    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, settings, stop_time, ...
+        As of `simulate`.
+    record
+        One pattern of full names or several, such as "*.x1": the signals that `trace` holds. Without it, all.
     saved
         A file of `save`, from which to go on instead of initializing. System and settings must be the same.
 
@@ -48,31 +47,38 @@ class Simulation(simulation.Simulation):
 
     def __init__(
         self,
-        path: Path | str,
+        system: Path | str,
         *,
         variant: str | None = None,
-        parameters: Sequence[Path] = (),
-        overrides: Mapping[str, str] = NO_OVERRIDES,
-        settings: Settings | None = None,
+        parameters: Files = (),
+        start_values: StartValues = NO_START_VALUES,
         inputs: "Given | None" = None,
+        interpolation: str | Mapping[str, str] | None = None,
         scenario: "Scenario | Path | str | None" = None,
-        accept: Sequence[str] = (),
-        signals: Sequence[str] = (),
+        accept: Codes = (),
+        record: str | list[str] | tuple[str, ...] = (),
         saved: Path | str | None = None,
+        settings: Settings | Mapping[str, Any] | None = None,
+        **options: Unpack[SettingsOptions],
     ) -> None:
+        used = settings_of(type(self), settings, options)
+        patterns = texts("record", record, "a pattern such as '*.x1'")
+        file = None if saved is None else path("saved", saved)
         with ExitStack() as stack:
-            archive, structure, accepted = stack.enter_context(valid(path, variant, accept))
-            plan = planned(
-                archive,
-                structure,
-                parameters=parameters,
-                overrides=overrides,
-                settings=settings,
-                inputs=inputs,
-                scenario=scenario,
-                accepted=accepted,
+            archive, plan = stack.enter_context(
+                opened_plan(
+                    system,
+                    used,
+                    variant=variant,
+                    parameters=parameters,
+                    start_values=start_values,
+                    inputs=inputs,
+                    interpolation=interpolation,
+                    scenario=scenario,
+                    accept=accept,
+                )
             )
-            super().__init__(select(plan, signals), archive, saved=None if saved is None else Path(saved))
+            super().__init__(select(plan, patterns), archive, saved=file)
             self._opened = stack.pop_all()
 
     def __exit__(

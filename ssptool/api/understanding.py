@@ -1,11 +1,12 @@
 """What a system is made of, how its signals depend on each other, and why its variables have their values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssptool.api.opening import NO_OVERRIDES, valid
+from ssptool.api.opening import NO_START_VALUES, Codes, Files, StartValues, parameter_files, valid
+from ssptool.arguments import start_value_texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
@@ -29,9 +30,9 @@ def flatten(
     path: Path | str,
     *,
     variant: str | None = None,
-    parameters: Sequence[Path] = (),
-    overrides: Mapping[str, str] = NO_OVERRIDES,
-    accept: Sequence[str] = (),
+    parameters: Files = (),
+    start_values: StartValues = NO_START_VALUES,
+    accept: Codes = (),
 ) -> Network:
     """The flat network: components, wires with conversions, parameters with provenance.
 
@@ -40,8 +41,9 @@ def flatten(
     InvalidSystem
         The system has errors that `accept` does not name; see `simulate`.
     """
+    files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
     with valid(path, variant, accept) as (archive, structure, accepted):
-        network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+        network = build_network(archive, structure, start_values=values, parameter_files=files)
         return network.accepting(accepted.codes)
 
 
@@ -56,9 +58,10 @@ def explain(
     path: Path | str,
     *names: str,
     variant: str | None = None,
-    parameters: Sequence[Path] = (),
-    overrides: Mapping[str, str] = NO_OVERRIDES,
+    parameters: Files = (),
+    start_values: StartValues = NO_START_VALUES,
     inputs: "Given | None" = None,
+    interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None" = None,
 ) -> tuple[Explained, ...]:
     """Why variables and connectors have their values, by their full names; without a name, all of them.
@@ -73,9 +76,10 @@ def explain(
     BadInputs, BadScenario
         They do not fit the system.
     """
+    files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
     with Archive.open(path) as archive:
         structure = archive.structure(variant)
-        network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+        network = build_network(archive, structure, start_values=values, parameter_files=files)
         units = document_units(structure.root_as(SystemStructureDescription))
     explained = explain_names(network, *names) if names else explain_all(network)
     if inputs is None and scenario is None:
@@ -85,7 +89,7 @@ def explain(
     from ssptool.engine.stimuli.origins import acting_on
     from ssptool.engine.stimuli.resolve import resolve
 
-    acting = acting_on(resolve(network, Settings(), inputs, scenario, units))
+    acting = acting_on(resolve(network, Settings(), inputs, interpolation, scenario, units))
     return tuple(
         replace(one, during=acting.get(one.signal, ())) if isinstance(one, Explanation) else one for one in explained
     )
@@ -96,7 +100,7 @@ def graph(
     *,
     variant: str | None = None,
     stage: Stage = Stage.COMMUNICATION,
-    accept: Sequence[str] = (),
+    accept: Codes = (),
 ) -> SystemGraph:
     """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
     return analyze(flatten(path, variant=variant, accept=accept), stage)

@@ -15,6 +15,7 @@ __all__ = [
     "PLAIN_REPORT_RENDERERS",
     "REPORT_RENDERERS",
     "InvalidSettings",
+    "Report",
     "UnknownRule",
     "report_summary",
     "validate",

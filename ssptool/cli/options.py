@@ -44,15 +44,15 @@ class TextOrJson(StrEnum):
     JSON = "json"
 
 
-def parse_overrides(texts: list[str] | None, hint: str = "--set") -> dict[str, str]:
+def parse_start_values(texts: list[str] | None, hint: str = "--set") -> dict[str, str]:
     """`["System1.m1=2"]` → `{"System1.m1": "2"}`; a text without a name or "=" is wrong usage."""
-    overrides = {}
+    start_values = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=hint)
-        overrides[name.strip()] = value.strip()
-    return overrides
+        start_values[name.strip()] = value.strip()
+    return start_values
 
 
 def codes(texts: list[str] | None) -> list[str]:
@@ -62,4 +62,4 @@ def codes(texts: list[str] | None) -> list[str]:
 
 def changes_from(set: Overrides = None, parameters: ParameterFiles = None, variant: Variant = None) -> dict[str, Any]:
     """Which system is meant, as keyword arguments of the public API."""
-    return {"variant": variant, "parameters": parameters or [], "overrides": parse_overrides(set)}
+    return {"variant": variant, "parameters": parameters or [], "start_values": parse_start_values(set)}

@@ -1,6 +1,5 @@
 """`ssptool run`."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from ssptool.cli.console import complain, progress_bar
 from ssptool.cli.options import Accept, SystemPath, changes_from, codes
 from ssptool.cli.run_options import (
     Every,
-    InProcess,
+    Isolated,
     LogCoupling,
     LogLoops,
     MemoryLimit,
@@ -29,7 +28,6 @@ from ssptool.cli.settings_options import settings_from
 from ssptool.cli.stimuli_options import stimuli_from
 from ssptool.cli.summary import SUMMARIES
 from ssptool.drawing.plot_unavailable import PlotUnavailable
-from ssptool.engine.isolation.limits import Limits
 from ssptool.engine.settings import Settings
 
 if TYPE_CHECKING:
@@ -47,7 +45,7 @@ def run_command(
     record: Record = None,
     every: Every = 1,
     output_step: OutputStep = None,
-    in_process: InProcess = False,
+    isolated: Isolated = True,
     timeout: Timeout = None,
     step_timeout: StepTimeout = None,
     memory_limit: MemoryLimit = None,
@@ -67,18 +65,25 @@ def run_command(
     """
     if plot is not None:
         ssptool.check_plot_name(plot)
-    limits = Limits(timeout, step_timeout, None if memory_limit is None else memory_limit << 20)
-    if in_process and limits != Limits():
+    if not isolated and not timeout is step_timeout is memory_limit is None:
         raise typer.BadParameter("limits need a process of its own for the FMUs", param_hint="--in-process")
     output = output or Path(system.resolve().stem).with_suffix(".csv")
     with progress_bar("running") as progress:
         result = ssptool.simulate(
             system,
-            settings=replace(settings, log_loops=log_loops, log_coupling=log_coupling),
-            recording=ssptool.Recording(output, plot is not None, record or (), every, output_step),
-            isolated=not in_process,
-            limits=None if in_process else limits,
-            measured=statistics is not None,
+            settings=settings,
+            log_loops=log_loops,
+            log_coupling=log_coupling,
+            output=output,
+            record=record or (),
+            every=every,
+            output_step=output_step,
+            keep=plot is not None,
+            isolated=isolated,
+            timeout=timeout,
+            step_timeout=step_timeout,
+            memory_limit=memory_limit,
+            statistics=statistics is not None,
             realtime=realtime,
             progress=progress,
             accept=codes(accept),

@@ -66,12 +66,13 @@ Plot = Annotated[
         "--plot", metavar="FILE", rich_help_panel=RESULTS, help="Draw the results: .png, .svg, .pdf or .html."
     ),
 ]
-InProcess = Annotated[
+Isolated = Annotated[
     bool,
     typer.Option(
-        "--in-process",
+        "--isolated/--in-process",
+        show_default=False,
         rich_help_panel=PROCESS,
-        help="Run the FMUs in this process, where a crash of theirs ends everything.",
+        help="Run the FMUs in a process of their own (the default), or in this one, where a crash ends everything.",
     ),
 ]
 Timeout = Annotated[

@@ -6,7 +6,7 @@ import typer
 
 from ssptool.cli.bundles import bundled
 from ssptool.cli.edited import Editing, edited, editing_from
-from ssptool.cli.options import SystemPath, parse_overrides
+from ssptool.cli.options import SystemPath, parse_start_values
 
 
 @bundled(how=editing_from)
@@ -41,7 +41,7 @@ def set_command(
     """
     if not values and start_time is None and stop_time is None:
         raise typer.BadParameter("give values to set, --start-time or --stop-time", param_hint="NAME=VALUE")
-    wanted = parse_overrides(values, "NAME=VALUE")
+    wanted = parse_start_values(values, "NAME=VALUE")
     with edited(system, how) as editor:
         for name, value in wanted.items():
             editor.set(name, value, unit=unit, into=into)

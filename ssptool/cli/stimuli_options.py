@@ -50,13 +50,7 @@ def stimuli_from(
     if not inputs and interpolation:
         raise typer.BadParameter("there are no --inputs to interpolate", param_hint="--interpolation")
     whole, columns = _interpolations(interpolation or [])
-    return {"inputs": _inputs(inputs, whole, columns), "scenario": scenario}
-
-
-def _inputs(files: list[Path] | None, whole: str, columns: dict[str, str]) -> Any:
-    if not files:
-        return None
-    return ssptool.Inputs(tuple(files), whole, columns)
+    return {"inputs": ssptool.Inputs(tuple(inputs), whole, columns) if inputs else None, "scenario": scenario}
 
 
 def _interpolations(texts: list[str]) -> tuple[str, dict[str, str]]:

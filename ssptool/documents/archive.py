@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from ssptool.arguments import path as checked_path
+from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
@@ -74,7 +76,7 @@ class Archive:
             It is no readable zip (PKG-001, -002, -003), has unsafe or duplicate names (PKG-020, -021), exceeds the
             limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009).
         """
-        path = Path(path)
+        path = checked_path("system", path)
         place = absolute(path)
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
@@ -193,7 +195,7 @@ class Archive:
         InvalidDocument
             The file is not an SSD.
         """
-        name = self.default if variant is None else self._find_variant(variant)
+        name = self.default if variant is None else self._find_variant(checked_text("variant", variant))
         document = self.document(name)
         document.root_as(ssd.SystemStructureDescription)
         return document

@@ -30,18 +30,19 @@ def planned(
     structure: Document,
     *,
     parameters: Sequence[Path],
-    overrides: Mapping[str, str],
+    start_values: Mapping[str, str],
     settings: Settings | None,
     inputs: "Given | None",
+    interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None",
     accepted: Acceptance = NOTHING_ACCEPTED,
 ) -> Plan:
     """The plan for a structure of an archive, in spite of the findings that are accepted."""
     settings = settings or Settings()
-    network = build_network(archive, structure, overrides=overrides, parameter_files=parameters)
+    network = build_network(archive, structure, start_values=start_values, parameter_files=parameters)
     network = network.accepting(accepted.codes)
     units = document_units(structure.root_as(SystemStructureDescription))
-    stimuli = resolve(network, settings, inputs, scenario, units)
+    stimuli = resolve(network, settings, inputs, interpolation, scenario, units)
     bonds = _bonds(archive, network, units) if settings.adaptive is not None and not settings.power_bonds else ()
     plan = make_plan(network, settings, stimuli, bonds, units)
     return replace(plan, accepted=accepted.findings, notes=(*accepted.notes, *plan.notes))

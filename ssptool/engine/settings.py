@@ -1,12 +1,12 @@
-"""What a user may ask of a run. Needs nothing but the standard library, so that the command line can offer it
-at once.
-"""
+"""Settings of a run. They need nothing but the standard library, so that the command line can offer them at once."""
 
-from collections.abc import Mapping
-from dataclasses import field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Any, TypedDict
 
+from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, path, seconds, word
 from ssptool.dataclass import dataclass
 
 
@@ -80,13 +80,29 @@ class IntegratorName(StrEnum):
 class Settings:
     """What the user asked for; None and `auto` leave the choice to the plan.
 
+    Words may be texts (`master="jacobi"`), and times may have a unit (`step_size="1ms"`).
+
     Attributes
     ----------
     start_time, stop_time, step_size : [s]
+        Interval and macro step. Without them: the system's default experiment, and the smallest step that the FMUs
+        recommend, or a thousandth of the interval.
+    master
+        Order of exchanging and stepping: auto, jacobi, gauss-seidel or iterated.
+    acceleration
+        Of the iterated master: none, constant, aitken, anderson, iqn-ils or newton.
+    input
+        Course of inputs over a macro step: auto, hold, extrapolate or interpolate.
     input_order
         Highest polynomial order of extrapolated and interpolated inputs, 1 or 2.
+    init
+        How algebraic loops are solved at the start: auto, newton, aitken, anderson, fixed-point or homotopy.
     tolerance
         Relative tolerance of the iterated master, and of the integrator of model exchange.
+    max_iterations
+        Limit of the iterations of one macro step of the iterated master.
+    implementation, integrator
+        Components as model exchange (me) or co-simulation (cs), else auto; bdf or adams.
     log_loops, log_coupling
         Files (.csv or .jsonl) for every iterate of every algebraic loop, and of every iterated macro step.
     exchange
@@ -140,34 +156,123 @@ class Settings:
     power_bonds: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        """Take plain text for the names, of files too, and refuse what is none of them."""
-        for log in ("log_loops", "log_coupling"):
-            if (path := getattr(self, log)) is not None:
-                object.__setattr__(self, log, Path(path))
-        if self.threads < 1:
-            raise ValueError(f"threads must be at least 1, found {self.threads}")
+        """Turn words, times with units and numbers of numpy into what the fields hold; refuse all else by name."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if value is not None:
+                object.__setattr__(self, one.name, _READERS[one.name](one.name, value))
+            elif one.default_factory is not MISSING:
+                object.__setattr__(self, one.name, one.default_factory())
+            else:
+                object.__setattr__(self, one.name, one.default)
         if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
             raise ValueError(f"the tolerance must be positive, found {self.tolerance:g}")
-        for bond in self.power_bonds:
-            if isinstance(bond, str) or len(bond) != 2:
-                raise ValueError(f"a power bond is a pair of names of signals, found {bond!r}")
-        object.__setattr__(self, "power_bonds", tuple((first, second) for first, second in self.power_bonds))
-        for setting, names in _NAMES.items():
-            value = getattr(self, setting)
-            if value is None:
-                continue
-            if value not in list(names):
-                allowed = ", ".join(names)
-                raise ValueError(f"{setting} must be one of {allowed}; found {value!r}")
-            object.__setattr__(self, setting, names(value))
+
+    def __repr__(self) -> str:
+        """The settings that differ from their defaults, as the constructor takes them."""
+        default = Settings()
+        given = (one.name for one in fields(self) if getattr(self, one.name) != getattr(default, one.name))
+        return f"Settings({', '.join(f'{name}={_plain(getattr(self, name))!r}' for name in given)})"
+
+    @classmethod
+    def of(cls, given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]) -> "Settings":
+        """Settings from an object or a mapping, and from keywords, which win.
+
+        Raises
+        ------
+        WrongArgument
+            They are neither, a name is no field, or a value cannot be.
+        """
+        if isinstance(given, Settings):
+            return replace(given, **options) if options else given
+        stated = {} if given is None else mapping("settings", given, "a Settings object or a mapping from its fields")
+        known = [one.name for one in fields(cls)]
+        for name in stated:
+            if name not in known:
+                raise UnknownArgument("settings", name, known)
+        return cls(**{**stated, **options})
 
 
-_NAMES: dict[str, type[StrEnum]] = {
-    "master": MasterName,
-    "acceleration": AccelerationName,
-    "input": InputName,
-    "init": InitName,
-    "exchange": ExchangeName,
-    "implementation": ImplementationName,
-    "integrator": IntegratorName,
+def _plain(value: object) -> object:
+    """A word as its text, a path as its name: what the constructor takes as well."""
+    return str(value) if isinstance(value, StrEnum | Path) else value
+
+
+def _substeps(name: str, value: object) -> dict[str, int]:
+    found = mapping(name, value, "a mapping from components to numbers of steps, such as {'System2': 10}")
+    return {component: count(f"{name}[{component!r}]", each) for component, each in found.items()}
+
+
+def _convergence(name: str, value: object) -> dict[str, float]:
+    found = mapping(name, value, "a mapping from measures to limits, such as {'absolute': 1e-6}")
+    return {measure: number(f"{name}[{measure!r}]", each) for measure, each in found.items()}
+
+
+def _power_bonds(name: str, value: object) -> tuple[tuple[str, str], ...]:
+    """Pairs of names, each as a pair or as the command line has it: `"System1.v1,System2.F"`."""
+    several = [value] if isinstance(value, str) else value
+    if not isinstance(several, Iterable):
+        raise WrongArgument(name, value, f"a list of pairs, such as {_BOND}")
+    return tuple(_power_bond(name, each) for each in several)
+
+
+_BOND = "('System1.v1', 'System2.F')"
+
+
+def _power_bond(name: str, given: object) -> tuple[str, str]:
+    parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+    if isinstance(parts, Sequence) and len(parts) == 2 and all(isinstance(part, str) and part for part in parts):
+        return parts[0], parts[1]
+    raise WrongArgument(name, given, f"pairs of names of two signals, such as {_BOND}")
+
+
+_READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(("start_time", "stop_time", "step_size"), seconds),
+    **dict.fromkeys(("tolerance", "adaptive", "relaxation"), number),
+    **dict.fromkeys(("max_iterations", "input_order", "iterations", "threads"), count),
+    "prediction_order": lambda name, value: count(name, value, 0),
+    "log_loops": path,
+    "log_coupling": path,
+    "substeps": _substeps,
+    "convergence": _convergence,
+    "power_bonds": _power_bonds,
+    "master": lambda name, value: word(name, value, MasterName),
+    "acceleration": lambda name, value: word(name, value, AccelerationName),
+    "input": lambda name, value: word(name, value, InputName),
+    "init": lambda name, value: word(name, value, InitName),
+    "exchange": lambda name, value: word(name, value, ExchangeName),
+    "implementation": lambda name, value: word(name, value, ImplementationName),
+    "integrator": lambda name, value: word(name, value, IntegratorName),
 }
+"""Field → its value from what a caller gives."""
+
+
+class SettingsOptions(TypedDict, total=False):
+    """The fields of `Settings` as keywords of `simulate`, `plan` and `Simulation`, with the types that these take.
+
+    A time is a number of seconds, or a text with a unit such as "10ms".
+    """
+
+    start_time: float | str | None
+    stop_time: float | str | None
+    step_size: float | str | None
+    master: str | None
+    acceleration: str | None
+    input: str | None
+    input_order: int | None
+    init: str | None
+    tolerance: float | None
+    max_iterations: int | None
+    implementation: str | None
+    integrator: str | None
+    log_loops: Path | str | None
+    log_coupling: Path | str | None
+    exchange: str | None
+    adaptive: float | None
+    substeps: Mapping[str, int] | None
+    convergence: Mapping[str, float] | None
+    iterations: int | None
+    prediction_order: int | None
+    relaxation: float | None
+    threads: int | None
+    power_bonds: Iterable[tuple[str, str] | str] | None

@@ -21,7 +21,7 @@ from ssptool.network.terminals import Key, Terminal, terminals
 from ssptool.network.tree import grow
 from ssptool.network.wiring import Flow, Wiring
 
-NO_OVERRIDES: Mapping[str, str] = {}
+NO_START_VALUES: Mapping[str, str] = {}
 ROOT_SOURCES = frozenset({"input", "parameter", "structuralParameter"})
 """Kinds of connectors through which values come into a system."""
 
@@ -30,7 +30,7 @@ def build_network(
     archive: Archive,
     structure: Document,
     *,
-    overrides: Mapping[str, str] = NO_OVERRIDES,
+    start_values: Mapping[str, str] = NO_START_VALUES,
     parameter_files: Sequence[FilePath] = (),
 ) -> Network:
     """Flatten a system structure.
@@ -40,7 +40,7 @@ def build_network(
 
     Parameters
     ----------
-    overrides
+    start_values
         Full name of a variable (`System1.m1`) → its value as text; they win over everything.
     parameter_files
         Parameter sets (`.ssv`) applied to the root system after its own bindings, the last one winning.
@@ -53,23 +53,23 @@ def build_network(
         An override names no variable, or one that takes no value; or the text is no value of its type.
     """
     with uncollected():
-        return _build(archive, structure, overrides, parameter_files)
+        return _build(archive, structure, start_values, parameter_files)
 
 
 def _build(
-    archive: Archive, structure: Document, overrides: Mapping[str, str], parameter_files: Sequence[FilePath]
+    archive: Archive, structure: Document, start_values: Mapping[str, str], parameter_files: Sequence[FilePath]
 ) -> Network:
     tree = grow(archive, structure)
     known = terminals(tree)
     if has_variable_sizes(tree, known):
-        known = _sized(tree, known, overrides, parameter_files)
+        known = _sized(tree, known, start_values, parameter_files)
     check_stated(tree)
     wiring = Wiring(tree, known)
     parameters = Parameterization(tree, wiring)
     parameters.apply_bindings()
     for path in parameter_files:
         parameters.apply_file(path)
-    parameters.apply_overrides(overrides)
+    parameters.apply_start_values(start_values)
     components = _components(tree, wiring)
     wires, dangling = _wires(wiring)
     assignments = parameters.assignments()
@@ -93,7 +93,7 @@ def _build(
 
 
 def _sized(
-    tree: Tree, known: Mapping[Key, Terminal], overrides: Mapping[str, str], parameter_files: Sequence[FilePath]
+    tree: Tree, known: Mapping[Key, Terminal], start_values: Mapping[str, str], parameter_files: Sequence[FilePath]
 ) -> dict[Key, Terminal]:
     """Give arrays the sizes that parameters say, all other values being left for later; the terminals after that."""
     # What cannot be is refused when all values are looked at.
@@ -102,7 +102,7 @@ def _sized(
     parameters.apply_bindings()
     for path in parameter_files:
         parameters.apply_file(path)
-    parameters.apply_sizes(overrides)
+    parameters.apply_sizes(start_values)
     given = {**parameters.boundary_assignments(), **parameters.assignments()}
     resize(tree, {signal: one.value for signal, one in given.items() if type(one.value) is int})
     return terminals(tree)

@@ -51,7 +51,7 @@ class Bound(NamedTuple):
 
 
 class Parameterization:
-    """Collects the values of bindings, files and overrides; see `precedence` for which one wins."""
+    """Collects the values of bindings, files and start_values; see `precedence` for which one wins."""
 
     def __init__(self, tree: Tree, wiring: Wiring) -> None:
         self._tree = tree
@@ -75,7 +75,7 @@ class Parameterization:
         for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given in addition"):
             self._apply(given, (), None, giver)
 
-    def apply_overrides(self, overrides: Mapping[str, str]) -> None:
+    def apply_start_values(self, start_values: Mapping[str, str]) -> None:
         """Full names and values as text.
 
         Raises
@@ -85,7 +85,7 @@ class Parameterization:
         InvalidValue
             The text is no value of its type, it is outside of the FMU's min and max, or the variable takes none.
         """
-        for name, text in overrides.items():
+        for name, text in start_values.items():
             targets, shapes = self._targets.named(name, ()), self._targets.shapes(name, ())
             if not targets and not shapes:
                 raise UnknownName(name, near_misses([name], self._targets.names())[name])
@@ -94,9 +94,9 @@ class Parameterization:
             for shape in dict.fromkeys(shapes):
                 self._override_array(name, text, shape)
 
-    def apply_sizes(self, overrides: Mapping[str, str]) -> None:
-        """Of the overrides those that give integers to what there is: some of them size arrays."""
-        for name, text in overrides.items():
+    def apply_sizes(self, start_values: Mapping[str, str]) -> None:
+        """Of the start_values those that give integers to what there is: some of them size arrays."""
+        for name, text in start_values.items():
             for target in self._targets.named(name, ()):
                 if target.settable and is_integer(target.type):
                     self._override(name, text, target)

@@ -90,7 +90,7 @@ class Study:
 
     Attributes
     ----------
-    settings, parameters, overrides, inputs, scenario, variant
+    settings, parameters, start_values, inputs, scenario, variant
         As of `ssptool.simulate`, for all runs; a factor may replace a setting, the variant, or win over parameters.
     factors
         In the order of the columns of the results.
@@ -114,7 +114,7 @@ class Study:
     settings: Settings = field(default_factory=Settings)
     variant: str | None = None
     parameters: tuple[Path, ...] = ()
-    overrides: Mapping[str, str] = field(default_factory=dict)
+    start_values: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[Path, ...] = ()
     scenario: Path | None = None
     units: Units = field(default_factory=dict)

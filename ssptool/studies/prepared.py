@@ -221,13 +221,13 @@ class Prepared:
             return (value - setter.conversion.offset) / setter.conversion.factor
         return value if isinstance(value, bool | int | float | str) else None
 
-    def _make(self, overrides: Mapping[str, str]) -> Plan:
+    def _make(self, start_values: Mapping[str, str]) -> Plan:
         study = self.study
         return planned(
             self.archive,
             self.structure,
             parameters=[*study.parameters, *(study.file(name) for name in self.wanted.parameters)],
-            overrides={**study.overrides, **overrides},
+            start_values={**study.start_values, **start_values},
             settings=settings_of(study, self.wanted),
             inputs=[Path(path) for path in study.inputs] or None,
             scenario=study.scenario,

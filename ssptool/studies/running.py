@@ -260,7 +260,7 @@ def _definition(checked: Checked, bundle: Bundle) -> dict[str, Any]:
         "fixed": {
             "settings": {name: _plain(value) for name, value in asdict(study.settings).items()},
             "variant": study.variant,
-            "set": dict(study.overrides),
+            "start_values": dict(study.start_values),
             "traces": None
             if traces is None
             else {**traces, "signals": list(study.traces.signals if study.traces else ())},

@@ -18,7 +18,7 @@ from ssptool.studies.run_settings import read_settings
 from ssptool.studies.toml_lines import key_lines
 
 _KEYS = (
-    *("name", "system", "variant", "parameters", "inputs", "scenario", "set", "settings", "units", "accept"),
+    *("name", "system", "variant", "parameters", "inputs", "scenario", "start_values", "settings", "units", "accept"),
     *("factors", "design", "results", "traces", "effort", "calibration"),
 )
 _TRACES = ("signals", "output_step", "every")
@@ -99,7 +99,7 @@ def _study(entries: Entries, source: str) -> Study:
         settings=read_settings(entries.table("settings")),
         variant=entries.text("variant"),
         parameters=tuple(folder / name for name in entries.texts("parameters")),
-        overrides=_overrides(entries.table("set")),
+        start_values=_start_values(entries.table("start_values")),
         inputs=tuple(folder / name for name in entries.texts("inputs")),
         scenario=None if scenario is None else folder / scenario,
         units=_units(entries.table("units")),
@@ -148,7 +148,7 @@ def _effort(entries: Entries) -> Effort:
     return effort
 
 
-def _overrides(entries: Entries) -> dict[str, str]:
+def _start_values(entries: Entries) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in entries.names():
         value = entries.take(name)

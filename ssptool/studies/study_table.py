@@ -22,7 +22,7 @@ def study_table(study: Study) -> dict[str, Any]:
         "parameters": [str(path.resolve()) for path in study.parameters],
         "inputs": [str(path.resolve()) for path in study.inputs],
         "scenario": None if study.scenario is None else str(study.scenario.resolve()),
-        "set": dict(study.overrides),
+        "start_values": dict(study.start_values),
         "settings": _settings(study.settings),
         "units": {name: dict(parts) for name, parts in study.units.items()},
         "factors": {factor.name: _factor(factor) for factor in study.factors},

@@ -30,7 +30,7 @@ def simulated(number: int, what: int, isolated: bool):
     return ssptool.simulate(
         "lag",
         settings=ssptool.Settings(stop_time=0.5, step_size=0.01, log_loops=Path(f"{number}.jsonl")),
-        overrides={"Bad.what": str(what), "Bad.when": "0.1"},
+        start_values={"Bad.what": str(what), "Bad.when": "0.1"},
         inputs="u.csv",
         output=f"{number}.csv",
         isolated=isolated,
@@ -65,8 +65,8 @@ def test_a_simulation_is_that_of_the_directory_in_which_it_was_made(home, monkey
 
 
 def test_the_fmus_of_a_simulation_leave_its_program_where_it_is(home):
-    overrides = {"Bad.what": str(fmus.GO_ELSEWHERE), "Bad.when": "0"}
-    with ssptool.Simulation("lag", overrides=overrides) as run:
+    start_values = {"Bad.what": str(fmus.GO_ELSEWHERE), "Bad.when": "0"}
+    with ssptool.Simulation("lag", start_values=start_values) as run:
         assert Path.cwd() == home
         run.step()
         assert Path.cwd() == home

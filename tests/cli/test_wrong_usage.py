@@ -45,7 +45,7 @@ def test_times_are_finite(ssptool, option, value):
 @pytest.mark.parametrize("value", ["0", "-3"])
 def test_every_none_of_the_rows_is_refused(ssptool, value):
     status, _, err = ssptool("run", SYSTEM, f"--every={value}")
-    assert (status, "n must be at least 1" in err) == (2, True)
+    assert (status, "every must be a whole number of at least 1" in err) == (2, True)
 
 
 @pytest.mark.parametrize(("verb", "arguments"), [("explain", ["nosuch"]), ("remove", ["nosuch"]), ("rule", ["XYZ"])])

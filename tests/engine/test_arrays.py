@@ -73,9 +73,9 @@ class Folder:
         return self.path / name
 
 
-def simulated(folder, *, native=None, overrides=None, **settings):
+def simulated(folder, *, native=None, start_values=None, **settings):
     plan = ssptool.plan(
-        folder, overrides=overrides or {}, settings=ssptool.Settings(**{"step_size": 0.125, **settings})
+        folder, start_values=start_values or {}, settings=ssptool.Settings(**{"step_size": 0.125, **settings})
     )
     return run(plan, Folder(folder), native=native).unwrap()
 
@@ -129,7 +129,7 @@ def test_structural_parameters_that_nothing_sets_keep_the_fmus_sizes(system):
 
 def test_two_components_of_one_fmu_have_different_sizes(system):
     folder = system({"S": state_space(2, 1, 1, sized=True)}, [part("A"), part("B")])
-    trace = simulated(folder, overrides={"B.n": "5"})
+    trace = simulated(folder, start_values={"B.n": "5"})
     np.testing.assert_allclose(trace["A.y[1]"], 2 * np.exp(-trace.t), rtol=ROUNDING)
     np.testing.assert_allclose(trace["B.y[1]"], 5 * np.exp(-trace.t), rtol=ROUNDING)
 
@@ -146,7 +146,7 @@ def test_a_structural_parameter_of_the_system_sizes_all_that_it_is_connected_to(
         connectors=[size],
     )
     for given, n in (({}, 5), ({"n": "3"}, 3)):
-        trace = simulated(folder, overrides=given)
+        trace = simulated(folder, start_values=given)
         for name in "AB":
             np.testing.assert_allclose(trace[f"{name}.y[1]"], n * np.exp(-trace.t), rtol=ROUNDING)
 
@@ -287,11 +287,11 @@ def test_arrays_of_every_type_travel_unchanged_and_in_order(system, kind, native
 def test_an_element_alone_is_refused_where_the_fmu_does_not_state_the_others(system):
     folder = system({"S": state_space(2, 1, 1, sized=True)}, [part("A")])
     with pytest.raises(Unsupported, match=r"neither the system nor the FMU gives A\[1,1\] a value"):
-        ssptool.plan(folder, overrides={"A.n": "3", "A.A[2,2]": "-5"})
+        ssptool.plan(folder, start_values={"A.n": "3", "A.A[2,2]": "-5"})
 
 
 def test_an_element_alone_leaves_the_others_at_their_start_values(system):
-    trace = simulated(system({"S": state_space(2, 1, 1)}, [part("A")]), overrides={"A.x0[2]": "3"})
+    trace = simulated(system({"S": state_space(2, 1, 1)}, [part("A")]), start_values={"A.x0[2]": "3"})
     np.testing.assert_allclose(trace["A.y[1]"], 4 * np.exp(-trace.t), rtol=ROUNDING)
 
 
@@ -361,14 +361,13 @@ def test_elements_of_free_arrays_are_driven(system):
 
 def test_patterns_choose_elements(system):
     folder = system({"S": state_space(0, 2, 2, feedthrough=True)}, [part("A")])
-    recording = ssptool.Recording(signals=("A.y[*]",))
-    trace = ssptool.simulate(folder, recording=recording, settings=ssptool.Settings(step_size=0.5)).unwrap()
+    trace = ssptool.simulate(folder, record="A.y[*]", step_size=0.5).unwrap()
     assert trace.signals == ("A.y[1]", "A.y[2]")
 
 
 def test_a_plan_names_arrays_and_the_mode_in_which_they_are_sized(system):
     folder = system({"S": state_space(2, 2, 2, sized=True)}, [part("A"), part("B")], ["A.y -> B.u"])
-    plan = ssptool.plan(folder, overrides={"A.n": "3", "A.x0": "1 2 3", "A.B": " ".join("1" * 6)})
+    plan = ssptool.plan(folder, start_values={"A.n": "3", "A.x0": "1 2 3", "A.B": " ".join("1" * 6)})
     lines = list(call_sequence(plan))
     assert lines[lines.index("set structural parameters in configuration mode") + 1] == "  A: n = 3"
     assert "  A: x0 = [1.0, 2.0, 3.0], B = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0]" in lines

@@ -12,6 +12,7 @@ from fmpy.fmi3 import FMU3Slave
 import ssptool
 from ssptool.engine import execution
 from ssptool.engine.recording.files import read_trace
+from ssptool.engine.recording.recording import Recording
 from ssptool.engine.simulate import run
 from tests.engine.test_types import Folder
 from tests.fmu.building import PLATFORM, build_model
@@ -33,9 +34,9 @@ import re, sys
 import ssptool
 from pathlib import Path
 folder, output, steps = sys.argv[1:]
-recording = ssptool.Recording(Path(output, "run.csv"), keep=False, every=1000)
+rows = dict(output=Path(output, "run.csv"), keep=False, every=1000)
 settings = ssptool.Settings(stop_time=float(steps), step_size=1.0)
-assert ssptool.simulate(folder, settings=settings, recording=recording, isolated=False).ok
+assert ssptool.simulate(folder, settings=settings, isolated=False, **rows).ok
 # Not what `getrusage` says: that begins with the memory of the process that started this one.
 print(int(re.search(r"VmHWM:\\s*(\\d+) kB", Path("/proc/self/status").read_text())[1]) << 10)
 """
@@ -66,7 +67,7 @@ def test_what_memory_forgets_is_in_the_file(folder, tmp_path, monkeypatch, endin
     monkeypatch.setattr(execution, "FORGET_BYTES", 20 * SIZE)
     monkeypatch.setattr(execution, "FIRST_CHUNK", 10)
     monkeypatch.setattr(execution, "CHUNK_GROWTH", 1)
-    recording = ssptool.Recording(tmp_path / f"run.{ending}", keep=False, every=every)
+    recording = Recording(tmp_path / f"run.{ending}", keep=False, every=every)
     assert simulated(folder, 500, recording=recording, isolated=isolated, native=native).ok
     trace = read_trace(recording.output)
     assert [int.from_bytes(content[:8], sys.byteorder) for content in trace["A.y"]] == [int(t) for t in trace.t]

@@ -20,9 +20,9 @@ def mass(system):
     return system({"Mass": "Redundant", "Spring": "SpringDamper"}, [("Mass.s", "Spring.z")])
 
 
-def notes(path, *, isolated=False, **overrides):
-    given = {f"Mass.{name}": value for name, value in overrides.items()}
-    result = ssptool.simulate(path, overrides=given, settings=SHORT, isolated=isolated)
+def notes(path, *, isolated=False, **start_values):
+    given = {f"Mass.{name}": value for name, value in start_values.items()}
+    result = ssptool.simulate(path, start_values=given, settings=SHORT, isolated=isolated)
     assert result.ok
     return [note for note in result.notes if "was given" in note]
 
@@ -37,7 +37,7 @@ def test_an_acceleration_that_contradicts_position_and_velocity_is_told_of(mass,
 @pytest.mark.parametrize("isolated", [False, True])
 def test_the_manifest_of_the_results_tells_of_it_and_so_does_the_report(mass, tmp_path, isolated):
     path = tmp_path / "run.csv"
-    result = ssptool.simulate(mass, overrides={"Mass.a": "-1.5"}, settings=SHORT, isolated=isolated, output=path)
+    result = ssptool.simulate(mass, start_values={"Mass.a": "-1.5"}, settings=SHORT, isolated=isolated, output=path)
     assert read_manifest(path)["notes"] == list(result.notes)
     facts = run_facts(read_manifest(path), diagrams=[], findings=[], plots=Picture("", ""), locate=lambda name: None)
     assert any(note.startswith("Mass.a was given as -1.5") for note in facts.notes)
@@ -69,5 +69,5 @@ def test_what_the_fmu_calls_a_guess_is_told_of_as_one(mass):
 
 def test_as_model_exchange_it_is_told_of_too(mass):
     settings = Settings(stop_time=0.01, implementation="me")
-    result = ssptool.simulate(mass, overrides={"Mass.a": "-1.5"}, settings=settings)
+    result = ssptool.simulate(mass, start_values={"Mass.a": "-1.5"}, settings=settings)
     assert any("starts as -25" in note for note in result.notes)

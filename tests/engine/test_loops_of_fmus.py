@@ -16,8 +16,8 @@ from ssptool.engine.settings import Settings
 
 def start(folder, values=None, **settings):
     """Initialize only; `values` by name."""
-    overrides = {name: repr(value) for name, value in (values or {}).items()}
-    return ssptool.simulate(folder, overrides=overrides, settings=Settings(stop_time=0.0, **settings))
+    start_values = {name: repr(value) for name, value in (values or {}).items()}
+    return ssptool.simulate(folder, start_values=start_values, settings=Settings(stop_time=0.0, **settings))
 
 
 def value(result, name):
@@ -171,10 +171,10 @@ def test_the_log_has_every_iterate_of_every_loop(system, tmp_path):
 def test_the_log_shows_the_iterates_during_the_run_and_changes_no_bit_of_it(system, tmp_path):
     log = tmp_path / "loops.jsonl"
     folder = system({"A": "Affine", "L": "Logarithm"}, [("A.y", "L.u"), ("L.y", "A.u")])
-    overrides = {"A.a": "0.5", "A.c": "1"}
-    plain = ssptool.simulate(folder, overrides=overrides, settings=Settings(stop_time=0.1, step_size=0.01))
+    start_values = {"A.a": "0.5", "A.c": "1"}
+    plain = ssptool.simulate(folder, start_values=start_values, settings=Settings(stop_time=0.1, step_size=0.01))
     logged = ssptool.simulate(
-        folder, overrides=overrides, settings=Settings(stop_time=0.1, step_size=0.01, log_loops=log)
+        folder, start_values=start_values, settings=Settings(stop_time=0.1, step_size=0.01, log_loops=log)
     )
     assert np.array_equal(plain.unwrap().y, logged.unwrap().y)
     lines = [json.loads(line) for line in log.read_text().splitlines()]

@@ -14,5 +14,5 @@ def test_a_tolerance_is_a_positive_number(master, tolerance):
 
 @pytest.mark.parametrize("threads", [0, -2])
 def test_there_is_one_thread_at_least(threads):
-    with pytest.raises(ValueError, match=f"threads must be at least 1, found {threads}"):
+    with pytest.raises(ValueError, match=f"threads must be a whole number of at least 1; found {threads}"):
         Settings(threads=threads)

@@ -109,7 +109,7 @@ def test_structural_parameters_size_arrays(flat):
 
 def test_each_component_has_its_own_sizes(flat):
     parts = [part(name, "sized.fmu", None, None) for name in "AB"]
-    network = flat(parts, [], values("A.m", [1], type="UInt64"), overrides={"B.m": "5", "B.u": "1 2 3 4 5"})
+    network = flat(parts, [], values("A.m", [1], type="UInt64"), start_values={"B.m": "5", "B.u": "1 2 3 4 5"})
     assert [network.arrays[Signal(name, "u")] for name in "AB"] == [(1,), (5,)]
     assert assigned(network)["B.u[5]"] == 5.0
 
@@ -189,19 +189,19 @@ def test_a_parameter_set_does_not_name_elements(flat):
 
 
 def test_the_command_line_sets_arrays_and_elements(flat):
-    network = flat([part("A")], [], overrides={"A.A": "1 2 3 4", "A.A[1,2]": "7"})
+    network = flat([part("A")], [], start_values={"A.A": "1 2 3 4", "A.A[1,2]": "7"})
     assert list(assigned(network).values()) == [1.0, 7.0, 3.0, 4.0]
 
 
 @pytest.mark.parametrize("text", ["1 2 3", "1", "", "1 2 3 4 5"])
 def test_the_command_line_gives_as_many_values_as_there_are_elements(flat, text):
     with pytest.raises(InvalidValue, match=r"expected 4 values for an array \[2, 2\]"):
-        flat([part("A")], [], overrides={"A.A": text})
+        flat([part("A")], [], start_values={"A.A": text})
 
 
 def test_an_element_that_there_is_not_is_unknown(flat):
     with pytest.raises(UnknownName, match=r"A\.x0\[3\]"):
-        flat([part("A")], [], overrides={"A.x0[3]": "1"})
+        flat([part("A")], [], start_values={"A.x0[3]": "1"})
 
 
 def test_a_mapping_renames_an_array_and_transforms_its_elements(flat):

@@ -285,7 +285,7 @@ def test_a_parameter_file_that_is_none_is_refused(tmp_path):
 def test_overrides_win_over_everything(tmp_path, override, expected):
     name, text = override
     bound = bindings(ssv("A.k Real value='1'", "A.n Integer value='1'"))
-    result = network(tmp_path, root(bound), overrides={name: text})
+    result = network(tmp_path, root(bound), start_values={name: text})
     component_, _, variable = name.partition(".")
     assignment = result.assignments[Signal(component_, variable)]
     assert (assignment.value, type(assignment.value)) == (expected, type(expected))
@@ -294,7 +294,7 @@ def test_overrides_win_over_everything(tmp_path, override, expected):
 
 def test_an_override_of_nothing_names_near_misses(tmp_path):
     with pytest.raises(UnknownName, match=r"no variable 'A\.mod'; did you mean A\.mode") as caught:
-        network(tmp_path, root(), overrides={"A.mod": "2"})
+        network(tmp_path, root(), start_values={"A.mod": "2"})
     assert caught.value.near[0] == "A.mode"
 
 
@@ -316,7 +316,7 @@ def test_an_override_of_nothing_names_near_misses(tmp_path):
 )
 def test_an_override_of_the_wrong_type_says_what_is_expected(tmp_path, name, text, expected):
     with pytest.raises(InvalidValue) as caught:
-        network(tmp_path, root(), overrides={name: text})
+        network(tmp_path, root(), start_values={name: text})
     assert expected in str(caught.value)
     assert caught.value.name == name
 

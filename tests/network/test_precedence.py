@@ -267,7 +267,7 @@ def test_what_loses_is_kept_with_the_reason_the_strongest_first(tmp_path):
     root = bindings(ssv("S.A.k Real value='4'"), ssv("S.A.k Real value='5'"))
     text = ssd(root + content("", [system("S", "", [a(inner)], [], around)], []))
     archive = package(tmp_path / "ssp", text, {"m": M})
-    network = flat(archive, parameter_files=[file], overrides={"S.A.k": "7"})
+    network = flat(archive, parameter_files=[file], start_values={"S.A.k": "7"})
     line = "the command line wins over everything in the documents"
     assert losers(network, "S.A", "k") == (7.0, [(value, line) for value in (6.0, 5.0, 4.0, 3.0, 2.0, 1.0)])
     value, beaten = losers(flat(archive), "S.A", "k")

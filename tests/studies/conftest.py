@@ -41,7 +41,7 @@ def misbehaving(tmp_path):
         content = {
             "system": str(system),
             "settings": {"step_size": 0.01},
-            "set": {"Bad.when": 0.5},
+            "start_values": {"Bad.when": 0.5},
             "factors": {"Bad.what": [float(one) for one in what], "Good.u": list(values)},
             "results": {"y": 'final("Bad.y")'},
             **tables,

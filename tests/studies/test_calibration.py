@@ -25,8 +25,8 @@ STUDY = {
 
 @pytest.fixture(scope="module")
 def exact():
-    overrides = {name: repr(value) for name, value in TRUTH.items()}
-    trace = ssptool.simulate(OSCILLATOR, settings=ssptool.Settings(**SETTINGS), overrides=overrides).unwrap()
+    start_values = {name: repr(value) for name, value in TRUTH.items()}
+    trace = ssptool.simulate(OSCILLATOR, settings=ssptool.Settings(**SETTINGS), start_values=start_values).unwrap()
     places = [trace.signals.index(name) for name in ("System1.x1", "System1.v1")]
     return Trace(trace.t[::5], trace.y[::5][:, places], tuple(trace.columns[place] for place in places))
 
@@ -71,7 +71,7 @@ def test_intervals_hold_the_truth_in_95_of_100_cases(exact):
     }
     study = study_from(quick)
     truth = ssptool.simulate(
-        OSCILLATOR, settings=study.settings, overrides={name: repr(value) for name, value in TRUTH.items()}
+        OSCILLATOR, settings=study.settings, start_values={name: repr(value) for name, value in TRUTH.items()}
     ).unwrap()
     places = [truth.signals.index(column.signal) for column in exact.columns]
     made = Trace(truth.t, truth.y[:, places], exact.columns)
@@ -85,8 +85,8 @@ def test_targets_are_met():
     study = {**STUDY, "factors": {"System2.k2": {"low": 2.0, "high": 40.0, "nominal": 30.0}}}
     truth = ssptool.calibrate(study, targets={"peak": 0.25})
     found = truth["System2.k2"].value
-    overrides = {"System2.k2": repr(found)}
-    trace = ssptool.simulate(OSCILLATOR, settings=ssptool.Settings(**SETTINGS), overrides=overrides).unwrap()
+    start_values = {"System2.k2": repr(found)}
+    trace = ssptool.simulate(OSCILLATOR, settings=ssptool.Settings(**SETTINGS), start_values=start_values).unwrap()
     assert trace["System1.x1"].max() == approx(0.25, rel=1e-6)
     assert np.isnan(truth["System2.k2"].low)
 
@@ -102,7 +102,7 @@ def test_a_parameter_on_its_bound_has_no_interval(exact):
         **STUDY,
         "settings": {"step_size": 0.1, "stop_time": 6.0, "master": "gauss-seidel"},
         "factors": {"System2.k2": {"low": 13.0, "high": 40.0}},
-        "set": {"System1.c1": 0.2},
+        "start_values": {"System1.c1": 0.2},
     }
     fit = ssptool.calibrate(study, data=exact)
     assert fit["System2.k2"].value == approx(13.0, rel=1e-3)
@@ -137,7 +137,8 @@ def test_a_study_file_says_what_is_fitted_to_what(exact, tmp_path):
     path = tmp_path / "fit.toml"
     path.write_text(
         f'system = "{OSCILLATOR}"\n[settings]\nstep_size = 0.02\nstop_time = 6.0\n[factors]\n'
-        '"System2.k2" = {low = 2.0, high = 40.0}\n[set]\n"System1.c1" = 0.2\n[calibration]\ndata = "data.csv"\n',
+        '"System2.k2" = {low = 2.0, high = 40.0}\n[start_values]\n"System1.c1" = 0.2\n'
+        '[calibration]\ndata = "data.csv"\n',
         encoding="utf-8",
     )
     assert ssptool.calibrate(path)["System2.k2"].value == approx(12.0, rel=1e-5)

@@ -63,7 +63,7 @@ def read_by_duckdb(runs):
 def approx_peak(k2):
     """By one simulation."""
     settings = ssptool.Settings(step_size=0.01, stop_time=0.2)
-    trace = ssptool.simulate(OSCILLATOR, settings=settings, overrides={"System2.k2": repr(k2)}).unwrap()
+    trace = ssptool.simulate(OSCILLATOR, settings=settings, start_values={"System2.k2": repr(k2)}).unwrap()
     return trace["System1.x1"].max()
 
 

@@ -18,7 +18,7 @@ FACTORS = {
     "h": {"setting": "step_size", "values": [0.01, 0.02], "nominal": 0.01},
     "system": {"variant": True, "values": ["FMI3"]},
     "file": {"fmu": "System1", "values": ["a.fmu", "b.fmu"]},
-    "set": {"parameters": True, "values": ["a.ssv"]},
+    "start_values": {"parameters": True, "values": ["a.ssv"]},
 }
 ALL = {
     "name": "everything",
@@ -27,7 +27,7 @@ ALL = {
     "results": {"peak": 'max("System1.x1")', "twice": "2 * peak"},
     "traces": {"signals": ["System1.*"], "output_step": 0.01},
     "settings": {"step_size": 0.01, "master": "jacobi", "substeps": {"System1": 2}, "threads": 2},
-    "set": {"System1.c1": 0.2, "flag": True},
+    "start_values": {"System1.c1": 0.2, "flag": True},
     "units": {"kN/m": {"kg": 1, "s": -2, "factor": 1000.0}},
     "effort": {"timeout": 3.0, "retries": 0, "memory": 512},
 }

@@ -39,8 +39,8 @@ def test_a_run_of_a_study_is_a_simulation_with_these_parameters(oscillating):
     study = oscillating(factors={"System2.k2": [5.0, 20.0]})
     with Workshop(study, SIGNALS) as workshop:
         for task in tasks_of(study):
-            overrides = {"System2.k2": repr(task.point["System2.k2"])}
-            expected = ssptool.simulate(OSCILLATOR, settings=study.settings, overrides=overrides).unwrap()
+            start_values = {"System2.k2": repr(task.point["System2.k2"])}
+            expected = ssptool.simulate(OSCILLATOR, settings=study.settings, start_values=start_values).unwrap()
             found = workshop.run(replace(task, samples=Samples(SIGNALS, expected.t))).samples
             assert np.array_equal(found, np.column_stack([expected[signal] for signal in SIGNALS]))
 
@@ -60,7 +60,7 @@ LIGHT = str(OSCILLATOR / "resources" / "dual_mass_oscillator.ssv")
     ids=["setting", "parameters", "variant", "variables"],
 )
 def test_more_than_parameters_can_be_varied(oscillating, factor):
-    study = oscillating(factors={"factor": factor}, set={} if "parameters" in factor else {"System2.m_c": 2.0})
+    study = oscillating(factors={"factor": factor}, start_values={} if "parameters" in factor else {"System2.m_c": 2.0})
     if factor.get("variant"):
         study = oscillating(factors={"factor": factor}, parameters=[])
     with Workshop(study, SIGNALS) as workshop:

@@ -162,5 +162,5 @@ def test_the_packed_system_gives_the_same_trace(tmp_path):
 
 
 def test_parameters_change_the_run():
-    result = ssptool.simulate(SYSTEM, overrides={"System1.m1": "2", "System2.x2_start": "0.3"})
+    result = ssptool.simulate(SYSTEM, start_values={"System1.m1": "2", "System2.x2_start": "0.3"})
     assert error_of(result, DualMass(m1=2.0, start=(0.0, 0.0, 0.3, 0.0))) <= 1e-6

@@ -116,7 +116,7 @@ def test_fmus_of_fmi3_give_the_same(tmp_path, trace):
 
 
 @pytest.mark.parametrize(
-    ("overrides", "deviation"),
+    ("start_values", "deviation"),
     [
         pytest.param({"Arms.g": "9.80665", "Slider.g": "9.80665"}, 3.9e-4, id="standard-gravity"),
         pytest.param({"Arms.g": "9.80", "Slider.g": "9.80"}, 1.2e-3, id="rounded-gravity"),
@@ -124,10 +124,10 @@ def test_fmus_of_fmi3_give_the_same(tmp_path, trace):
         pytest.param({"Arms.m_p": "0"}, 6.6e-1, id="no-balls"),
     ],
 )
-def test_other_readings_of_the_benchmark_miss_the_published_heights(overrides, deviation):
+def test_other_readings_of_the_benchmark_miss_the_published_heights(start_values, deviation):
     """Expected deviations have two digits, hence 5 %."""
     settings = ssptool.Settings(stop_time=3.0, **TIGHT)
-    result = ssptool.simulate(SYSTEM, overrides=overrides, settings=settings)
+    result = ssptool.simulate(SYSTEM, start_values=start_values, settings=settings)
     assert governor.published_error(result.unwrap()) == approx(deviation, rel=0.05)
 
 

@@ -26,7 +26,7 @@ def test_both_readings_of_the_start_agree_where_the_acceleration_is_the_consiste
     assert a0 == approx(-12.405, abs=1e-12)
     stretch = -s0 - (M * (a0 + G * np.sin(THETA)) + d * v0) / C
     _, given = position("first")
-    _, found = position("first", overrides={"spring_damper.stretch": repr(float(stretch))})
+    _, found = position("first", start_values={"spring_damper.stretch": repr(float(stretch))})
     assert np.max(np.abs(given - found)) <= 1e-14
 
 

@@ -6,6 +6,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ssptool.arguments import WrongArgument, mapping, word
 from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
 from ssptool.engine.stimuli.csv_inputs import CsvColumn, read_columns
@@ -48,9 +49,9 @@ class Inputs:
 
     def __post_init__(self) -> None:
         """Refuse what is no interpolation."""
-        for how in (self.interpolation, *self.columns.values()):
-            if how not in list(Interpolation):
-                raise ValueError(f"interpolation must be one of {', '.join(Interpolation)}; found {how!r}")
+        word("interpolation", self.interpolation, Interpolation)
+        for name, how in mapping("columns", self.columns, "a mapping from full names to linear or hold").items():
+            word(f"interpolation of {name}", how, Interpolation)
 
     def of(self, target: Target) -> Interpolation:
         if target.type not in LINEAR_TYPES:
@@ -59,6 +60,15 @@ class Inputs:
 
 
 Given: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
+
+
+def interpolated(given: Given, how: str | Mapping[str, str]) -> Inputs:
+    """Sources with one interpolation for all of them, or for columns by full name."""
+    if isinstance(given, Inputs) or (isinstance(given, list | tuple) and any(isinstance(one, Inputs) for one in given)):
+        raise WrongArgument("interpolation", how, "left out beside an Inputs object, which says it itself")
+    if isinstance(how, Mapping):
+        return Inputs(given, columns=how)
+    return Inputs(given, word("interpolation", how, Interpolation))
 
 
 def resolve_inputs(given: Given, network: Network, units: Mapping[str, Unit]) -> tuple[Driven, ...]:
@@ -98,21 +108,23 @@ class _Resolution:
         self.driven: dict[str, Driven] = {}
 
     def add(self, inputs: Inputs) -> None:
-        source = inputs.source
         names: set[str] = set()
-        if isinstance(source, str | Path | list | tuple):
-            for path in source if isinstance(source, list | tuple) else [source]:
-                names |= self._file(inputs, Path(path))
-        elif isinstance(source, Mapping):
-            names = set(source)
-            for name, one in source.items():
-                self._single(inputs, str(name), one)
-        else:
-            table = _columns(source)
-            names = set(table) - {TIME}
-            self._table(inputs, table)
+        for source in inputs.source if isinstance(inputs.source, list | tuple) else [inputs.source]:
+            names |= self._source(inputs, source)
         for name in sorted(set(inputs.columns) - names):
             self._find("interpolation", 0, name, "there is no course of this name to interpolate")
+
+    def _source(self, inputs: Inputs, source: Any) -> set[str]:
+        """The names that one source has courses for."""
+        if isinstance(source, str | Path):
+            return self._file(inputs, Path(source))
+        if isinstance(source, Mapping):
+            for name, one in source.items():
+                self._single(inputs, str(name), one)
+            return set(source)
+        table = _columns(source)
+        self._table(inputs, table)
+        return set(table) - {TIME}
 
     def _find(self, source: str, line: int, column: str, message: str) -> None:
         self.findings.append(DataFinding(source, line, column, message))

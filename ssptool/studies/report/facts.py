@@ -190,7 +190,7 @@ def _settings(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield name.replace("_", " "), str(value)
     if "variant" in stated:
         yield "variant", stated["variant"]
-    yield from stated.get("set", {}).items()
+    yield from stated.get("start_values", {}).items()
 
 
 def _files(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -93,10 +93,10 @@ def _connection(ends: tuple[str, str]) -> str:
 
 
 def simulate(folder, stop, step, parameters=None, *, inputs=None, isolated=False, output=None, **settings):
-    """With these overrides of parameters by full name."""
+    """With these start_values of parameters by full name."""
     return ssptool.simulate(
         folder,
-        overrides=parameters or {},
+        start_values=parameters or {},
         settings=ssptool.Settings(stop_time=stop, step_size=step, **settings),
         inputs=inputs,
         isolated=isolated,

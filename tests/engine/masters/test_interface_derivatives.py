@@ -275,7 +275,7 @@ def test_a_stiff_spring_on_a_mass_takes_two_iterations(engine_models, tmp_path):
 
     def stiff(acceleration):
         settings = Settings(stop_time=0.1, step_size=1e-3, acceleration=acceleration)
-        return ssptool.simulate(system, overrides={"Spring.k": "69.48e6", "Spring.d": "100"}, settings=settings)
+        return ssptool.simulate(system, start_values={"Spring.k": "69.48e6", "Spring.d": "100"}, settings=settings)
 
     assert not stiff("none").ok
     found = stiff("newton")

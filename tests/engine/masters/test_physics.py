@@ -38,8 +38,10 @@ def mass_on_a_spring(engine_models, tmp_path_factory):
 
 
 def growth(system, h, d, **settings):
-    overrides = {"Spring.d": repr(d)}
-    trace = ssptool.simulate(system, overrides=overrides, settings=Settings(stop_time=1.0, step_size=h, **settings))
+    start_values = {"Spring.d": repr(d)}
+    trace = ssptool.simulate(
+        system, start_values=start_values, settings=Settings(stop_time=1.0, step_size=h, **settings)
+    )
     z, v = trace.unwrap()["Mass.z"], trace.unwrap()["Mass.v"]
     return float(np.hypot(z[-1], v[-1] / np.sqrt(K / M)) / Z0)
 

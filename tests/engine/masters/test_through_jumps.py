@@ -80,7 +80,7 @@ def test_loops_that_the_kernel_does_not_solve_are_solved_on_the_way(system, one_
     plan = ssptool.plan(
         folder,
         inputs={"S.w": ssptool.Table(times, (0.0, 25.0, -40.0) * 4, "hold")},
-        overrides={"S.b": "1", "C.u": "-2"},
+        start_values={"S.b": "1", "C.u": "-2"},
         settings=ssptool.Settings(step_size=0.05),
     )
     result = run(plan, Folder(folder), native=native)

@@ -31,7 +31,7 @@ def largest_error(swing, h, **settings):
     trace = ssptool.simulate(
         swing,
         inputs={"Sum.w": ssptool.Table((0.0, AT), (0.0, HEIGHT), "hold")},
-        overrides={"Mass.z": "0", "Sum.b": "1"},
+        start_values={"Mass.z": "0", "Sum.b": "1"},
         settings=ssptool.Settings(step_size=h, stop_time=0.3, **settings),
     ).unwrap()
     past = np.maximum(trace.t - AT, 0.0)
@@ -78,7 +78,7 @@ def test_model_exchange_beside_co_simulation_sees_the_jump(swing, component, mas
 def test_without_a_jump_driving_changes_no_bit(swing, master):
     """Of a run in which the input is the constant that it is driven with."""
     settings = ssptool.Settings(step_size=1e-3, stop_time=0.1, master=master, input="hold")
-    stated = ssptool.simulate(swing, overrides={"Sum.w": "0.05", "Sum.b": "1"}, settings=settings).unwrap()
-    driven = ssptool.simulate(swing, inputs={"Sum.w": 0.05}, overrides={"Sum.b": "1"}, settings=settings).unwrap()
+    stated = ssptool.simulate(swing, start_values={"Sum.w": "0.05", "Sum.b": "1"}, settings=settings).unwrap()
+    driven = ssptool.simulate(swing, inputs={"Sum.w": 0.05}, start_values={"Sum.b": "1"}, settings=settings).unwrap()
     assert np.array_equal(stated.t, driven.t)
     assert stated["Mass.z"] == approx(driven["Mass.z"], rel=1e-6 if master == "iterated" else 0, abs=0)

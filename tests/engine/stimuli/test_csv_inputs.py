@@ -51,8 +51,7 @@ def test_what_a_run_has_written_can_be_read_back(pushed2, tmp_path):
     """Both sides of a jump included, and in the unit that the file beside it states."""
     inputs = {"push": ssptool.Table((0.0, 0.35, 0.35, 1.0), (0.0, 1.0, 4.0, 2.0))}
     out = tmp_path / "push.csv"
-    recording = ssptool.Recording(out, signals=["push"])
-    first = ssptool.simulate(pushed2, inputs=inputs, settings=SETTINGS, recording=recording).unwrap()
+    first = ssptool.simulate(pushed2, inputs=inputs, settings=SETTINGS, output=out, record="push").unwrap()
     again = ssptool.simulate(pushed2, inputs=out, settings=SETTINGS).unwrap()
     assert again.t.tolist() == first.t.tolist()
     assert again["push"] == approx(first["push"], abs=1e-15)

@@ -93,11 +93,8 @@ def test_a_step_that_rounding_has_put_before_the_stop_time_leaves_nothing_to_do(
 
 
 def test_rows_at_a_distance_in_time_have_the_later_side_of_a_step(pushed2):
-    recording = ssptool.Recording(output_step=0.05)
     inputs = {"push": ssptool.Table((0.0, AT), (0.0, 4.0), "hold")}
-    trace = ssptool.simulate(
-        pushed2, inputs=inputs, settings=ssptool.Settings(step_size=0.1), recording=recording
-    ).unwrap()
+    trace = ssptool.simulate(pushed2, inputs=inputs, step_size=0.1, output_step=0.05).unwrap()
     assert trace.t == approx(0.05 * np.arange(21))
     assert trace["push"][6:8].tolist() == [0.0, 4.0]
 
@@ -180,7 +177,7 @@ def test_tables_of_numpy_and_pandas_are_the_same_as_a_table(pushed2):
 def test_a_constant_is_the_same_as_the_value_of_the_system(pushed2):
     given = simulated(pushed2, {"push": 2}, master="jacobi")
     settings = ssptool.Settings(step_size=0.1, master="jacobi")
-    stated = ssptool.simulate(pushed2, overrides={"push": "2"}, settings=settings).unwrap()
+    stated = ssptool.simulate(pushed2, start_values={"push": "2"}, settings=settings).unwrap()
     assert np.array_equal(given.y, stated.y)
     assert np.array_equal(given.t, stated.t)
 
@@ -288,7 +285,7 @@ def test_the_plan_says_where_each_input_comes_from(pushed2, tmp_path):
     assert way.strip() == "Mass.F: runs with it over each step"
     (line,) = ssptool.input_origins(ssptool.plan(pushed2))
     assert line == "push: 0.0 all the time, the value that Mass.F starts from"
-    (line,) = ssptool.input_origins(ssptool.plan(pushed2, overrides={"push": "2"}))
+    (line,) = ssptool.input_origins(ssptool.plan(pushed2, start_values={"push": "2"}))
     assert line.startswith("push: 2.0 all the time, its value in the system")
 
 

@@ -91,7 +91,7 @@ def planned(folder, h=5e-4, inputs=INPUTS, scenario=SCENARIO, **settings):
         folder,
         inputs=inputs,
         scenario=scenario,
-        overrides={"Mass.z": "0", "A.b": "1", "B.b": "1"},
+        start_values={"Mass.z": "0", "A.b": "1", "B.b": "1"},
         settings=ssptool.Settings(step_size=h, stop_time=STOP, **settings),
     )
 
@@ -145,7 +145,7 @@ def test_what_is_saved_in_the_middle_of_a_table_goes_on_with_the_same_bits(
 ):
     """Between rows of both tables; the second time with a wire acted on."""
     folder = write_swing(engine_models)
-    facts = {"inputs": INPUTS, "scenario": SCENARIO, "overrides": {"Mass.z": "0", "A.b": "1", "B.b": "1"}}
+    facts = {"inputs": INPUTS, "scenario": SCENARIO, "start_values": {"Mass.z": "0", "A.b": "1", "B.b": "1"}}
     facts["settings"] = ssptool.Settings(step_size=2e-3, stop_time=STOP, **settings)
     with ssptool.Simulation(folder, **facts) as simulation:
         simulation.run_until(time)

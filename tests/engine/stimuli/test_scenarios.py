@@ -20,9 +20,9 @@ def scenario(*events, end=None):
     return ssptool.Scenario(tuple(found), end)
 
 
-def simulated(system, acting, overrides=None, **settings):
+def simulated(system, acting, start_values=None, **settings):
     settings = ssptool.Settings(**{"step_size": 0.1, **settings})
-    return ssptool.simulate(system, scenario=acting, settings=settings, overrides=overrides or {}).unwrap()
+    return ssptool.simulate(system, scenario=acting, settings=settings, start_values=start_values or {}).unwrap()
 
 
 def at(trace, signal, t, side=-1):
@@ -174,9 +174,9 @@ def chain(system):
 @pytest.mark.parametrize("settings", WAYS, ids=str)
 def test_consumers_see_an_output_as_the_scenario_has_it(chain, settings):
     """B = 3 u + 1 feeds through at once; the output itself stays what its FMU says."""
-    overrides = {"A.c": "2", "B.a": "3", "B.c": "1"}
+    start_values = {"A.c": "2", "B.a": "3", "B.c": "1"}
     acting = scenario((0.35, "A.y", "bias", 0.5), (0.65, "A.y", "override", 7.0), (0.8, "A.y", "reset"))
-    trace = simulated(chain, acting, overrides, **settings)
+    trace = simulated(chain, acting, start_values, **settings)
     assert trace["A.y"] == approx(2.0)
     assert [at(trace, "B.u", t) for t in (0.0, 0.35, 0.65, 0.8)] == approx([2.0, 2.5, 7.0, 2.0])
     assert [at(trace, "M.F", t) for t in (0.0, 0.35, 0.65, 0.8)] == approx([7.0, 8.5, 22.0, 7.0])
@@ -210,9 +210,9 @@ def test_wires_inside_and_at_the_edge_of_an_ode_beside_co_simulation_are_acted_o
 def test_a_loop_is_solved_with_what_the_scenario_makes_of_it(system, native):
     """y = u/2 + 1 of A and y/2 of B: with u = y/2 it is 4/3, with u = y/2 + 1 it is 2, with u = 6 it is 4."""
     folder = system({"A": "Affine", "B": "Affine"}, [("A.y", "B.u"), ("B.y", "A.u")])
-    overrides = {"A.a": "0.5", "A.c": "1", "B.a": "0.5"}
+    start_values = {"A.a": "0.5", "A.c": "1", "B.a": "0.5"}
     acting = scenario((0.35, "A.u", "bias", 1.0), (0.65, "A.u", "override", 6.0), (0.85, "A.u", "reset"))
-    plan = ssptool.plan(folder, scenario=acting, settings=SETTINGS, overrides=overrides)
+    plan = ssptool.plan(folder, scenario=acting, settings=SETTINGS, start_values=start_values)
     trace = run(plan, Folder(folder), native=native).unwrap()
     assert [at(trace, "A.y", t) for t in (0.0, 0.35, 0.65, 0.85)] == approx([4 / 3, 2.0, 4.0, 4 / 3], abs=1e-10)
     assert at(trace, "B.y", 0.65) == approx(2.0)

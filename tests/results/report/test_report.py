@@ -22,7 +22,7 @@ SYSTEM = Path(__file__).parents[3] / "systems" / "dual_mass_oscillator"
 def run(tmp_path_factory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("run")
     system = Path(shutil.copytree(SYSTEM, folder / "system"))
-    ssptool.simulate(system, settings=ssptool.Settings(stop_time=0.1), output=folder / "r.parquet", measured=True)
+    ssptool.simulate(system, settings=ssptool.Settings(stop_time=0.1), output=folder / "r.parquet", statistics=True)
     return system, folder / "r.parquet"
 
 
@@ -97,9 +97,9 @@ def broken(tmp_path) -> Path:
 
 @pytest.mark.parametrize(("when", "rows"), [(0.45, 5), (-1.0, 0)], ids=["later", "at the start"])
 def test_a_run_that_crashed_says_where_and_what_to_try(broken, tmp_path, when, rows):
-    overrides = {"Bad.what": str(fmus.WRITE_TO_NULL), "Bad.when": str(when)}
+    start_values = {"Bad.what": str(fmus.WRITE_TO_NULL), "Bad.when": str(when)}
     settings = ssptool.Settings(stop_time=1.0, step_size=0.1)
-    ssptool.simulate(broken, overrides=overrides, settings=settings, output=tmp_path / "r.csv", isolated=True)
+    ssptool.simulate(broken, start_values=start_values, settings=settings, output=tmp_path / "r.csv", isolated=True)
     assert len(ssptool.read_trace(tmp_path / "r.csv")) == rows
     root = page(broken, tmp_path / "r.csv", tmp_path)
     told = dict(cells(root, "What happened"))

@@ -49,20 +49,22 @@ def exact_chain(t: Floats) -> Floats:
     return states(matrix, np.array([S0, 0, S0, 0, 1]), t)[:, [0, 2]]
 
 
-def position(name: str, given: str = "", overrides: dict[str, str] | None = None, **settings) -> tuple[Floats, Floats]:
+def position(
+    name: str, given: str = "", start_values: dict[str, str] | None = None, **settings
+) -> tuple[Floats, Floats]:
     """Times and positions of the mass of one of the parts; `given`: a parameter set in its resources."""
     trace = ssptool.simulate(
         SYSTEM,
         variant=settings.pop("variant", None),
         parameters=[RESOURCES / f"{given}.ssv"] if given else [],
-        overrides={f"{name}.{target}": value for target, value in (overrides or {}).items()},
+        start_values={f"{name}.{target}": value for target, value in (start_values or {}).items()},
         settings=Settings(**(settings or EXACT)),
     ).unwrap()
     return trace.t, trace[f"{name}.mass.s"]
 
 
-def at(time: float, name: str, given: str = "", overrides: dict[str, str] | None = None) -> float:
-    t, s = position(name, given, overrides)
+def at(time: float, name: str, given: str = "", start_values: dict[str, str] | None = None) -> float:
+    t, s = position(name, given, start_values)
     return float(s[np.searchsorted(t, time - 1e-9)])
 
 
@@ -179,7 +181,7 @@ CLAIMS = (
             CLOSED_FORM,
             expected,
             Absolute(1e-8),
-            partial(at, t, "first", overrides=LEVEL),
+            partial(at, t, "first", start_values=LEVEL),
             unit="m",
             digits=8,
         )

@@ -25,7 +25,7 @@ def simulate(variant: str = EXACT, damped: bool = False, at_rest: bool = False, 
         SYSTEM,
         variant=variant,
         parameters=[WITH_DAMPING] if damped else [],
-        overrides={"Mass.a": "0"} if at_rest else {},
+        start_values={"Mass.a": "0"} if at_rest else {},
         settings=Settings(**settings),
     ).unwrap()
 
