@@ -19,6 +19,7 @@ from ssptool.engine.result import Result as Result
 from ssptool.engine.settings import Settings as Settings
 from ssptool.engine.settings import SettingsOptions
 from ssptool.engine.simulate import run
+from ssptool.engine.sources import with_libraries
 from ssptool.engine.trace import Trace as Trace
 from ssptool.working_directory import absolute
 
@@ -87,6 +88,7 @@ def simulate(
     realtime: float | None = None,
     statistics: bool = False,
     progress: Callable[[float], None] | None = None,
+    compile: bool = False,
     settings: Settings | Mapping[str, Any] | None = None,
     **options: Unpack[SettingsOptions],
 ) -> Result:
@@ -138,6 +140,9 @@ def simulate(
         Count and time all calls of FMUs, for `Result.statistics`.
     progress
         Called with the fraction 0 … 1 of the interval that is done.
+    compile
+        Compile FMUs that bring C or C++ sources and no library for this platform, with the compiler of this machine
+        (CC and CXX name others), into the cache of the user (SSPTOOL_CACHE names another). The FMUs stay as they are.
 
     Returns
     -------
@@ -152,6 +157,8 @@ def simulate(
         A code in `accept` is that of no rule, or of one that cannot be accepted.
     BadInputs, BadScenario
         Inputs or scenario cannot be used, with everything that is wrong with them.
+    NotCompiled
+        The sources of an FMU cannot be compiled.
     WrongArgument, UnknownArgument
         An argument cannot be; the message says which, what was found and what is allowed.
 
@@ -183,9 +190,10 @@ def simulate(
         scenario=scenario,
         accept=accept,
     ) as (archive, made):
+        made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
         return run(
             made,
-            archive,
+            sources,
             recording=recording,
             isolated=apart,
             limits=limits if apart else None,

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from ssptool.api.opening import NO_START_VALUES, Codes, Files, StartValues, settings_of
 from ssptool.api.running import opened_plan
-from ssptool.arguments import path, texts
+from ssptool.arguments import flag, path, texts
 from ssptool.engine.recording.selection import select
 from ssptool.engine.settings import Settings, SettingsOptions
+from ssptool.engine.sources import with_libraries
 from ssptool.engine.stepping import simulation
 
 if TYPE_CHECKING:
@@ -29,6 +30,9 @@ class Simulation(simulation.Simulation):
         One pattern of full names or several, such as "*.x1": the signals that `trace` holds. Without it, all.
     saved
         A file of `save`, from which to go on instead of initializing. System and settings must be the same.
+
+    compile
+        Compile FMUs that bring sources and no library for this platform, as in `simulate`.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class Simulation(simulation.Simulation):
         accept: Codes = (),
         record: str | list[str] | tuple[str, ...] = (),
         saved: Path | str | None = None,
+        compile: bool = False,
         settings: Settings | Mapping[str, Any] | None = None,
         **options: Unpack[SettingsOptions],
     ) -> None:
@@ -78,7 +83,8 @@ class Simulation(simulation.Simulation):
                     accept=accept,
                 )
             )
-            super().__init__(select(plan, patterns), archive, saved=file)
+            plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)
+            super().__init__(select(plan, patterns), sources, saved=file)
             self._opened = stack.pop_all()
 
     def __exit__(

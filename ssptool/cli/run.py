@@ -10,6 +10,7 @@ from ssptool.cli.bundles import bundled
 from ssptool.cli.console import complain, progress_bar
 from ssptool.cli.options import Accept, SystemPath, changes_from, codes
 from ssptool.cli.run_options import (
+    Compile,
     Every,
     Isolated,
     LogCoupling,
@@ -46,6 +47,7 @@ def run_command(
     every: Every = 1,
     output_step: OutputStep = None,
     isolated: Isolated = True,
+    compile: Compile = False,
     timeout: Timeout = None,
     step_timeout: StepTimeout = None,
     memory_limit: MemoryLimit = None,
@@ -87,6 +89,7 @@ def run_command(
             realtime=realtime,
             progress=progress,
             accept=codes(accept),
+            compile=compile,
             **changes,
             **stimuli,
         )

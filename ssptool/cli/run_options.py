@@ -81,6 +81,14 @@ Timeout = Annotated[
         "--timeout", metavar="SECONDS", rich_help_panel=PROCESS, help="End the run after this wall time, in seconds."
     ),
 ]
+Compile = Annotated[
+    bool,
+    typer.Option(
+        "--compile",
+        rich_help_panel=PROCESS,
+        help="Compile FMUs that bring C or C++ sources and no library for this platform, into a cache.",
+    ),
+]
 StepTimeout = Annotated[
     float | None,
     typer.Option(

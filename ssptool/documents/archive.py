@@ -81,7 +81,7 @@ class Archive:
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
-        archive = cls(path, _entries(path, limits or Limits()), default=default, limits=limits)
+        archive = cls(path, _entries(place, limits or Limits()), default=default, limits=limits)
         if not archive.has(archive.default):
             archive.close()
             raise _no_default(archive)

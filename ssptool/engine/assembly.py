@@ -5,8 +5,6 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
-from pathlib import Path
-from typing import Protocol
 
 from ssptool.dataclass import dataclass
 from ssptool.engine import event_mode, stimuli
@@ -21,6 +19,7 @@ from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
 from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.pool import Fresh, Pool
+from ssptool.engine.sources import Sources
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary
 from ssptool.fmu.description import InterfaceType
@@ -28,14 +27,6 @@ from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
 
 _LAST_MESSAGES = 5
-
-
-class Sources(Protocol):
-    """Where FMUs come from; an archive is one."""
-
-    def local_path(self, name: str) -> Path:
-        """A file, or a folder, that can be read under this path."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.assembly import Assembly, Sources, assemble
+from ssptool.engine.assembly import Assembly, assemble
 from ssptool.engine.columns import NUMBERED
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Ending, Failure
@@ -20,6 +20,7 @@ from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
 from ssptool.engine.pool import Pool
 from ssptool.engine.recording.contents import NO_NEWS, News
+from ssptool.engine.sources import Sources
 from ssptool.engine.watch import CallCount, Watch
 
 FIRST_CHUNK = 64

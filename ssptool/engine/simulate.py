@@ -6,7 +6,6 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ssptool.engine.assembly import Sources
 from ssptool.engine.blocks import blocks_at_once
 from ssptool.engine.execution import Execution, Job, execute
 from ssptool.engine.interrupts import held_back
@@ -25,6 +24,7 @@ from ssptool.engine.recording.selection import select
 from ssptool.engine.recording.writer import Writer
 from ssptool.engine.recording.writing_thread import WritingThread
 from ssptool.engine.result import Result, statistics_of
+from ssptool.engine.sources import Sources
 from ssptool.engine.watch import Watch
 from ssptool.working_directory import kept_working_directory
 

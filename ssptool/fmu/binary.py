@@ -11,6 +11,7 @@ import fmpy
 from fmpy import fmi1, fmi2, fmi3
 
 from ssptool.documents.uri import unsafe
+from ssptool.fmu.compiling import can_be_compiled
 from ssptool.fmu.description import (
     FmuDescription,
     Interface,
@@ -38,9 +39,12 @@ from ssptool.working_directory import kept_working_directory, shown
 class MissingBinary(Exception):
     """The FMU brings no binary for this platform."""
 
-    def __init__(self, path: Path, wanted: str, present: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, wanted: str, present: tuple[str, ...], sources: bool = False) -> None:
         has = f"has binaries for {', '.join(present)}" if present else "has no binaries at all"
-        super().__init__(f"{shown(path)}: no {wanted}: the FMU {has}; ask for one that was built for this platform")
+        advice = "ask for one that was built for this platform"
+        if sources:
+            advice = "it brings its sources: compile them with --compile (in Python compile=True)"
+        super().__init__(f"{shown(path)}: no {wanted}: the FMU {has}; {advice}")
         self.path = path
         self.wanted = wanted
         self.present = present
@@ -277,7 +281,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     except (OSError, zipfile.BadZipFile) as error:
         raise UnreadableFmu(path, str(error)) from error
     if wanted not in names:
-        raise MissingBinary(path, wanted, _platforms(names))
+        raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names))
     if path.is_dir():
         return Binary(path, description, path.resolve(), None, interface)
     for name in names:

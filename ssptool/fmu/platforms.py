@@ -35,7 +35,8 @@ def platforms(path: Path, interface: Interface) -> frozenset[str]:
 
 
 def entries(path: Path) -> Set[str]:
-    """What is in an FMU: all of a zip, the binaries of an unpacked folder. Raises as `packed`."""
+    """What is in an FMU: all of a zip; of an unpacked folder the binaries and the sources. Raises as `packed`."""
     if path.is_dir():
-        return {file.relative_to(path).as_posix() for file in path.glob("binaries/*/*")}
+        found = (*path.glob("binaries/*/*"), *path.glob("sources/*"))
+        return {file.relative_to(path).as_posix() for file in found}
     return packed(path).names

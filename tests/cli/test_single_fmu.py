@@ -34,7 +34,7 @@ def test_a_single_fmu_runs_its_default_experiment(ssptool, tmp_path, version):
 
 def test_model_exchange_of_a_single_fmu_meets_the_closed_form():
     settings = api.Settings(implementation="me", tolerance=1e-10)
-    trace = api.simulate(SYSTEM1, settings=settings, start_values={"System1.x1_start": str(X0)}).trace
+    trace = api.simulate(SYSTEM1, settings=settings, start_values={"System1.x1_start": X0}).trace
     assert trace["System1.x1"] == approx(free_oscillation(trace.t), abs=1e-7)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
-from ssptool.engine.assembly import Assembly, Sources, assemble
+from ssptool.engine.assembly import Assembly, assemble
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.initialize import InitializationReport, initialize
@@ -19,6 +19,7 @@ from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
 from ssptool.engine.one_at_a_time import one_at_a_time
 from ssptool.engine.plan import Plan
+from ssptool.engine.sources import Sources
 from ssptool.engine.stepping.changes import SimulationChanges, check_settable
 from ssptool.engine.stepping.errors import NotRunning, NotSavable, PastTheEnd
 from ssptool.engine.stepping.rows import SimulationRows

@@ -1,0 +1,309 @@
+"""Compile FMUs that bring C or C++ sources and no library for this platform, into a cache of the user.
+
+The FMU itself is never changed: the cache holds a copy of it that has the library, under a name made from the content
+of the FMU, the compiler and the options. Sources are those that the model description lists (FMI 2.0 §2.2.3) or
+`sources/buildDescription.xml` (FMI 3.0 §2.5.1.1).
+"""
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from lxml import etree
+
+from ssptool.dataclass import dataclass
+from ssptool.documents.uri import unsafe
+from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu
+from ssptool.fmu.model_xml import MODEL_DESCRIPTION, UnusableXml, model_description, parse
+from ssptool.fmu.platforms import BINARIES, entries, library, this_platform
+from ssptool.scratch import ScratchFolder
+from ssptool.working_directory import shown
+
+SOURCES = "sources/"
+BUILD_DESCRIPTION = "sources/buildDescription.xml"
+_CXX = {".cpp", ".cc", ".cxx", ".c++", ".C"}
+_OPTIONS = ("-O2", "-fPIC", "-w")
+_SHOWN = 5
+"""Lines with errors of the compiler that a message shows."""
+
+
+class NotCompiled(Exception):
+    """The sources of an FMU cannot be compiled; the message says why, and where the log of the compiler is."""
+
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{shown(path)}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class SourceSet:
+    """Files that are compiled alike; names are relative to the folder `sources`."""
+
+    files: tuple[str, ...]
+    language: str = ""
+    definitions: tuple[str, ...] = ()
+    includes: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """All that becomes one library, called `identifier`."""
+
+    identifier: str
+    sets: tuple[SourceSet, ...]
+    libraries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """The compilers of this machine, and their versions as they state them."""
+
+    c: str
+    cxx: str | None
+    version: str
+
+    def of(self, file: str, source_set: SourceSet) -> str | None:
+        plus = Path(file).suffix in _CXX or source_set.language.startswith("C++")
+        return self.cxx if plus else self.c
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A copy of an FMU that has a library for this platform; `fresh`: it was compiled just now."""
+
+    path: Path
+    compiler: str
+    fresh: bool
+
+
+def can_be_compiled(names: Iterable[str]) -> bool:
+    """Whether an FMU with these entries brings sources."""
+    return any(name.startswith(SOURCES) and Path(name).suffix in _CXX | {".c"} for name in names)
+
+
+def lacks_library(path: Path, description: FmuDescription) -> bool:
+    """Whether an FMU (zip or folder) has nothing for this platform."""
+    folder = f"{BINARIES}{this_platform(description.fmi_major)}/"
+    try:
+        return not any(name.startswith(folder) for name in entries(path))
+    except (OSError, zipfile.BadZipFile):
+        return False  # whoever loads it finds out
+
+
+def compiled(path: Path, description: FmuDescription) -> Compiled:
+    """A copy of the FMU at `path` with a library for this platform, from the cache or compiled now.
+
+    Raises
+    ------
+    NotCompiled
+        There is no compiler, the FMU lists no sources, or the compiler refuses them.
+    UnreadableFmu
+        The FMU cannot be unpacked.
+    """
+    compiler = _compiler(path)
+    kept = cache_folder() / f"{path.stem}-{_key(path, compiler)}.fmu"
+    if kept.is_file():
+        return Compiled(kept, compiler.version, fresh=False)
+    scratch = ScratchFolder()
+    try:
+        folder = Path(scratch.name) / "fmu"
+        _unpack(path, folder)
+        log = kept.with_suffix(".log")
+        builds = _builds(path, folder, description)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        for build in builds:
+            _build(path, folder, build, description.fmi_major, compiler, log)
+        packed = kept.with_name(f"{kept.name}.{os.getpid()}")
+        _pack(folder, packed)
+        packed.replace(kept)
+    finally:
+        scratch.cleanup()
+    return Compiled(kept, compiler.version, fresh=True)
+
+
+def cache_folder() -> Path:
+    """Where compiled FMUs are kept; may be deleted at any time. SSPTOOL_CACHE names another."""
+    if own := os.environ.get("SSPTOOL_CACHE"):
+        return Path(own)
+    if sys.platform == "darwin":
+        base = Path.home() / "Library" / "Caches"
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return base / "ssptool" / "fmus"
+
+
+def _compiler(path: Path) -> Compiler:
+    c = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    cxx = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++") or shutil.which("clang++")
+    if c is None:
+        advice = "install gcc or clang, or name a compiler in the environment variable CC"
+        raise NotCompiled(path, f"this machine has no C compiler (cc, gcc, clang): {advice}")
+    try:
+        said = subprocess.run([c, "--version"], capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError) as problem:
+        raise NotCompiled(path, f"the C compiler {c} cannot be started: {problem}") from problem
+    return Compiler(c, cxx, said.partition("\n")[0].strip())
+
+
+def _key(path: Path, compiler: Compiler) -> str:
+    """Of the content of the FMU, the compiler and what else the library depends on."""
+    content = hashlib.sha256()
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    for file in files:
+        content.update(file.relative_to(path).as_posix().encode() if path.is_dir() else b"")
+        content.update(file.read_bytes())
+    for text in (compiler.c, compiler.cxx or "", compiler.version, *_OPTIONS, platform.machine()):
+        content.update(text.encode() + b"\0")
+    return content.hexdigest()[:16]
+
+
+def _unpack(path: Path, folder: Path) -> None:
+    if path.is_dir():
+        shutil.copytree(path, folder)
+        return
+    try:
+        with zipfile.ZipFile(path) as packed:
+            for name in packed.namelist():
+                if reason := unsafe(name):
+                    raise UnreadableFmu(path, f"the entry {name!r} {reason}, so that it may lead out of the folder")
+            packed.extractall(folder)
+    except (OSError, zipfile.BadZipFile, RuntimeError) as problem:
+        raise UnreadableFmu(path, str(problem)) from problem
+
+
+def _pack(folder: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as packed:
+        for file in sorted(folder.rglob("*")):
+            if file.is_file():
+                packed.write(file, file.relative_to(folder).as_posix())
+
+
+def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Build, ...]:
+    """What is to be built, of both interfaces; checked to be there."""
+    interfaces = [one for one in (description.co_simulation, description.model_exchange) if one is not None]
+    identifiers = tuple(dict.fromkeys(one.model_identifier for one in interfaces))
+    stated = folder / BUILD_DESCRIPTION
+    try:
+        if stated.is_file():
+            builds = tuple(_of_build_description(path, stated.read_bytes(), identifiers, description.fmi_major))
+        else:
+            builds = tuple(_of_model_description(folder, interfaces))
+    except (UnusableXml, etree.XMLSyntaxError) as problem:
+        raise NotCompiled(path, f"its list of sources cannot be read: {problem}") from problem
+    if missing := [name for name in identifiers if name not in {build.identifier for build in builds}]:
+        where = BUILD_DESCRIPTION if stated.is_file() else f"SourceFiles of {MODEL_DESCRIPTION}"
+        raise NotCompiled(
+            path, f"{where} lists no sources of {missing[0]}; ask for an FMU with a binary for this platform"
+        )
+    for name in (name for build in builds for one in build.sets for name in (*one.files, *one.includes)):
+        if (reason := unsafe(name)) or not (folder / SOURCES / name).exists():
+            raise NotCompiled(path, f"the source {name!r} {reason or 'is listed, but is not in the FMU'}")
+    return builds
+
+
+def _of_model_description(folder: Path, interfaces: Iterable[Interface]) -> Iterator[Build]:
+    root = parse(model_description(folder))
+    listed: dict[str, dict[str, None]] = {}
+    for tag in ("CoSimulation", "ModelExchange"):
+        node = root.find(tag)
+        if node is not None:
+            names = [file.get("name", "") for file in node.iterfind("SourceFiles/File")]
+            listed.setdefault(node.get("modelIdentifier", ""), {}).update(dict.fromkeys(names))
+    for identifier in {one.model_identifier: None for one in interfaces}:
+        if files := tuple(listed.get(identifier, ())):
+            yield Build(identifier, (SourceSet(files),))
+
+
+def _of_build_description(path: Path, content: bytes, identifiers: Iterable[str], major: int) -> Iterator[Build]:
+    root = etree.fromstring(content, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False))
+    for identifier in identifiers:
+        for node in root.iterfind("BuildConfiguration"):
+            fits = node.get("platform") in (None, this_platform(3), this_platform(major))
+            if node.get("modelIdentifier") == identifier and fits:
+                yield Build(identifier, tuple(map(_source_set, node.iterfind("SourceFileSet"))), _libraries(path, node))
+                break
+
+
+def _source_set(node: etree._Element) -> SourceSet:
+    definitions = (
+        f"-D{each.get('name')}" + (f"={each.get('value')}" if each.get("value") is not None else "")
+        for each in node.iterfind("PreprocessorDefinition")
+        if each.get("optional") not in ("true", "1")
+    )
+    own = node.get("compiler") in ("gcc", "clang")
+    return SourceSet(
+        tuple(each.get("name", "") for each in node.iterfind("SourceFile")),
+        node.get("language", ""),
+        tuple(definitions),
+        tuple(each.get("name", "") for each in node.iterfind("IncludeDirectory")),
+        tuple(node.get("compilerOptions", "").split()) if own else (),
+    )
+
+
+def _libraries(path: Path, node: etree._Element) -> tuple[str, ...]:
+    names = []
+    for each in node.iterfind("Library"):
+        if each.get("external") not in ("true", "1"):
+            raise NotCompiled(path, f"its sources need the static library {each.get('name')!r}, which is not supported")
+        names.append(f"-l{each.get('name')}")
+    return tuple(names)
+
+
+def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compiler, log: Path) -> None:
+    import fmpy  # for the reason that `read_description` has
+
+    headers = Path(fmpy.__file__).parent / "c-code"
+    work = folder.parent / "objects"
+    work.mkdir(exist_ok=True)
+    objects, linker = [], compiler.c
+    # The headers of FMI may say that functions begin with the name of the model, as they must in static libraries.
+    prefix = (f"-DFMI{major}_OVERRIDE_FUNCTION_PREFIX",)
+    for number, (source_set, file) in enumerate((one, file) for one in build.sets for file in one.files):
+        program = compiler.of(file, source_set)
+        if program is None:
+            raise NotCompiled(path, f"this machine has no C++ compiler for {file}: install g++, or name one in CXX")
+        linker = program if program != compiler.c else linker
+        made = work / f"{build.identifier}-{number}.o"
+        includes = [f"-I{folder / SOURCES / each}" for each in ("", *source_set.includes)]
+        options = (*_OPTIONS, *_standard(source_set), *source_set.options, *prefix, *source_set.definitions)
+        source = str(folder / SOURCES / file)
+        _call(path, [program, *options, *includes, f"-idirafter{headers}", "-c", source, "-o", str(made)], file, log)
+        objects.append(str(made))
+    target = folder / library(major, build.identifier)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    _call(path, [linker, "-shared", *objects, "-o", str(target), *build.libraries, "-lm"], target.name, log)
+
+
+def _standard(source_set: SourceSet) -> tuple[str, ...]:
+    """With the extensions of GNU, which sources use without saying so."""
+    found = re.fullmatch(r"C(\+\+)?(\d\d)", source_set.language)
+    return (f"-std=gnu{found[1] or ''}{found[2]}",) if found else ()
+
+
+def _call(path: Path, command: list[str], what: str, log: Path) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode == 0:
+        return
+    log.write_text(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    lines = [line for line in done.stderr.splitlines() if "error" in line.lower()] or done.stderr.splitlines()
+    folder = str(Path(command[-1]).parents[1])
+    shown = "".join(f"\n  {line.replace(folder, '').lstrip('/')}" for line in lines[:_SHOWN])
+    raise NotCompiled(path, f"{Path(command[0]).name} refuses {what}:{shown}\n  all of it: {log}")
+
+
+def say(found: Mapping[str, Compiled]) -> tuple[str, ...]:
+    """Notes on components whose FMUs were compiled."""
+    return tuple(
+        f"{name}: the FMU was {'compiled' if one.fresh else 'compiled before'} from its sources ({one.compiler}), "
+        f"{one.path}"
+        for name, one in found.items()
+    )
