@@ -3,8 +3,12 @@
 from pathlib import Path
 
 import pytest
+from fmpy.model_description import ModelDescription, ModelVariable
+from fmpy.validation import _validate_variable_names as _by_fmpy
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from ssptool.fmu.validity import description_problems
+from ssptool.fmu.validity import description_problems, is_structured
 from tests.fmu.test_description import fmu
 
 VALID2 = """<fmiModelDescription fmiVersion="2.0" modelName="M" guid="{1}" variableNamingConvention="structured">
@@ -100,6 +104,44 @@ def test_an_alias_of_an_output_is_none_of_the_initial_unknowns(tmp_path):
     """FMPy demands it, but the standard lists variables, of which an alias is another name (FMI 3.0 §2.4.8)."""
     text = VALID3.replace('causality="output"/>', 'causality="output"><Alias name="also y"/></Float64>')
     assert judged(fmu(tmp_path, text)) == []
+
+
+QUOTED = st.text("ab_ 1!\"'\\.,[](){}|~?&;nvé\n\t", max_size=4).map("'{}'".format)
+PARTS = st.one_of(st.text("abZ_09", min_size=1, max_size=3), st.just("der"), QUOTED)
+INDICES = st.lists(st.sampled_from(["0", "7", "12", "", "a", " 1"]), max_size=2).map(lambda some: f"[{','.join(some)}]")
+IDENTIFIERS = st.lists(st.tuples(PARTS, st.one_of(st.just(""), INDICES)).map("".join), min_size=1, max_size=3).map(
+    ".".join
+)
+NAMES = st.recursive(
+    IDENTIFIERS,
+    lambda inside: st.tuples(inside, st.sampled_from(["", ",2", ", 2", ",x"])).map("der({0[0]}{0[1]})".format),
+    max_leaves=2,
+)
+
+
+@st.composite
+def mutated(draw):
+    """A name with a character that is taken away, doubled or replaced."""
+    name = draw(NAMES)
+    place = draw(st.integers(0, len(name) - 1))
+    return name[:place] + draw(st.sampled_from(["", name[place] * 2, *"'.\\[]() 1aé`"])) + name[place + 1 :]
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.one_of(NAMES, mutated()), min_size=12, max_size=12, unique=True))
+def test_names_are_legal_where_fmpy_finds_them_so(names):
+    """FMPy's parser of the grammar of FMI is the oracle."""
+    variables = [ModelVariable(name=name, valueReference=0, type="Real", sourceline=7) for name in names]
+    raw = ModelDescription(variableNamingConvention="structured", modelVariables=variables)
+    legal = {name for name in names if not any(message.startswith(f'"{name}" (line 7)') for message in _by_fmpy(raw))}
+    assert {name for name in names if is_structured(name)} == legal
+
+
+@pytest.mark.parametrize("name", ["der(der(x))", "der(x, 2)", "x.der(y)", "a b", "x[1][2]", "x[]", "''", "x."])
+def test_a_name_beyond_the_convention_is_named_with_its_line(tmp_path, name):
+    (problem,) = description_problems(fmu(tmp_path, VALID2.replace("name=\"a.'y z'\"", f'name="{name}"')))
+    assert problem.line == 10
+    assert problem.message == f'"{name}" is not a legal variable name for naming convention "structured".'
 
 
 def test_an_illegal_name_is_told_in_one_line(tmp_path):
