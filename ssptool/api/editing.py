@@ -53,7 +53,7 @@ def new(
     path: Path | str,
     *,
     name: str | None = None,
-    version: str = "2.0",
+    ssp: str = "1.0",
     start_time: float | None = None,
     stop_time: float | None = None,
     force: bool = False,
@@ -65,8 +65,8 @@ def new(
     ----------
     name
         Of the system; else the file's.
-    version
-        Of SSP, 1.0 or 2.0.
+    ssp
+        Version of SSP: 1.0, which every tool reads and which becomes 2.0 with the first edit that needs it, or 2.0.
     start_time, stop_time
         The default experiment [s].
 
@@ -76,7 +76,7 @@ def new(
         There is something at `path`.
     """
     path = Path(path)
-    structure = empty_structure(path.stem if name is None else name, version, start_time, stop_time)
+    structure = empty_structure(path.stem if name is None else name, ssp, start_time, stop_time)
     with Archive.create(path, structure) as archive, closing(Editor(archive, archive.structure())) as editor:
         yield editor
         _finish(editor, force, save)

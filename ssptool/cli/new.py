@@ -16,7 +16,10 @@ def new_command(
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Of the system; else that of the file.")
     ] = None,
-    ssp_version: Annotated[str, typer.Option("--ssp-version", metavar="1.0|2.0", help="Version of SSP.")] = "2.0",
+    ssp: Annotated[
+        str,
+        typer.Option("--ssp", metavar="1.0|2.0", help="Version of SSP; 1.0 becomes 2.0 once an edit needs it."),
+    ] = "1.0",
     start_time: Annotated[
         float | None, typer.Option("--start-time", metavar="T", help="Of the default experiment, in seconds.")
     ] = None,
@@ -27,10 +30,10 @@ def new_command(
 ) -> None:
     """Make an empty system.
 
-    For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp --ssp-version 1.0`.
+    For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp --ssp 2.0`.
     """
     made = ssptool.new(
-        system, name=name, version=ssp_version, start_time=start_time, stop_time=stop_time, save=not diff
+        system, name=name, ssp=ssp, start_time=start_time, stop_time=stop_time, save=not diff
     )
     with showing(made, diff) as editor:
-        editor.note(f"made {system}, a system of SSP {ssp_version}")
+        editor.note(f"made {system}, a system of SSP {ssp}")

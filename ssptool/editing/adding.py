@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from ssptool.documents import ssc, ssd
+from ssptool.documents.media_types import FMU
 from ssptool.editing.definitions import Root, use_unit
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError, hint
@@ -11,10 +12,13 @@ from ssptool.editing.interface import PARAMETERS, SIGNALS, connectors_of
 from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
 from ssptool.editing.units import unit_named
-from ssptool.fmu.description import DefaultExperiment, read_description
+from ssptool.editing.upgrading import MODERN
+from ssptool.fmu.description import DefaultExperiment, FmuDescription, read_description
 
 RESOURCES = "resources"
 TYPES_1_0 = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
+NAMES_1_0 = {modern: old for old, modern in MODERN.items()}
+KINDS_1_0 = tuple(ssd.ConnectorKind)[:5]
 
 
 def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
@@ -34,7 +38,7 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     UnreadableFmu
         The file is no FMU.
     EditError
-        The name is taken, or this version of SSP has no words for the FMU's variables.
+        The name is taken.
     """
     path = Path(fmu)
     where, system = find_system(draft.system, into)
@@ -42,10 +46,13 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     require_free(system, name, str(where), "choose another with --name")
     entry = None if path.is_file() else stored(draft, str(fmu))
     description = read_description(draft.archive.local_path(entry) if entry else path)
+    require_ssp_for(draft, name, description)
     causalities = SIGNALS + PARAMETERS * parameters
     made = connectors_of(description, causalities, draft.root)
     entry = entry or store(draft, path)
-    component = ssd.Component.new(name=name, source=draft.reference(entry))
+    component = ssd.Component.new(
+        name=name, type=FMU, source=draft.reference(entry), implementation=implementation_of(description)
+    )
     for connector in made:
         component.add(connector)
     system.add(component)
@@ -91,6 +98,7 @@ def add_connector(
         raise EditError(f"{where} already has a connector {name!r}: choose another name")
     if kind not in list(ssd.ConnectorKind):
         raise EditError(f"{kind!r} is no kind of a connector{hint(kind, list(ssd.ConnectorKind))}")
+    require_kind(draft, ssd.ConnectorKind(kind))
     connector = ssd.Connector.new(name=name, kind=ssd.ConnectorKind(kind))
     if type_name is None and unit is not None:
         type_name = "Real" if draft.version == "1.0" else "Float64"
@@ -148,9 +156,30 @@ def _inside(draft: Draft, path: Path) -> str | None:
     return entry if draft.archive.has(entry) and entry.startswith(f"{draft.base}{RESOURCES}/") else None
 
 
+def require_ssp_for(draft: Draft, component: str, description: FmuDescription) -> None:
+    """Make the document one of SSP 2.0 if a component's FMU needs that: SSP 1.0 speaks of FMI 1.0 and 2.0 only."""
+    if description.fmi_major >= 3:
+        draft.require_ssp_2(f"the FMU of {component} is of FMI {description.fmi_version}")
+
+
+def implementation_of(description: FmuDescription) -> ssd.Implementation:
+    """The interface type to state for a component: co-simulation where its FMU offers that.
+
+    It is stated although `any` is the default: for other tools `any` is another choice, or none.
+    """
+    return ssd.Implementation(next(iter(description.interface_types), ssd.Implementation.ANY))
+
+
 def require_type(draft: Draft, name: str) -> None:
-    if draft.version == "1.0" and name not in TYPES_1_0:
-        raise EditError(f"SSP 1.0 has no type {name}{hint(name, TYPES_1_0)}; upgrade the system first")
+    """Make the document one of SSP 2.0 if a type needs that."""
+    if name not in TYPES_1_0:
+        draft.require_ssp_2(f"a connector is {name}")
+
+
+def require_kind(draft: Draft, kind: ssd.ConnectorKind) -> None:
+    """Make the document one of SSP 2.0 if a kind of connectors needs that."""
+    if kind not in KINDS_1_0:
+        draft.require_ssp_2(f"the kind of a connector is {kind}")
 
 
 def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = None) -> ssc.SignalType:
@@ -158,6 +187,8 @@ def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = No
     kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
     if name not in kinds:
         raise EditError(f"{name!r} is no type of SSP{hint(name, kinds)}")
+    if draft.version == "1.0":
+        name = NAMES_1_0.get(name, name)
     require_type(draft, name)
     made = kinds[name].new()
     if unit is not None:

@@ -14,6 +14,7 @@ from ssptool.documents.entries import MissingEntry
 from ssptool.documents.media_types import FMU
 from ssptool.editing.names import Place
 from ssptool.editing.packages import Packages
+from ssptool.editing.versions import Types, upgrade_document
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
 from ssptool.network.component_fmu import fmu_path
 
@@ -76,6 +77,13 @@ class Draft:
     @property
     def version(self) -> str:
         return self.document.version
+
+    def require_ssp_2(self, reason: str) -> None:
+        """Make the document one of SSP 2.0, if it is not, because of something that SSP 1.0 does not have."""
+        if self.version == "2.0":
+            return
+        upgrade_document(self.document, Types.KEEP)
+        self.note(f"{self.document.name} is SSP 2.0 now: {reason}, which SSP 1.0 does not have")
 
     def note(self, text: str) -> None:
         self.notes.append(text if self.host is None else f"in {self.where}: {text}")

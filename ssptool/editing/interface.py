@@ -6,7 +6,6 @@ from itertools import zip_longest
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.editing.definitions import Root, use_enumeration, use_unit
-from ssptool.editing.errors import EditError
 from ssptool.editing.numbers import number_text
 from ssptool.fmu.description import Causality, FmuDescription, Variable
 from ssptool.network.units import named
@@ -21,7 +20,7 @@ _KINDS = {
     Causality.CALCULATED_PARAMETER: Kind.CALCULATED_PARAMETER,
     Causality.STRUCTURAL_PARAMETER: Kind.STRUCTURAL_PARAMETER,
 }
-# What SSP 1.0 can say without loss; the other types of FMI 3.0 came with SSP 2.0.
+# The types of FMI 1.0 and 2.0; the other types of FMI 3.0 came with SSP 2.0.
 _TYPES_1 = {
     "Float64": ssc.Real,
     "Int32": ssc.Integer,
@@ -37,35 +36,12 @@ def connectors_of(fmu: FmuDescription, causalities: Collection[Causality], root:
 
     Units and enumerations that they name are defined in the document.
 
-    Raises
-    ------
-    EditError
-        The document is of SSP 1.0, and a variable has a type, a causality or dimensions that 1.0 does not have.
     """
     variables = [variable for variable in fmu.variables.values() if variable.causality in causalities]
-    for variable in variables:
-        require_words(variable, root.version)
     names = {variable.name for variable in variables}
     made = [_connector(variable, names, fmu, root) for variable in variables]
     arrange(made)
     return made
-
-
-def require_words(variable: Variable, version: str) -> None:
-    if version != "1.0":
-        return
-    unknown = None
-    if variable.type not in _TYPES_1 and variable.type != "Enumeration":
-        unknown = f"the type {variable.type}"
-    elif variable.shape:
-        unknown = "arrays"
-    elif variable.causality is Causality.STRUCTURAL_PARAMETER:
-        unknown = "structural parameters"
-    if unknown:
-        raise EditError(
-            f"the variable {variable.name!r} of the FMU cannot be a connector: SSP 1.0 does not have {unknown}; "
-            "upgrade the system to SSP 2.0 first"
-        )
 
 
 def _connector(variable: Variable, names: Collection[str], fmu: FmuDescription, root: Root) -> ssd.Connector:

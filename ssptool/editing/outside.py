@@ -9,7 +9,7 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.media_types import PACKAGE, SYSTEM_STRUCTURE
-from ssptool.editing.adding import require_free, require_type, store, stored
+from ssptool.editing.adding import require_free, require_kind, require_type, store, stored
 from ssptool.editing.definitions import use_enumeration, use_unit
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
@@ -56,16 +56,10 @@ def add_structure(draft: Draft, file: Path | str, name: str | None, into: Name, 
 
 def shown_outside(draft: Draft, inner: ssd.Connector, root: ssd.SystemStructureDescription) -> ssd.Connector:
     """A connector for a component, like that of the root system inside; units and enumerations are defined outside.
-
-    Raises
-    ------
-    EditError
-        The structure outside is of SSP 1.0, which has no such kind or type.
     """
-    if draft.version == "1.0" and root.version != "1.0" and inner.dimensions:
-        raise EditError(
-            f"the connector {inner.name!r} is an array, which SSP 1.0 does not have; upgrade the system first"
-        )
+    if inner.dimensions:
+        draft.require_ssp_2(f"the connector {inner.name!r} is an array")
+    require_kind(draft, inner.kind)
     made = ssd.Connector.new(name=inner.name, kind=inner.kind)
     if inner.description is not None:
         made.description = inner.description

@@ -7,11 +7,11 @@ from pathlib import Path
 from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.editing.adding import store, stored
+from ssptool.editing.adding import implementation_of, require_ssp_for, store, stored
 from ssptool.editing.connecting import described
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError
-from ssptool.editing.interface import SIGNALS, require_words, signal_type
+from ssptool.editing.interface import SIGNALS, signal_type
 from ssptool.editing.names import Name, Place, find_element, shown
 from ssptool.editing.parameters import Addressees, Use, uses
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable, read_description
@@ -85,13 +85,15 @@ def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tupl
     if not force and any(each.weight is Weight.BREAKS for each in found):
         raise BreakingReplacement(str(place), found)
     adapted = _adapted(element, description)
-    for _, variable in adapted:
-        require_words(variable, draft.version)
+    require_ssp_for(draft, str(place), description)
     old = draft.entry(element.source)
     entry = store(draft, Path(fmu)) if Path(fmu).is_file() else stored(draft, str(fmu))
     if entry == old:
         raise SameFmu(f"{place} is this FMU already ({entry})")
     element.source = draft.reference(entry)
+    if element.implementation not in (ssd.Implementation.ANY, *description.interface_types):
+        element.implementation = implementation_of(description)
+        draft.note(f"{place} is {element.implementation} now: the new FMU offers that")
     for connector, variable in adapted:
         connector.type = signal_type(variable, description, draft.root)
     draft.note(f"replaced the FMU of {place}: {entry} instead of {old or element.source}")

@@ -100,6 +100,8 @@ def downgrade_package(archive: Archive, *, drop: bool) -> Migration:
     gone: list[Gone] = []
     for document in documents:
         done = _lower(document, _fmi_versions(archive, document))
+        if done:
+            _state_defaults(document)
         changes += [change for each in done for change in each.changes]
         gone += [thing for each in done for thing in each.gone]
     changes += Cascade(archive, documents).run(gone)
@@ -149,6 +151,18 @@ def downgrade_document(document: Document, fmi_version: FmiVersionOf) -> list[Ch
     changes += Cascade(None, (document,)).run([thing for each in done for thing in each.gone])
     _require_success(document, Version.V1_0)
     return changes
+
+
+def _state_defaults(document: Document) -> None:
+    """State type and implementation of FMUs also where they are the defaults, for tools that know no defaults.
+
+    OMSimulator leaves components out that do not state their type (docs/interoperability.md).
+    """
+    for component in Part(document.root).every(ssd.Component):
+        if component.media_type == FMU and component.source:
+            for name, value in (("type", FMU), ("implementation", ssd.Implementation.ANY.value)):
+                if name not in component.attrib:
+                    component.set(name, value)
 
 
 def _lower(document: Document, fmi_version: FmiVersionOf) -> list[Downgrade]:

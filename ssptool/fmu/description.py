@@ -172,6 +172,16 @@ class FmuDescription:
     def fmi_major(self) -> int:
         return int(self.fmi_version[0])
 
+    @property
+    def interface_types(self) -> tuple[str, ...]:
+        """The interface types that the FMU offers, in FMI 3.0's spelling; co-simulation first."""
+        offered = {
+            "CoSimulation": self.co_simulation is not None,
+            "ModelExchange": self.model_exchange is not None,
+            "ScheduledExecution": self.scheduled_execution,
+        }
+        return tuple(name for name, present in offered.items() if present)
+
     def interface(self, kind: InterfaceType) -> Interface | None:
         """None where the FMU does not offer it."""
         return self.model_exchange if kind is InterfaceType.MODEL_EXCHANGE else self.co_simulation

@@ -73,21 +73,12 @@ def _component(component: Component) -> ComponentEntry:
         source=component.source,
         model=fmu.model_name,
         fmi_version=fmu.fmi_version,
-        interfaces=_interfaces(fmu),
+        interfaces=fmu.interface_types,
         capabilities=_capabilities(fmu),
         inputs=causalities.count(Causality.INPUT),
         outputs=causalities.count(Causality.OUTPUT),
         parameters=causalities.count(Causality.PARAMETER) + causalities.count(Causality.STRUCTURAL_PARAMETER),
     )
-
-
-def _interfaces(fmu: FmuDescription) -> tuple[str, ...]:
-    offered = {
-        "CoSimulation": fmu.co_simulation is not None,
-        "ModelExchange": fmu.model_exchange is not None,
-        "ScheduledExecution": fmu.scheduled_execution,
-    }
-    return tuple(name for name, present in offered.items() if present)
 
 
 def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd
 from ssptool.documents.media_types import FMU, MODELICA, PACKAGE, SYSTEM_STRUCTURE, media_type
 from ssptool.documents.nesting import INSIDE
-from ssptool.fmu.description import FmuDescription
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import rewritten, without
 from ssptool.rules.instances import recursive
@@ -169,7 +168,7 @@ def implementation_exists(component: ssd.Component, structure: Structure) -> Ite
     description = structure.fmu_of(component)
     wanted = component.implementation
     if description is not None and wanted != ssd.Implementation.ANY:
-        offered = _implementations(description)
+        offered = description.interface_types
         if wanted.value not in offered:
             advice = f"it implements {' and '.join(offered) or 'none'}"
             yield Finding(component, f"the FMU does not implement {wanted}", advice, "implementation")
@@ -254,12 +253,3 @@ def other_modelica_connectors(component: ssd.Component, structure: Structure) ->
 def _names_class(text: str) -> bool:
     parameters = [part.strip() for part in text.split(";")[1:]]
     return media_type(text) == MODELICA and any(part.startswith("path=") and part != "path=" for part in parameters)
-
-
-def _implementations(description: FmuDescription) -> list[str]:
-    offered = {
-        "CoSimulation": description.co_simulation is not None,
-        "ModelExchange": description.model_exchange is not None,
-        "ScheduledExecution": description.scheduled_execution,
-    }
-    return [name for name, present in offered.items() if present]

@@ -118,12 +118,15 @@ def test_a_file_that_is_no_dictionary_is_refused(bus, tmp_path):
         made.add_dictionary("more", file="nowhere.ssb")
 
 
-def test_types_of_2_0_are_refused_in_a_system_of_1_0(tmp_path):
-    with ssptool.new(tmp_path / "old", version="1.0") as made:
-        made.add_dictionary("bus").add_signal("bus", "x")
-    assert "<ssc:Real/>" in (tmp_path / "old" / "SystemStructure.ssd").read_text()
-    with refused(tmp_path / "old", "SSP 1.0 has no type Float64") as made:
-        made.add_signal("bus", "y", type="Float64")
+def test_a_signal_of_a_type_of_2_0_makes_a_system_of_1_0_one_of_2_0(tmp_path):
+    with ssptool.new(tmp_path / "old") as made:
+        made.add_dictionary("bus").add_signal("bus", "x").add_signal("bus", "y", type="Float64")
+        assert made.document.version == "1.0"
+    assert (tmp_path / "old" / "SystemStructure.ssd").read_text().count("<ssc:Real/>") == 2
+    with ssptool.edit(tmp_path / "old") as made:
+        made.add_signal("bus", "z", type="Float32")
+        assert made.document.version == "2.0"
+    assert errors(tmp_path / "old") == []
 
 
 def test_unknown_names_are_errors_of_their_own_kind(bus):

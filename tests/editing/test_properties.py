@@ -53,7 +53,7 @@ def prepared(folder: Path, version: str) -> Path:
     """A system with the dual-mass oscillator, `Sub` with a component, and four FMUs in its resources."""
     fmu(folder, "inertia", INERTIA, flange("flange_b"))
     fmu(folder, "spring", SPRING, flange("flange_a"))
-    with ssptool.new(folder / "made", version=version) as made:
+    with ssptool.new(folder / "made", ssp=version) as made:
         made.add(FMUS / "System1.fmu", FMUS / "System2.fmu").connect("System1", "System2")
         made.add_system("Sub").add(FMUS / "System1.fmu", into="Sub")
         made.add(folder / "inertia.fmu", folder / "spring.fmu").add("System1.fmu", name="A.B")
