@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from ssptool.api.validating import InvalidSettings as InvalidSettings
     from ssptool.api.validating import Report as Report
     from ssptool.api.validating import UnknownRule as UnknownRule
+    from ssptool.api.validating import UnknownTool as UnknownTool
     from ssptool.api.validating import report_summary as report_summary
     from ssptool.api.validating import validate as validate
 
@@ -133,6 +134,7 @@ _MODULES = {
         "REPORT_RENDERERS",
         "Report",
         "UnknownRule",
+        "UnknownTool",
         "report_summary",
         "validate",
     ),

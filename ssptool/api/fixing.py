@@ -35,6 +35,7 @@ def fix(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     strict: bool | None = None,
+    tools: Sequence[str] = (),
     unsafe: bool = False,
     save: bool = True,
 ) -> Mended:
@@ -44,7 +45,7 @@ def fix(
 
     Parameters
     ----------
-    variant, select, ignore, strict
+    variant, select, ignore, strict, tools
         As of `validate`: what is not reported is not fixed.
     unsafe
         Apply guesses as well, such as the nearest known name.
@@ -56,7 +57,7 @@ def fix(
     InvalidDocument
         The archive cannot be opened.
     """
-    switches = Switches((Choice(tuple(select), tuple(ignore), strict), find_settings(Path(path))))
+    switches = Switches((Choice(tuple(select), tuple(ignore), strict, tuple(tools)), find_settings(Path(path))))
     with Archive.open(path) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report

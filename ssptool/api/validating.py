@@ -9,7 +9,7 @@ from ssptool.rules.renderers import summary as report_summary
 from ssptool.rules.report import Report
 from ssptool.rules.runner import check_path
 from ssptool.rules.settings import InvalidSettings, find_settings
-from ssptool.rules.switches import Choice, Switches, UnknownRule
+from ssptool.rules.switches import Choice, Switches, UnknownRule, UnknownTool
 
 __all__ = [
     "PLAIN_REPORT_RENDERERS",
@@ -17,6 +17,7 @@ __all__ = [
     "InvalidSettings",
     "Report",
     "UnknownRule",
+    "UnknownTool",
     "report_summary",
     "validate",
 ]
@@ -29,6 +30,7 @@ def validate(
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     strict: bool | None = None,
+    tools: Sequence[str] = (),
 ) -> Report:
     """Everything that is wrong with a system, with file, line, reason and fix. No FMU binary is loaded.
 
@@ -43,13 +45,16 @@ def validate(
         of rules that rest on the words of the standard are not dropped, but `withheld` in the report.
     strict
         Raise warnings to errors.
+    tools
+        Other tools that are to take the system: omsimulator, fmpy, libcosim, ecos. What they are known not to take is
+        a finding as well (docs/interoperability.md).
 
     Raises
     ------
-    UnknownRule
-        No rule has such a code.
+    UnknownRule, UnknownTool
+        No rule has such a code, or the limits of such a tool are not known.
     InvalidSettings
         The settings file has an unknown key or a wrong value.
     """
-    own = Choice(tuple(select), tuple(ignore), strict)
+    own = Choice(tuple(select), tuple(ignore), strict, tuple(tools))
     return check_path(Path(path), variant, switches=Switches((own, find_settings(Path(path)))))

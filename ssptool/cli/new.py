@@ -32,8 +32,6 @@ def new_command(
 
     For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp --ssp 2.0`.
     """
-    made = ssptool.new(
-        system, name=name, ssp=ssp, start_time=start_time, stop_time=stop_time, save=not diff
-    )
+    made = ssptool.new(system, name=name, ssp=ssp, start_time=start_time, stop_time=stop_time, save=not diff)
     with showing(made, diff) as editor:
         editor.note(f"made {system}, a system of SSP {ssp}")

@@ -21,6 +21,7 @@ class Choice(TypedDict):
     select: list[str]
     ignore: list[str]
     strict: bool | None
+    tools: list[str]
 
 
 class ReportFormat(StrEnum):
@@ -60,6 +61,10 @@ def validate_command(
     strict: Annotated[
         bool | None, typer.Option("--strict/--no-strict", help="Warnings are errors.", show_default=False)
     ] = None,
+    tools: Annotated[
+        list[str] | None,
+        typer.Option("--for", metavar="TOOL,…", help="Also find limits of: omsimulator, fmpy, libcosim, ecos."),
+    ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Apply the fixes that are certain.")] = False,
     unsafe_fixes: Annotated[
         bool, typer.Option("--unsafe-fixes", help="Apply all fixes, guesses such as the nearest name as well.")
@@ -77,13 +82,13 @@ def validate_command(
     """
     if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
         raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")
-    choice = Choice(variant=variant, select=codes(select), ignore=codes(ignore), strict=strict)
+    choice = Choice(variant=variant, select=codes(select), ignore=codes(ignore), strict=strict, tools=codes(tools))
     failed = False
     for system in systems:
         try:
             fixing = fix or unsafe_fixes or diff
             report = _fixed(system, choice, unsafe_fixes, diff) if fixing else ssptool.validate(system, **choice)
-        except (ssptool.UnknownRule, ssptool.InvalidSettings) as problem:
+        except (ssptool.UnknownRule, ssptool.UnknownTool, ssptool.InvalidSettings) as problem:
             complain(str(problem))
             raise typer.Exit(WRONG_USAGE) from None
         if report is not None:

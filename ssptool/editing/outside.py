@@ -55,8 +55,7 @@ def add_structure(draft: Draft, file: Path | str, name: str | None, into: Name, 
 
 
 def shown_outside(draft: Draft, inner: ssd.Connector, root: ssd.SystemStructureDescription) -> ssd.Connector:
-    """A connector for a component, like that of the root system inside; units and enumerations are defined outside.
-    """
+    """A connector for a component, like that of the root system inside; units and enumerations are defined outside."""
     if inner.dimensions:
         draft.require_ssp_2(f"the connector {inner.name!r} is an array")
     require_kind(draft, inner.kind)

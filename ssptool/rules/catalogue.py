@@ -15,9 +15,10 @@ how to fix it; and of a rule that can be accepted, what a run makes of a violati
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import field
 from enum import StrEnum
 from functools import cache
-from types import UnionType
+from types import MappingProxyType, UnionType
 from typing import TypeVar
 
 from ssptool.dataclass import dataclass
@@ -75,6 +76,8 @@ class Rule:
     subject: type | UnionType
     find: Callable[..., Iterator[Finding]]
     blocks_run: bool = False
+    tools: Mapping[str, str] = field(default_factory=dict)
+    """For a limit of other tools: tool → the effect there. Such a rule is applied for these tools only."""
 
     @property
     def page(self) -> str:
@@ -110,6 +113,14 @@ class Rule:
         return self.basis in (SHOULD, DERIVED, POLICY)
 
 
+TOOLS = {
+    "omsimulator": "OMSimulator 3.0",
+    "fmpy": "FMPy 0.3.32",
+    "libcosim": "libcosim (libcosimpy 0.0.6)",
+    "ecos": "ecos 0.7.2",
+}
+"""Other tools whose limits are known, each with the version in which they were seen."""
+
 RULES: dict[str, Rule] = {}
 """All rules by code; complete once `ssptool.rules.chapters` is imported."""
 
@@ -126,6 +137,7 @@ def rule(
     source: str,
     versions: Collection[str] = VERSIONS,
     blocks_run: bool = False,
+    tools: Mapping[str, str] = MappingProxyType({}),
 ) -> Callable[[Check], Check]:
     """Enter a generator into the catalogue.
 
@@ -141,6 +153,8 @@ def rule(
         The SSP versions of documents that the rule concerns.
     blocks_run
         Without what the rule demands there is nothing to run: no FMU, no connector, no readable document.
+    tools
+        For a limit of other tools: name in `TOOLS` → what happens there, to end the message of a finding.
     """
     severities = severity if isinstance(severity, Mapping) else dict.fromkeys(versions, severity)
 
@@ -148,7 +162,7 @@ def rule(
         if code in RULES:
             raise ValueError(f"two rules have the code {code}")
         subject = next(iter(find.__annotations__.values()))
-        RULES[code] = Rule(code, severities, basis, source, subject, find, blocks_run)
+        RULES[code] = Rule(code, severities, basis, source, subject, find, blocks_run, tools)
         rules_over.cache_clear()
         return find
 

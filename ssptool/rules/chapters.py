@@ -13,6 +13,7 @@ from ssptool.rules import (
     experiment,
     fmu,
     geometry,
+    interoperability,
     loops,
     mappings,
     metadata,
@@ -28,6 +29,6 @@ from ssptool.rules import (
 CHAPTERS = (
     *(package, xml, annotations, enumerations, units, arrays, clocks, transformations, metadata),
     *(elements, connectors, connections, loops),
-    *(dictionaries, parameters, values, mappings, sources, fmu, capabilities, geometry, experiment),
+    *(dictionaries, parameters, values, mappings, sources, fmu, capabilities, geometry, experiment, interoperability),
 )
 """In the order of the standard."""

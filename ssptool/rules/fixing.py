@@ -39,7 +39,7 @@ def fix(
 
 def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bool) -> list[Diagnostic]:
     """Apply as many fixes as there are that do not touch the same elements, in the order of files and lines."""
-    found = examine(archive, variant)
+    found = examine(archive, variant, tools=switches.tools)
     listed, _ = switches.apply(found.diagnostics)
     own = editable(found.fixes, archive)
     fixes = fixes_of(sorted(listed, key=lambda one: (one.position, one.code, one.message)), own)

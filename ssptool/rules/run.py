@@ -1,11 +1,11 @@
 """Apply the catalogue: run each rule over its subjects, and stamp what it finds with code, severity and place."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.documents.element import Element
-from ssptool.rules.catalogue import RULES, VERSIONS, Finding, Rule, rules_over
+from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Rule, rules_over
 from ssptool.rules.fixes import Fix
 from ssptool.rules.subjects import File, Package, Structure, Unreadable
 from ssptool.rules.trees import foreign_elements
@@ -18,11 +18,12 @@ class Run:
     """One pass over a package.
 
     `unguarded` lets a rule that fails raise, as tests want it; else the failure becomes a finding of its own and the
-    other rules go on.
+    other rules go on. `tools` are those whose limits are to be respected.
     """
 
-    def __init__(self, *, unguarded: bool) -> None:
+    def __init__(self, *, unguarded: bool, tools: Collection[str] = ()) -> None:
         self._unguarded = unguarded
+        self._tools = tools
         self._files: dict[str, File] = {}
         self.fixes: dict[Diagnostic, Fix] = {}
         """How to mend what was found, where a program can."""
@@ -59,7 +60,7 @@ class Run:
 
     def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
         for rule in rules:
-            if version in VERSIONS and version not in rule.severity:
+            if (version in VERSIONS and version not in rule.severity) or not self._concerns(rule):
                 continue
             try:
                 for finding in rule.find(subject, *context):
@@ -72,10 +73,15 @@ class Run:
                     raise
                 yield _internal(rule, subject, problem)
 
+    def _concerns(self, rule: Rule) -> bool:
+        return not rule.tools or not rule.tools.keys().isdisjoint(self._tools)
+
     def _stamped(self, rule: Rule, version: str, finding: Finding) -> Diagnostic:
         severity = rule.severity.get(version) or max(rule.severity.values(), key=_weight)
         place = self._position(finding.place, finding.attribute)
-        return Diagnostic(rule.code, finding.severity or severity, place, finding.message, finding.advice)
+        effects = [f"{TOOLS[tool]} {rule.tools[tool]}" for tool in rule.tools if tool in self._tools]
+        message = f"{finding.message}: {'; '.join(effects)}" if effects else finding.message
+        return Diagnostic(rule.code, finding.severity or severity, place, message, finding.advice)
 
     def _position(self, place: Element | Position, attribute: str) -> Position:
         if isinstance(place, Position):

@@ -1,7 +1,7 @@
 """Check a package: read it, apply the catalogue, report."""
 
 import codecs
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -65,7 +65,7 @@ def check(
 ) -> Report:
     """Check an archive that is open; see `check_path`."""
     with uncollected():
-        found = examine(archive, variant, unguarded=unguarded)
+        found = examine(archive, variant, unguarded=unguarded, tools=switches.tools)
     listed, withheld = switches.apply(_sorted(found.diagnostics))
     shown = {one.position for one in listed}
     return Report(
@@ -101,10 +101,12 @@ class Found:
     fixes: Mapping[Diagnostic, Fix] = field(default_factory=dict)
 
 
-def examine(archive: Archive, variant: str | None, *, unguarded: bool = False, depth: int = 0) -> Found:
+def examine(
+    archive: Archive, variant: str | None, *, unguarded: bool = False, tools: Collection[str] = (), depth: int = 0
+) -> Found:
     """Apply the rules to an archive and to the packages inside it."""
     package = load(archive, variant)
-    run = Run(unguarded=unguarded)
+    run = Run(unguarded=unguarded, tools=tools)
     diagnostics = run.package(package)
     own = Found(
         diagnostics,
@@ -113,7 +115,7 @@ def examine(archive: Archive, variant: str | None, *, unguarded: bool = False, d
         _excerpts(package, diagnostics),
         editable(run.fixes, archive),
     )
-    inner = [_inside(archive, name, unguarded, depth + 1) for name in package.packages]
+    inner = [_inside(archive, name, unguarded, tools, depth + 1) for name in package.packages]
     return _joined([own, *inner])
 
 
@@ -123,7 +125,7 @@ def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagn
     return {diagnostic: fix for diagnostic, fix in fixes.items() if diagnostic.position.file in own}
 
 
-def _inside(archive: Archive, name: str, unguarded: bool, depth: int) -> Found:
+def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], depth: int) -> Found:
     """What is wrong in a package inside an archive: it obeys the same rules (SSP 2.0 §3)."""
     if depth > Limits().depth:
         reason = f"packages are nested deeper than {Limits().depth} levels: check it by itself"
@@ -131,7 +133,7 @@ def _inside(archive: Archive, name: str, unguarded: bool, depth: int) -> Found:
     try:
         path = archive.local_path(name)
         with Archive.open(path) as inner:
-            found = examine(inner, None, unguarded=unguarded, depth=depth)
+            found = examine(inner, None, unguarded=unguarded, tools=tools, depth=depth)
     except InvalidDocument as problem:
         path = Path(name)
         found = Found(set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics))))

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.rules.catalogue import near
-from ssptool.rules.switches import Choice, UnknownRule
+from ssptool.rules.switches import Choice, UnknownRule, UnknownTool
 from ssptool.working_directory import absolute
 
 OWN_FILE, PROJECT_FILE = "ssptool.toml", "pyproject.toml"
-KEYS = ("select", "ignore", "strict")
+KEYS = ("select", "ignore", "strict", "for")
 
 
 class InvalidSettings(Exception):
@@ -70,14 +70,21 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
         if key == "strict" and not isinstance(value, bool):
             raise InvalidSettings(path, line, f"strict is {value!r}", "it is true or false")
         if key != "strict" and not _is_list_of_texts(value):
-            advice = f'it is a list of codes, such as {key} = ["SSD-GEO"]'
+            items, example = ("tools", "fmpy") if key == "for" else ("codes", "SSD-GEO")
+            advice = f'it is a list of {items}, such as {key} = ["{example}"]'
             raise InvalidSettings(path, line, f"{key} is {value!r}", advice)
         try:
-            Choice(select=() if key == "strict" else tuple(value))
+            if key == "for":
+                Choice(tools=tuple(value))
+            elif key != "strict":
+                Choice(select=tuple(value))
         except UnknownRule as problem:
             raise InvalidSettings(path, line, f"no rule has the code {problem.code!r}", problem.advice) from None
-    select, ignore = (tuple(content.get(key, ())) for key in ("select", "ignore"))
-    return Choice(select, ignore, content.get("strict"))
+        except UnknownTool as problem:
+            message = f"the limits of {problem.tool!r} are not known"
+            raise InvalidSettings(path, line, message, problem.advice) from None
+    select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
+    return Choice(select, ignore, content.get("strict"), tools)
 
 
 def _is_list_of_texts(value: object) -> bool:

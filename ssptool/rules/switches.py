@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.rules.catalogue import RULES, near
+from ssptool.rules.catalogue import RULES, TOOLS, near
 from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.wrong_usage import WrongUsage
 
@@ -18,6 +18,18 @@ class UnknownRule(WrongUsage, LookupError):
         self.code = code
         self.advice = near(code, RULES) or "`ssptool rule --all` lists the rules"
         super().__init__(f"no rule has the code {code!r} or one that starts with it; {self.advice}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class UnknownTool(WrongUsage, LookupError):
+    """The name of a tool whose limits are not known."""
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        self.advice = f"known: {', '.join(TOOLS)}"
+        super().__init__(f"the limits of {tool!r} are not known; {self.advice}")
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -36,13 +48,18 @@ class Choice:
     """What one place, a file or a command line, says. `select` and `ignore` are codes or beginnings of codes.
 
     Of two that match a code the longer counts, and of equal ones `ignore`; with a selection everything else is off.
+    `tools` are those whose limits are respected (names in `TOOLS`).
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     strict: bool | None = None
+    tools: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for tool in self.tools:
+            if tool not in TOOLS:
+                raise UnknownTool(tool)
         for prefix in (*self.select, *self.ignore):
             if not prefix or not any(code.startswith(prefix) for code in RULES):
                 raise UnknownRule(prefix)
@@ -52,7 +69,7 @@ class Choice:
         selected, ignored = _longest(self.select, code), _longest(self.ignore, code)
         if selected or ignored:
             return selected > ignored
-        return False if self.select else None
+        return False if self.select and not is_limit(code) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,11 @@ class Switches:
     @property
     def strict(self) -> bool:
         return next((choice.strict for choice in self.choices if choice.strict is not None), False)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools whose limits are respected, of the strongest place that names any."""
+        return next((choice.tools for choice in self.choices if choice.tools), ())
 
     def shown(self, code: str) -> Shown:
         """Rules on the words of the standard are never lost silently; findings that no rule has are always listed."""
@@ -88,6 +110,12 @@ class Switches:
 
 
 EVERYTHING = Switches()
+
+
+def is_limit(code: str) -> bool:
+    """Whether a rule is a limit of other tools: `tools` switches it on, whatever is selected."""
+    rule = RULES.get(code)
+    return rule is not None and bool(rule.tools)
 
 
 def _longest(prefixes: tuple[str, ...], code: str) -> int:

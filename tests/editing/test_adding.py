@@ -286,9 +286,7 @@ def test_a_new_system_does_not_take_the_place_of_anything(dual_mass):
     assert snapshot(dual_mass) == before
 
 
-@pytest.mark.parametrize(
-    ("options", "hint"), [({"ssp": "3.0"}, "no SSP 3.0"), ({"stop_time": -1.0}, "stop time -1")]
-)
+@pytest.mark.parametrize(("options", "hint"), [({"ssp": "3.0"}, "no SSP 3.0"), ({"stop_time": -1.0}, "stop time -1")])
 def test_a_new_system_that_cannot_be_is_explained(tmp_path, options, hint):
     with pytest.raises(EditError, match=hint), ssptool.new(tmp_path / "made", **options):
         pass

@@ -15,6 +15,7 @@ import pytest
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.runner import check_path
+from ssptool.rules.switches import EVERYTHING, Choice, Switches
 
 HERE = Path(__file__).parent
 CASES = sorted(path for path in HERE.glob("*-*/*") if path.name.startswith(("fail-", "pass-")))
@@ -27,7 +28,9 @@ def name(case: Path) -> str:
 
 
 def reported(path: Path, code: str) -> list[Diagnostic]:
-    return [found for found in check_path(path, unguarded=True).diagnostics if found.code == code]
+    """What a rule finds; a limit of other tools with all of them in mind."""
+    switches = Switches((Choice(tools=tuple(RULES[code].tools)),)) if code in RULES else EVERYTHING
+    return [found for found in check_path(path, switches=switches, unguarded=True).diagnostics if found.code == code]
 
 
 def marked(package: Path, code: str) -> set[tuple[str, int]]:
