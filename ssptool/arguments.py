@@ -73,6 +73,8 @@ def parse_time(text: str) -> float:
     ValueError
         It is none; the message is what is allowed.
     """
+    if text.strip().lower().lstrip("+-") in ("inf", "infinity", "nan"):
+        return float(text)  # numbers, which whoever needs finite ones refuses
     match = _TIME.fullmatch(_MICRO.sub("u", text.strip()))
     if match is None or match[3] not in (*EXPONENTS, *MULTIPLES):
         raise ValueError(f"a number of seconds, or a number with one of the units {TIME_UNITS}, such as 10 or 1ms")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ssptool.api.studying import draft
-from ssptool.engine.recording.files import read_trace
+from ssptool.engine.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
@@ -21,7 +21,7 @@ def calibrate(
     study: Study | Mapping[str, Any] | Path | str,
     output: Path | str | None = None,
     *,
-    data: Trace | Path | str | None = None,
+    data: Result | Trace | Path | str | None = None,
     targets: Mapping[str, float] | None = None,
     minimize: str | None = None,
     scales: Mapping[str, float] | None = None,
@@ -39,7 +39,7 @@ def calibrate(
     output
         The folder of results of the study, into which what was found is written as well, for `report`.
     data
-        A trace or a file of one (.csv, .parquet, .mat): fitted by least squares, with confidence intervals.
+        A result, a trace or a file of one (.csv, .parquet, .mat): fitted by least squares, with confidence intervals.
     targets
         Result → value that it shall have.
     minimize
@@ -59,7 +59,7 @@ def calibrate(
     wanted, findings = draft(study)
     if data is None and targets is None and minimize is None:
         stated = read_calibration(study, wanted)
-        given: Trace | Path | str | None = stated.data
+        given: Result | Trace | Path | str | None = stated.data
     else:
         stated, given = (
             Calibration(None, None if targets is None else dict(targets), minimize, dict(scales or {})),
@@ -68,7 +68,7 @@ def calibrate(
     if sum(one is not None for one in (given, stated.targets, stated.minimize)) != 1:
         raise ValueError("give one of data, targets and minimize")
     checked = check_study(wanted, findings)
-    trace = given if isinstance(given, Trace) or given is None else read_trace(given)
+    trace = None if given is None else trace_of("data", given)
     results = (*(stated.targets or ()), *([stated.minimize] if stated.minimize is not None else []))
     signals = () if trace is None else trace.signals
     with open_trials(wanted, signals=signals, results=results, workers=workers, scheduler=scheduler) as trials:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ssptool.arguments import path, texts
 from ssptool.drawing.plot import PICTURES, check_plot_name
-from ssptool.engine.recording.files import read_trace
+from ssptool.engine.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.results.alignment import without_prefix
 from ssptool.results.comparison import NothingToCompare as NothingToCompare
@@ -16,13 +17,13 @@ from ssptool.results.tolerance import ToleranceFor as ToleranceFor
 
 
 def compare(
-    trace: Trace | Path | str,
-    reference: Trace | Path | str,
+    trace: Result | Trace | Path | str,
+    reference: Result | Trace | Path | str,
     *,
-    patterns: Sequence[str] = (),
+    signals: str | Sequence[str] = (),
     tolerance: Tolerance | None = None,
     special: Sequence[ToleranceFor] = (),
-    plot: Path | None = None,
+    plot: Path | str | None = None,
     drop_prefix: str = "",
 ) -> TraceComparison:
     """Compare a trace with a reference: does every signal stay inside the tube around its reference?
@@ -30,9 +31,9 @@ def compare(
     Parameters
     ----------
     trace, reference
-        Traces, or files of results (.csv, .parquet, .mat).
-    patterns
-        Compare only signals that one of them fits (* stands for any text); without, all of the reference.
+        Results, traces, or files of results (.csv, .parquet, .mat).
+    signals
+        One pattern or several, in which * stands for any text: compare only these; without, all of the reference.
     tolerance
         Half-widths of the tubes of continuous signals; all other signals must be equal. Default: a thousandth of the
         largest magnitude of the reference.
@@ -52,14 +53,13 @@ def compare(
     UnreadableTrace
         A file is not a trace.
     """
-    if plot is not None:
-        check_plot_name(plot, PICTURES)
-    found, expected = (without_prefix(_trace(one), drop_prefix) for one in (trace, reference))
+    picture = None if plot is None else path("plot", plot)
+    if picture is not None:
+        check_plot_name(picture, PICTURES)
+    given = {"trace": trace, "reference": reference}
+    found, expected = (without_prefix(trace_of(name, one), drop_prefix) for name, one in given.items())
+    patterns = texts("signals", signals, "a pattern such as '*.x1'")
     comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special)
-    if plot is not None:
-        draw_comparison(comparison, found, expected, plot)
+    if picture is not None:
+        draw_comparison(comparison, found, expected, picture)
     return comparison
-
-
-def _trace(given: Trace | Path | str) -> Trace:
-    return given if isinstance(given, Trace) else read_trace(given)

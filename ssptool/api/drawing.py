@@ -1,10 +1,11 @@
 """Systems as diagrams."""
 
 from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Literal
 
 from ssptool.api.validating import validate
+from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.drawing.graph_dot import loop_edges
@@ -20,7 +21,12 @@ from ssptool.network.places import dotted
 from ssptool.network.system_graph import analyze
 from ssptool.wrong_usage import WrongUsage
 
-Highlight = Literal["loops", "findings"]
+
+class Highlight(StrEnum):
+    """What stands out in a drawing."""
+
+    LOOPS = "loops"
+    FINDINGS = "findings"
 
 
 class NoSuchSystem(WrongUsage, LookupError):
@@ -34,13 +40,13 @@ class NoSuchSystem(WrongUsage, LookupError):
 
 
 def draw(
-    path: Path | str,
+    system: Path | str,
     output: Path | str | None = None,
     *,
     variant: str | None = None,
-    system: str = "",
+    level: str = "",
     depth: int = 0,
-    highlights: Collection[Highlight] = (),
+    highlight: str | Sequence[str] = (),
 ) -> Drawing:
     """A system as a diagram: a picture of one system, or a page with all of them.
 
@@ -51,13 +57,14 @@ def draw(
     ----------
     output
         A file to save it in: .svg, .png or .html.
-    system
+    level
         The full name of a nested system, of which the picture is; without, of the whole.
     depth
         How many levels of systems inside the picture shows in the boxes of their elements. A page shows each system
         without and with all that is inside.
-    highlights
-        What is to stand out: the connections of algebraic loops; elements and connections that have findings.
+    highlight
+        What is to stand out: `loops`, the connections of algebraic loops; `findings`, elements and connections that
+        have findings.
 
     Raises
     ------
@@ -70,14 +77,14 @@ def draw(
     """
     if output is not None:
         check_plot_name(Path(output), DRAWINGS)
-    if depth < 0:
-        raise ValueError(f"the depth must not be negative, found {depth}")
-    with Archive.open(path) as archive:
+    count("depth", depth, 0)
+    wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
+    with Archive.open(system) as archive:
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
-        chosen = _chosen(list(stated), system)
+        chosen = _chosen(list(stated), level)
         sheets = [arranged(stated, each) for each in stated]
-        remarks = marked(sheets, _remarks(path, variant, archive, structure, highlights))
+        remarks = marked(sheets, _remarks(system, variant, archive, structure, wanted))
         drawing = Drawing(
             title=structure.structure.name,
             sheet=arranged(stated, chosen, depth),
@@ -98,11 +105,11 @@ def _chosen(paths: Sequence[NetworkPath], system: str) -> NetworkPath:
 
 
 def _remarks(
-    path: Path | str, variant: str | None, archive: Archive, structure: Document, highlights: Collection[Highlight]
+    path: Path | str, variant: str | None, archive: Archive, structure: Document, highlight: Collection[Highlight]
 ) -> Iterator[Remark]:
-    if "findings" in highlights:
+    if Highlight.FINDINGS in highlight:
         yield from findings(validate(path, variant=variant).diagnostics)
-    if "loops" in highlights:
+    if Highlight.LOOPS in highlight:
         yield from loop_remarks(archive, structure)
 
 

@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ssptool.api.saving import BrokenEdit, new_errors
+from ssptool.arguments import seconds
 from ssptool.documents.archive import Archive
 from ssptool.editing.changes import unified_diff as unified_diff
 from ssptool.editing.compare import Comparison
@@ -54,8 +55,8 @@ def new(
     *,
     name: str | None = None,
     ssp: str = "1.0",
-    start_time: float | None = None,
-    stop_time: float | None = None,
+    start_time: float | str | None = None,
+    stop_time: float | str | None = None,
     force: bool = False,
     save: bool = True,
 ) -> Iterator[Editor]:
@@ -76,7 +77,8 @@ def new(
         There is something at `path`.
     """
     path = Path(path)
-    structure = empty_structure(path.stem if name is None else name, ssp, start_time, stop_time)
+    start, stop = _time("start_time", start_time), _time("stop_time", stop_time)
+    structure = empty_structure(path.stem if name is None else name, ssp, start, stop)
     with Archive.create(path, structure) as archive, closing(Editor(archive, archive.structure())) as editor:
         yield editor
         _finish(editor, force, save)
@@ -106,3 +108,7 @@ def _finish(editor: Editor, force: bool, save: bool) -> None:
         raise BrokenEdit(archive.path, found)
     if save:
         archive.save()
+
+
+def _time(name: str, given: float | str | None) -> float | None:
+    return None if given is None else seconds(name, given)

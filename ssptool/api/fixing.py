@@ -5,6 +5,8 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from ssptool.api.validating import choice
+from ssptool.arguments import path
 from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
@@ -16,7 +18,7 @@ from ssptool.rules.load import load
 from ssptool.rules.report import Report
 from ssptool.rules.runner import check
 from ssptool.rules.settings import find_settings
-from ssptool.rules.switches import Choice, Switches
+from ssptool.rules.switches import Switches
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,13 @@ class Mended:
 
 
 def fix(
-    path: Path | str,
+    system: Path | str,
     *,
     variant: str | None = None,
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
+    select: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
     strict: bool | None = None,
-    tools: Sequence[str] = (),
+    tools: str | Sequence[str] = (),
     unsafe: bool = False,
     save: bool = True,
 ) -> Mended:
@@ -57,8 +59,8 @@ def fix(
     InvalidDocument
         The archive cannot be opened.
     """
-    switches = Switches((Choice(tuple(select), tuple(ignore), strict, tuple(tools)), find_settings(Path(path))))
-    with Archive.open(path) as archive, closing(Packages()) as packages:
+    switches = Switches((choice(select, ignore, strict, tools), find_settings(path("system", system))))
+    with Archive.open(system) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report
         if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):

@@ -7,6 +7,7 @@ from typing import Any
 from ssptool.api.drawing import loop_remarks
 from ssptool.api.plotting import curves_of
 from ssptool.api.validating import validate
+from ssptool.arguments import texts
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.curves import Curve, panels
@@ -30,7 +31,7 @@ def report(
     output: Path | str | None = None,
     *,
     variant: str | None = None,
-    patterns: Sequence[str] = (),
+    signals: str | Sequence[str] = (),
 ) -> ReportPage:
     """One self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
 
@@ -42,8 +43,8 @@ def report(
         What `simulate` wrote, with its manifest: .csv, .parquet or .mat.
     output
         A file to save it in: .html.
-    patterns
-        Signals to plot; without, all continuous ones.
+    signals
+        One pattern or several of signals to plot; without, all continuous ones.
 
     Raises
     ------
@@ -56,6 +57,7 @@ def report(
     """
     if output is not None:
         check_plot_name(Path(output), (".html",))
+    patterns = texts("signals", signals, "a pattern such as '*.x1'")
     trace, manifest = read_trace(results), read_manifest(results)
     _check_system(system, variant, manifest, results)
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]

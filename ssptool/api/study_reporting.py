@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ssptool.api.reporting import diagrams_and_findings
+from ssptool.arguments import texts
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.drawing.plot import check_plot_name
 from ssptool.drawing.study_page import chart_markup
@@ -28,7 +29,7 @@ def report_study(
     *,
     system: Path | str | None = None,
     variant: str | None = None,
-    patterns: Sequence[str] = (),
+    signals: str | Sequence[str] = (),
 ) -> ReportPage:
     """One self-contained HTML page about a study: design, runs and failures, plots, calibration, origin.
 
@@ -40,7 +41,7 @@ def report_study(
         A file to save it in: .html.
     system, variant
         What is drawn; else the system and variant of the study, if it is still where it was.
-    patterns
+    signals
         Of results to plot; without, all.
 
     Raises
@@ -58,7 +59,7 @@ def report_study(
     definition = found.definition
     drawn = Path(system if system is not None else definition.get("system", ""))
     diagrams, findings, absent = _drawn(drawn, variant or definition.get("fixed", {}).get("variant"))
-    charts, notes = every_chart(found, patterns)
+    charts, notes = every_chart(found, texts("signals", signals, "a pattern such as '*.x1'"))
     plots = [
         Picture(_CAPTIONS[kind], chart_markup(one, library=place == 0))
         for place, (kind, one) in enumerate(charts.items())

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def flatten(
-    path: Path | str,
+    system: Path | str,
     *,
     variant: str | None = None,
     parameters: Files = (),
@@ -42,20 +42,20 @@ def flatten(
         The system has errors that `accept` does not name; see `simulate`.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with valid(path, variant, accept) as (archive, structure, accepted):
+    with valid(system, variant, accept) as (archive, structure, accepted):
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         return network.accepting(accepted.codes)
 
 
-def info(path: Path | str, *, variant: str | None = None) -> Inventory:
+def info(system: Path | str, *, variant: str | None = None) -> Inventory:
     """What is in a system, at a glance."""
-    with Archive.open(path) as archive:
+    with Archive.open(system) as archive:
         structure = archive.structure(variant)
         return take_inventory(archive, structure, build_network(archive, structure))
 
 
 def explain(
-    path: Path | str,
+    system: Path | str,
     *names: str,
     variant: str | None = None,
     parameters: Files = (),
@@ -77,7 +77,7 @@ def explain(
         They do not fit the system.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with Archive.open(path) as archive:
+    with Archive.open(system) as archive:
         structure = archive.structure(variant)
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         units = document_units(structure.root_as(SystemStructureDescription))
@@ -96,11 +96,11 @@ def explain(
 
 
 def graph(
-    path: Path | str,
+    system: Path | str,
     *,
     variant: str | None = None,
     stage: Stage = Stage.COMMUNICATION,
     accept: Codes = (),
 ) -> SystemGraph:
     """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
-    return analyze(flatten(path, variant=variant, accept=accept), stage)
+    return analyze(flatten(system, variant=variant, accept=accept), stage)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from ssptool.arguments import flag, text, texts
+from ssptool.arguments import path as checked_path
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
 from ssptool.rules.renderers import summary as report_summary
@@ -24,13 +26,13 @@ __all__ = [
 
 
 def validate(
-    path: Path | str,
+    system: Path | str,
     *,
     variant: str | None = None,
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
+    select: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
     strict: bool | None = None,
-    tools: Sequence[str] = (),
+    tools: str | Sequence[str] = (),
 ) -> Report:
     """Everything that is wrong with a system, with file, line, reason and fix. No FMU binary is loaded.
 
@@ -56,5 +58,18 @@ def validate(
     InvalidSettings
         The settings file has an unknown key or a wrong value.
     """
-    own = Choice(tuple(select), tuple(ignore), strict, tuple(tools))
-    return check_path(Path(path), variant, switches=Switches((own, find_settings(Path(path)))))
+    place = checked_path("system", system)
+    if variant is not None:
+        text("variant", variant)
+    return check_path(place, variant, switches=Switches((choice(select, ignore, strict, tools), find_settings(place))))
+
+
+def choice(select: object, ignore: object, strict: object, tools: object) -> Choice:
+    """The rules that a caller switches on and off, and the tools whose limits are findings."""
+    codes = "a code of a rule, such as 'FMU-102',"
+    return Choice(
+        texts("select", select, codes),
+        texts("ignore", ignore, codes),
+        None if strict is None else flag("strict", strict),
+        texts("tools", tools, "the name of a tool, such as 'fmpy',"),
+    )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 import ssptool
+from ssptool.arguments import parse_time
 from ssptool.cli.options import TextOrJson
 from ssptool.results.tolerance import Tolerance, ToleranceFor
 
@@ -32,7 +33,7 @@ def compare_command(
         ),
     ] = None,
     time: Annotated[
-        _Widths, typer.Option(metavar="[PATTERN=]SECONDS", help="How much earlier or later values may come.")
+        _Widths, typer.Option(metavar="[PATTERN=]T", help="How much earlier or later values may come: 0.01, 10ms.")
     ] = None,
     drop_prefix: Annotated[
         str,
@@ -55,7 +56,7 @@ def compare_command(
     comparison = ssptool.compare(
         trace,
         reference,
-        patterns=signals or [],
+        signals=signals or [],
         tolerance=tolerance,
         special=special,
         plot=plot,
@@ -87,6 +88,7 @@ def _widened(tolerance: Tolerance, widths: Mapping[str, float]) -> Tolerance:
 
 def _number(text: str, name: str) -> float:
     try:
-        return float(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a number", param_hint=f"--{name}") from None
+        return parse_time(text) if name == "time" else float(text)
+    except ValueError as error:
+        allowed = str(error) if name == "time" else "a number"
+        raise typer.BadParameter(f"must be {allowed}; found {text!r}", param_hint=f"--{name}") from None

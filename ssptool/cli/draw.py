@@ -45,6 +45,6 @@ def draw_command(
     """
     path = output or Path(f"{system.resolve().stem}.svg")
     ssptool.draw(
-        system, path, variant=variant, system=level, depth=depth, highlights=[one.value for one in highlight or ()]
+        system, path, variant=variant, level=level, depth=depth, highlight=[one.value for one in highlight or ()]
     )
     typer.echo(f"drawing: {path}")

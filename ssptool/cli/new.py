@@ -7,6 +7,7 @@ import typer
 
 import ssptool
 from ssptool.cli.edited import Diff, showing
+from ssptool.cli.options import time
 
 
 def new_command(
@@ -21,10 +22,10 @@ def new_command(
         typer.Option("--ssp", metavar="1.0|2.0", help="Version of SSP; 1.0 becomes 2.0 once an edit needs it."),
     ] = "1.0",
     start_time: Annotated[
-        float | None, typer.Option("--start-time", metavar="T", help="Of the default experiment, in seconds.")
+        float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
     ] = None,
     stop_time: Annotated[
-        float | None, typer.Option("--stop-time", metavar="T", help="Of the default experiment, in seconds.")
+        float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
     ] = None,
     diff: Diff = False,
 ) -> None:

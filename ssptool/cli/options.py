@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ssptool.arguments import parse_time
+
 SystemPath = Annotated[
     Path, typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), an .ssd file, or one FMU.")
 ]
@@ -21,10 +23,11 @@ ParameterFiles = Annotated[
         help="Apply this parameter set on top of the system's own; repeated: the last wins.",
     ),
 ]
-Overrides = Annotated[
+StartValues = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
+        "--start-values",
         metavar="NAME=VALUE",
         help="Set one parameter or start value, in the variable's unit, e.g. System1.m1=2; repeated: several.",
     ),
@@ -39,6 +42,14 @@ Accept = Annotated[
 ]
 
 
+def time(text: str) -> float:
+    """Seconds of what was typed: `10`, `1ms`, `2min`."""
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"must be {error}; found {text!r}") from None
+
+
 class TextOrJson(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -46,13 +57,13 @@ class TextOrJson(StrEnum):
 
 def parse_start_values(texts: list[str] | None, hint: str = "--set") -> dict[str, str]:
     """`["System1.m1=2"]` → `{"System1.m1": "2"}`; a text without a name or "=" is wrong usage."""
-    start_values = {}
+    found = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
         if not equals or not name.strip():
             raise typer.BadParameter(f"{text!r} is not of the form NAME=VALUE", param_hint=hint)
-        start_values[name.strip()] = value.strip()
-    return start_values
+        found[name.strip()] = value.strip()
+    return found
 
 
 def codes(texts: list[str] | None) -> list[str]:
@@ -60,6 +71,8 @@ def codes(texts: list[str] | None) -> list[str]:
     return [code.strip() for text in texts or [] for code in text.split(",") if code.strip()]
 
 
-def changes_from(set: Overrides = None, parameters: ParameterFiles = None, variant: Variant = None) -> dict[str, Any]:
+def changes_from(
+    start_values: StartValues = None, parameters: ParameterFiles = None, variant: Variant = None
+) -> dict[str, Any]:
     """Which system is meant, as keyword arguments of the public API."""
-    return {"variant": variant, "parameters": parameters or [], "start_values": parse_start_values(set)}
+    return {"variant": variant, "parameters": parameters or [], "start_values": parse_start_values(start_values)}

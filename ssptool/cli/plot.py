@@ -57,7 +57,7 @@ def plot_command(
     path = output or Path(results[0].with_suffix(".png").name)
     runs = dict(zip(names, results, strict=True)) if len(results) > 1 else results[0]
     shown = title if title is not None else " and ".join(names)
-    ssptool.plot(runs, path, patterns=signals or [], title=shown, size=size)
+    ssptool.plot(runs, path, signals=signals or [], title=shown, size=size)
     typer.echo(f"plot: {path}")
 
 
@@ -67,7 +67,7 @@ def _plot_study(
     if len(results) > 1:
         raise typer.BadParameter("of studies one is drawn at a time")
     path = output or Path(results[0].resolve().with_suffix(".png").name)
-    ssptool.plot_study(results[0], path, kind=kind, patterns=patterns, title=title)
+    ssptool.plot_study(results[0], path, kind=kind, signals=patterns, title=title)
     typer.echo(f"plot: {path}")
 
 

@@ -45,9 +45,9 @@ def report_command(
     path = output or Path(Path(given.name).with_suffix(".html"))
     if (given / DEFINITION).is_file():
         shown = None if results is None else system
-        ssptool.report_study(given, path, system=shown, variant=variant, patterns=signals or [])
+        ssptool.report_study(given, path, system=shown, variant=variant, signals=signals or [])
     elif results is None:
         raise ValueError(f"{system} is no folder of a study; a report of a run needs a system and its results")
     else:
-        ssptool.report(system, results, path, variant=variant, patterns=signals or [])
+        ssptool.report(system, results, path, variant=variant, signals=signals or [])
     typer.echo(f"report: {path}")

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ssptool.cli.options import time
+
 RESULTS, PROCESS, INSIGHT = "Results", "Process and pace", "Insight"
 """Panels of the help."""
 
@@ -36,9 +38,10 @@ OutputStep = Annotated[
     float | None,
     typer.Option(
         "--output-step",
-        metavar="DT",
+        parser=time,
+        metavar="T",
         rich_help_panel=RESULTS,
-        help="Record only rows at this distance in time, in seconds, and the last; between communication points on "
+        help="Record only rows at this distance in time (10ms), and the last; between communication points on "
         "straight lines. Not together with --every.",
     ),
 ]
@@ -78,7 +81,11 @@ Isolated = Annotated[
 Timeout = Annotated[
     float | None,
     typer.Option(
-        "--timeout", metavar="SECONDS", rich_help_panel=PROCESS, help="End the run after this wall time, in seconds."
+        "--timeout",
+        parser=time,
+        metavar="T",
+        rich_help_panel=PROCESS,
+        help="End the run after this wall time, such as 2min.",
     ),
 ]
 Compile = Annotated[
@@ -93,9 +100,10 @@ StepTimeout = Annotated[
     float | None,
     typer.Option(
         "--step-timeout",
-        metavar="SECONDS",
+        parser=time,
+        metavar="T",
         rich_help_panel=PROCESS,
-        help="End the run when one macro step takes longer than this, in seconds.",
+        help="End the run when one macro step takes longer than this wall time.",
     ),
 ]
 MemoryLimit = Annotated[

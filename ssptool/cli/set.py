@@ -6,7 +6,7 @@ import typer
 
 from ssptool.cli.bundles import bundled
 from ssptool.cli.edited import Editing, edited, editing_from
-from ssptool.cli.options import SystemPath, parse_start_values
+from ssptool.cli.options import SystemPath, parse_start_values, time
 
 
 @bundled(how=editing_from)
@@ -25,10 +25,10 @@ def set_command(
         typer.Option("--into", metavar="FILE.ssv", help="The parameter set to edit; made if it is not there."),
     ] = None,
     start_time: Annotated[
-        float | None, typer.Option("--start-time", metavar="T", help="Of the default experiment, in seconds.")
+        float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
     ] = None,
     stop_time: Annotated[
-        float | None, typer.Option("--stop-time", metavar="T", help="Of the default experiment, in seconds.")
+        float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
     ] = None,
 ) -> None:
     """Set parameters and start values, or the default experiment.

@@ -5,6 +5,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from ssptool.cli.options import time
 from ssptool.engine.settings import (
     AccelerationName,
     ExchangeName,
@@ -23,6 +24,7 @@ StartTime = Annotated[
     float | None,
     typer.Option(
         "--start-time",
+        parser=time,
         metavar="T",
         rich_help_panel=TIME,
         help="In seconds; else that of the default experiment (of the system, else of its FMUs), or 0.",
@@ -32,6 +34,7 @@ StopTime = Annotated[
     float | None,
     typer.Option(
         "--stop-time",
+        parser=time,
         metavar="T",
         rich_help_panel=TIME,
         help="In seconds; else that of the default experiment (of the system, else of its FMUs).",
@@ -41,10 +44,11 @@ StepSize = Annotated[
     float | None,
     typer.Option(
         "--step-size",
+        parser=time,
         metavar="H",
         rich_help_panel=TIME,
-        help="Macro step in seconds; else the one that the system states for other tools (osp:, oms:), the smallest "
-        "that the FMUs recommend, or a thousandth of the interval.",
+        help="Macro step in seconds, or with a unit: 1ms, 500us; else the one that the system states for other tools "
+        "(osp:, oms:), the smallest that the FMUs recommend, or a thousandth of the interval.",
     ),
 ]
 Init = Annotated[
@@ -116,6 +120,16 @@ ConvergenceLimits = Annotated[
         help="When an iterated step has converged: absolute, relative or residual-relative; repeated: all of them.",
     ),
 ]
+MaxIterations = Annotated[
+    int | None,
+    typer.Option(
+        "--max-iterations",
+        metavar="N",
+        min=1,
+        rich_help_panel=COUPLING,
+        help="At most N iterations of each step of the iterated master; else 30.",
+    ),
+]
 Iterations = Annotated[
     int | None,
     typer.Option(
@@ -159,7 +173,7 @@ Adaptive = Annotated[
 PowerBonds = Annotated[
     list[str] | None,
     typer.Option(
-        "--power-bond",
+        "--power-bonds",
         metavar="A.v,B.F",
         rich_help_panel=COUPLING,
         help="Outputs of two components whose product is the power that goes into the first; repeated: several.",
@@ -226,6 +240,7 @@ def settings_from(
     init: Init = InitName.AUTO,
     tolerance: Tolerance = None,
     convergence: ConvergenceLimits = None,
+    max_iterations: MaxIterations = None,
     iterations: Iterations = None,
     prediction_order: PredictionOrder = None,
     relaxation: Relaxation = None,
@@ -252,9 +267,10 @@ def settings_from(
         integrator=integrator,
         exchange=exchange,
         adaptive=adaptive,
-        power_bonds=tuple(map(_bond, power_bonds or ())),
+        power_bonds=_bonds(power_bonds),
         substeps=_counts(substeps),
         convergence=_limits(convergence),
+        max_iterations=max_iterations,
         iterations=iterations,
         prediction_order=prediction_order,
         relaxation=relaxation,
@@ -272,12 +288,15 @@ def _limits(texts: list[str] | None) -> dict[str, float]:
     return {name: _number(float, value, "--convergence") for name, value in _pairs(texts, "--convergence")}
 
 
-def _bond(text: str) -> tuple[str, str]:
-    """`"System1.v1,System2.F"` → its two names."""
-    first, comma, second = (part.strip() for part in text.partition(","))
-    if not (comma and first and second) or "," in second:
-        raise typer.BadParameter(f"{text!r} is not of the form A.v,B.F", param_hint="--power-bond")
-    return first, second
+def _bonds(texts: list[str] | None) -> tuple[tuple[str, str], ...]:
+    """`["System1.v1,System2.F"]` → `(("System1.v1", "System2.F"),)`."""
+    found = []
+    for text in texts or []:
+        first, comma, second = (part.strip() for part in text.partition(","))
+        if not (comma and first and second) or "," in second:
+            raise typer.BadParameter(f"{text!r} is not of the form A.v,B.F", param_hint="--power-bonds")
+        found.append((first, second))
+    return tuple(found)
 
 
 def _pairs(texts: list[str] | None, hint: str) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
+from ssptool.arguments import seconds
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
@@ -221,9 +222,11 @@ class Editor:
         self._draft.packages.put_back(self.archive)
         return self
 
-    def set_experiment(self, start: float | None = None, stop: float | None = None) -> Self:
-        """Set the times of the default experiment [s]."""
-        set_experiment(self._draft, start, stop)
+    def set_experiment(self, start: float | str | None = None, stop: float | str | None = None) -> Self:
+        """Set the times of the default experiment: seconds, or texts with a unit such as "2min"."""
+        times = {"start": start, "stop": stop}
+        given = {name: None if time is None else seconds(name, time) for name, time in times.items()}
+        set_experiment(self._draft, **given)
         return self
 
     def unset_experiment(self, *, start: bool = False, stop: bool = False) -> Self:

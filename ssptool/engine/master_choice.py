@@ -90,7 +90,7 @@ def _adaptive(
             unable[0],
             SAVES,
             "adaptive steps",
-            "adaptive steps by the energy residuals of power bonds, if you declare some (power_bonds, --power-bond), "
+            "adaptive steps by the energy residuals of power bonds, if you declare some (power_bonds, --power-bonds), "
             f"or fixed steps, {_alternative(situation)}",
         )
     if isinstance(base, masters.Iterated):

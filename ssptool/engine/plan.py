@@ -228,6 +228,14 @@ class Plan:
     def name(self) -> str:
         return self.network.name
 
+    def __repr__(self) -> str:
+        start, step, steps = self.interval
+        components = f"{len(self.instances)} component{'' if len(self.instances) == 1 else 's'}"
+        return (
+            f"<Plan of {self.name}: {start:g} … {self.interval.stop:g} s, {steps} steps of {step:g} s, "
+            f"master {self.master.name}, {components}, {len(self.wires)} wires>"
+        )
+
     @property
     def integrated(self) -> tuple[PlannedInstance, ...]:
         """The components of model exchange."""

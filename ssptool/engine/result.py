@@ -1,14 +1,21 @@
 """What a run gives: what was recorded, how it began and how it ended."""
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ssptool.arguments import WrongArgument
 from ssptool.dataclass import dataclass
 from ssptool.engine.choices import Choice
 from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.execution import Execution
 from ssptool.engine.initialize import InitializationReport
-from ssptool.engine.trace import Column, Trace
+from ssptool.engine.recording.files import read_trace
+from ssptool.engine.trace import Column, Floats, Trace, Values
 from ssptool.engine.watch import CallCount
+
+if TYPE_CHECKING:
+    from ssptool.engine.plotting import Plot
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +122,40 @@ class Result:
         return self.kept
 
     @property
+    def t(self) -> Floats:
+        """The times (n + 1,) [s] of the rows, as `trace.t`."""
+        return self.trace.t
+
+    def __getitem__(self, signal: str) -> Values:
+        """The values (n + 1,) of a signal, as `trace[signal]`, with its errors and those of `trace`."""
+        return self.trace[signal]
+
+    def __contains__(self, signal: object) -> bool:
+        """Whether a signal of this name was recorded."""
+        return any(column.signal == signal for column in self.columns)
+
+    def __iter__(self) -> Iterator[str]:
+        """Over the names of the recorded signals."""
+        return (column.signal for column in self.columns)
+
+    def __repr__(self) -> str:
+        span = f"{self.first_time:g} … {self.last_time:g} s, " if self.rows else ""
+        return f"<Result of {self.name}: {self.status}, {span}{self.rows} rows, {len(self.columns)} signals>"
+
+    def plot(
+        self,
+        output: Path | str | None = None,
+        *,
+        signals: str | Sequence[str] = (),
+        title: str | None = None,
+        size: str | None = None,
+    ) -> "Plot":
+        """Draw the recorded signals, as `ssptool.plot` does."""
+        from ssptool.engine.plotting import plot  # a run that nobody draws loads nothing that draws
+
+        return plot(self, output, signals=signals, title=title, size=size)
+
+    @property
     def status(self) -> Ending:
         return self.end if self.failure is None else self.failure.ending
 
@@ -140,6 +181,28 @@ class Result:
         if self.failure is not None:
             raise RunError(self.failure)
         return self.trace
+
+
+RESULTS = "a Result, a Trace or a file of results (.csv, .parquet or .mat)"
+
+
+def trace_of(name: str, given: object) -> Trace:
+    """The trace of a result, which may be in its file only, or of a file; a trace as it is.
+
+    Raises
+    ------
+    WrongArgument
+        It is none of these; `name` is that of the argument.
+    UnknownFormat, UnreadableTrace, OSError
+        The file cannot be read.
+    """
+    if isinstance(given, Result):
+        return read_trace(given.output) if given.kept is None and given.output is not None else given.trace
+    if isinstance(given, Trace):
+        return given
+    if isinstance(given, str | Path):
+        return read_trace(given)
+    raise WrongArgument(name, given, RESULTS)
 
 
 def statistics_of(execution: Execution, simulated: float) -> Statistics:

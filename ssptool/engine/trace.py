@@ -7,12 +7,39 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ssptool.arguments import WrongArgument, seconds
 from ssptool.dataclass import dataclass
 from ssptool.engine.columns import NUMBERED, REAL_TYPES, ContentNumbers, as_doubles, cells_of, values_of
+from ssptool.network.near import near_misses
+from ssptool.wrong_usage import WrongUsage
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
     import xarray  # type: ignore[import-not-found, unused-ignore]
+
+_SHOWN = 4
+"""Names of signals in the representation of a trace."""
+
+
+class UnknownSignal(WrongUsage, KeyError):
+    """A signal that is not in a trace; `near` are recorded ones that may have been meant."""
+
+    def __init__(self, signal: object, recorded: Collection[str]) -> None:
+        self.near = near_misses([str(signal)], recorded)[str(signal)]
+        hint = f"did you mean {' or '.join(self.near)}?" if self.near else f"recorded are: {_few(recorded)}"
+        super().__init__(f"signal {signal!r} is not recorded; {hint}")
+        self.signal = signal
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def _few(names: Collection[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(list(names)[:_MOST_NAMED]) + more or "none"
+
+
+_MOST_NAMED = 20
 
 Floats = NDArray[np.float64]
 Values = NDArray[Any]
@@ -123,14 +150,39 @@ class Trace:
 
         Raises
         ------
-        KeyError
-            No such signal was recorded.
+        UnknownSignal
+            A KeyError: no such signal was recorded.
         """
-        try:
-            return self._values(self._places[signal])
-        except KeyError:
-            recorded = ", ".join(self.signals) or "none"
-            raise KeyError(f"signal {signal!r} is not recorded; recorded are: {recorded}") from None
+        place = self._places.get(signal) if isinstance(signal, str) else None
+        if place is None:
+            raise UnknownSignal(signal, self.signals)
+        return self._values(place)
+
+    def at(self, time: float | str) -> dict[str, Any]:
+        """The value of each signal at a time [s]: real numbers on the line between samples, all others held.
+
+        Where several rows have this time, as at an event, it is the last of them.
+
+        Raises
+        ------
+        WrongArgument
+            The time is not between the first and the last of the trace.
+        """
+        t = seconds("time", time)
+        if not len(self) or not self.t[0] <= t <= self.t[-1]:
+            span = f"between {self.t[0]:g} s and {self.t[-1]:g} s" if len(self) else "left out: the trace has no rows"
+            raise WrongArgument("time", time, span)
+        row = int(np.searchsorted(self.t, t, side="right")) - 1
+        part = (t - self.t[row]) / (self.t[row + 1] - self.t[row]) if self.t[row] < t else 0.0
+        return {column.signal: self._between(place, row, part) for place, column in enumerate(self.columns)}
+
+    def _between(self, place: int, row: int, part: float) -> Any:
+        """The value of a column this part 0 … 1 of the way from a row to the next one."""
+        column = self.columns[place]
+        first, *others = values_of(self.cells[row : row + 2, place], column.type, self.contents)
+        if part == 0.0 or column.held:
+            return first.item() if hasattr(first, "item") else first
+        return float(first + part * (others[0] - first))
 
     def __contains__(self, signal: object) -> bool:
         """Whether a signal of this name was recorded."""
@@ -139,6 +191,11 @@ class Trace:
     def __iter__(self) -> Iterator[str]:
         """Over the names of the signals."""
         return iter(self.signals)
+
+    def __repr__(self) -> str:
+        span = f"{self.t[0]:g} … {self.t[-1]:g} s, " if len(self) else ""
+        more = f", {len(self.columns) - _SHOWN} more" if len(self.columns) > _SHOWN else ""
+        return f"<Trace {span}{len(self)} rows of {', '.join(self.signals[:_SHOWN]) or 'no signals'}{more}>"
 
     def _repr_html_(self) -> str:
         from ssptool.engine.result_html import trace_html  # only notebooks draw a trace at once

@@ -153,6 +153,10 @@ class Network:
     experiment_position: Position | None = None
     annotated: Annotated = Annotated()
 
+    def __repr__(self) -> str:
+        counts = {"components": self.components, "wires": self.wires, "start values": self.assignments}
+        return f"<Network of {self.name}: {', '.join(f'{len(found)} {name}' for name, found in counts.items())}>"
+
     def accepting(self, accepted: Set[str]) -> "Network":
         """The same without refusals that these rules report: what they are about is left out of the network."""
         return replace(self, unsupported=tuple(item for item in self.unsupported if not set(item.rules) & accepted))

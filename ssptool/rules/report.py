@@ -64,6 +64,19 @@ class Report:
         """Whether there is no error. Warnings do not keep a system from running."""
         return not self.errors
 
+    def __bool__(self) -> bool:
+        """Whether there is no error, as `ok`."""
+        return self.ok
+
+    def __repr__(self) -> str:
+        counts = {"error": len(self.errors), "warning": len(self.warnings), "information": len(self.infos)}
+        found = [
+            f"{count} {name}{'s' if count > 1 and name != 'information' else ''}"
+            for name, count in counts.items()
+            if count
+        ]
+        return f"<Report on {self.subject}: {', '.join(found) or 'no findings'}>"
+
     def _repr_html_(self) -> str:
         return report_html(self.subject, self.diagnostics)
 

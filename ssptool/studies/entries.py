@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from ssptool.arguments import parse_time
 from ssptool.studies.expressions import unknown
 from ssptool.studies.findings import Findings, Key
 
@@ -54,6 +55,24 @@ class Entries:
             self.find(name, f"found {value!r}, expected a number")
             return None
         return float(value)
+
+    def time(self, name: str) -> float | None:
+        """Seconds: a number, or a text with a unit of time."""
+        if not isinstance(self._content.get(name), str):
+            return self.number(name)
+        try:
+            return parse_time(self.take(name))
+        except ValueError as error:
+            self.find(name, f"found {self._content[name]!r}, expected {error}")
+            return None
+
+    def duration(self, name: str) -> float | None:
+        """A time greater than 0 [s]."""
+        value = self.time(name)
+        if value is not None and not value > 0:
+            self.find(name, f"found {value:g}, expected a time greater than 0")
+            return None
+        return value
 
     def positive(self, name: str) -> float | None:
         value = self.number(name)

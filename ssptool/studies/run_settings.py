@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
+from ssptool.arguments import seconds
 from ssptool.engine.settings import Settings
 from ssptool.studies.entries import Entries
 from ssptool.studies.expressions import unknown
@@ -12,7 +13,8 @@ from ssptool.studies.sources import Setting
 LOGS = ("log_loops", "log_coupling")
 """Files that every run would write; a study keeps traces instead."""
 
-NUMBERS = ("start_time", "stop_time", "step_size", "tolerance", "adaptive", "relaxation")
+TIMES = ("start_time", "stop_time", "step_size")
+NUMBERS = ("tolerance", "adaptive", "relaxation")
 COUNTS = ("max_iterations", "input_order", "iterations", "prediction_order", "threads")
 WORDS = ("master", "acceleration", "input", "init", "implementation", "integrator", "exchange")
 COUNTS_BY_NAME, NUMBERS_BY_NAME, BONDS = "substeps", "convergence", "power_bonds"
@@ -40,6 +42,8 @@ def _fixed(entries: Entries, name: str) -> Any:
     if name not in SETTINGS:
         entries.find(name, unknown("setting", name, SETTINGS) if "." in name else setting_problem(name))
         return None
+    if name in TIMES:
+        return entries.time(name)
     if name in NUMBERS:
         return entries.number(name)
     if name in COUNTS:
@@ -92,6 +96,8 @@ def changed(settings: Settings, name: str, value: Setting) -> Settings:
         typed: Any = _typed(value, str, f"{name} is one of its words")
     elif base == BONDS:
         typed = tuple(_bond(each) for each in str(value).split(";"))
+    elif base in TIMES:
+        typed = seconds(name, value)
     elif base in NUMBERS or base == NUMBERS_BY_NAME:
         typed = _typed(value, float, f"{name} is a number")
     else:

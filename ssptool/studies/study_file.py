@@ -130,7 +130,7 @@ def _results(entries: Entries) -> dict[str, Expression]:
 
 
 def _traces(entries: Entries) -> Traces:
-    traces = Traces(entries.texts("signals"), entries.positive("output_step"), entries.count("every") or 1)
+    traces = Traces(entries.texts("signals"), entries.duration("output_step"), entries.count("every") or 1)
     if traces.every != 1 and traces.output_step is not None:
         entries.find("every", "every n-th row and an output step exclude each other")
     entries.rest("key of traces", _TRACES)
@@ -140,7 +140,7 @@ def _traces(entries: Entries) -> Traces:
 def _effort(entries: Entries) -> Effort:
     retries, memory = entries.count("retries", 0), entries.positive("memory")
     effort = Effort(
-        timeout=entries.positive("timeout"),
+        timeout=entries.duration("timeout"),
         retries=Effort().retries if retries is None else retries,
         memory=None if memory is None else int(memory * 2**20),
     )

@@ -31,10 +31,10 @@ def test_integers_and_booleans_that_are_asked_for_are_staircases_and_texts_are_l
 @pytest.mark.parametrize("ending", [".svg", ".html"])
 def test_typed_columns_can_be_drawn(ending, tmp_path):
     pytest.importorskip({".svg": "matplotlib", ".html": "plotly"}[ending])
-    plot(TRACE, tmp_path / f"plot{ending}", patterns=["*"])
+    plot(TRACE, tmp_path / f"plot{ending}", signals=["*"])
     assert "A.b" in (tmp_path / f"plot{ending}").read_text(encoding="utf-8") or ending == ".svg"
 
 
 def test_texts_alone_are_nothing_to_draw(tmp_path):
     with pytest.raises(ValueError, match="no signal to draw"):
-        plot(TRACE, tmp_path / "plot.svg", patterns=["A.s"])
+        plot(TRACE, tmp_path / "plot.svg", signals=["A.s"])

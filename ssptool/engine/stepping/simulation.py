@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from ssptool.arguments import seconds
 from ssptool.engine.assembly import Assembly, assemble
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Ending, Failure, RunError
@@ -183,7 +184,7 @@ class Simulation:
         return self.time
 
     @one_at_a_time
-    def run_until(self, time: float) -> float:
+    def run_until(self, time: float | str) -> float:
         """Step to the first communication point that is not before `time` [s]; gives that point [s].
 
         Raises
@@ -192,6 +193,7 @@ class Simulation:
             That is after the stop time.
         """
         self._check_running()
+        time = seconds("time", time)
         if not isfinite(time):
             raise ValueError(f"the time must be a finite number of seconds, found {time}")
         interval = self.plan.interval

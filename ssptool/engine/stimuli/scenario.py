@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeAlias
 
+from ssptool.arguments import seconds
 from ssptool.dataclass import dataclass
 from ssptool.engine.stimuli.modification import Action
 
@@ -36,6 +37,7 @@ class Event:
         if self.action not in list(Action):
             raise ValueError(f"action must be one of {', '.join(Action)}; found {self.action!r}")
         object.__setattr__(self, "action", Action(self.action))
+        object.__setattr__(self, "time", seconds("time", self.time))
         if not 0 <= self.time < math.inf:
             raise ValueError(f"an event must have a time that is not negative, found {self.time!r} s")
         if self.value is None and self.action is not Action.RESET:

@@ -2,10 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
 
+from ssptool.arguments import TIME_UNITS, parse_time
 from ssptool.engine.stimuli.findings import BadScenario, DataFinding
 from ssptool.engine.stimuli.modification import Action
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
@@ -98,9 +100,16 @@ class _Reading:
 
     def _number(self, node: yaml.Node, key: str) -> float | None:
         value = self._scalar(node, key)
+        if isinstance(value, str):
+            with suppress(ValueError):  # 500ms
+                value = parse_time(value)
         good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if not good or not isinstance(value, int | float) or value < 0:
-            self._find(node, key, f"found {value!r}, expected a number of seconds that is not negative")
+            self._find(
+                node,
+                key,
+                f"found {value!r}, expected a time that is not negative, in seconds or with a unit ({TIME_UNITS})",
+            )
             return None
         return float(value)
 

@@ -155,7 +155,7 @@ def test_components_without_geometry_have_the_icon_of_their_fmu(tmp_path):
 
 def test_findings_inside_show_on_the_element_that_holds_them(tmp_path):
     ssptool.draw(
-        system(tmp_path / "s", nested(element("A") + element("B"))), tmp_path / "d.svg", highlights=["findings"]
+        system(tmp_path / "s", nested(element("A") + element("B"))), tmp_path / "d.svg", highlight=["findings"]
     )
     (group,) = etree.parse(tmp_path / "d.svg").findall("svg:g[@class='block opens error']", SVG)
     assert "inside: 2 remarks" in group.findtext("svg:title", namespaces=SVG)

@@ -111,7 +111,7 @@ def folders() -> list[Path]:
 @pytest.mark.parametrize("folder", folders(), ids=lambda path: path.name)
 @pytest.mark.parametrize("ending", ["svg", "png", "html"])
 def test_every_example_can_be_drawn(folder, ending, tmp_path):
-    ssptool.draw(folder, tmp_path / f"d.{ending}", highlights=["loops", "findings"])
+    ssptool.draw(folder, tmp_path / f"d.{ending}", highlight=["loops", "findings"])
     content = (tmp_path / f"d.{ending}").read_bytes()
     if ending == "png":
         assert content.startswith(b"\x89PNG")
@@ -125,7 +125,7 @@ def test_every_example_can_be_drawn(folder, ending, tmp_path):
 
 
 def test_algebraic_loops_stand_out(tmp_path):
-    ssptool.draw(SYSTEMS / "dual_mass_oscillator", tmp_path / "d.svg", highlights=["loops"])
+    ssptool.draw(SYSTEMS / "dual_mass_oscillator", tmp_path / "d.svg", highlight=["loops"])
     lines = etree.parse(tmp_path / "d.svg").findall("svg:polyline", SVG)
     loud = [line.findtext("svg:title", namespaces=SVG) for line in lines if "loop" in str(line.get("class"))]
     assert {text.splitlines()[0] for text in loud} == {"System1.a1 – System2.a1", "System2.F – System1.F"}
@@ -134,7 +134,7 @@ def test_algebraic_loops_stand_out(tmp_path):
 def test_findings_stand_out_where_they_are(tmp_path):
     """The FMUs are missing, which is an error of both components."""
     parts = element("A", connector("y", "output")) + element("B", connector("u", "input"))
-    ssptool.draw(system(tmp_path / "s", parts), tmp_path / "d.svg", highlights=["findings"])
+    ssptool.draw(system(tmp_path / "s", parts), tmp_path / "d.svg", highlight=["findings"])
     groups = etree.parse(tmp_path / "d.svg").findall("svg:g[@class]", SVG)
     assert [group.get("class") for group in groups] == ["block error", "block error", "legend"]
     assert [text.text for text in groups[-1].findall("svg:text", SVG)] == ["error"]
@@ -150,7 +150,7 @@ def test_a_page_links_to_the_sheets_inside(tmp_path):
 
 def test_what_cannot_be_drawn_is_named_and_writes_nothing(tmp_path):
     with pytest.raises(ssptool.NoSuchSystem, match="first, second"):
-        ssptool.draw(SYSTEMS / "mass_spring_damper", tmp_path / "d.svg", system="third")
+        ssptool.draw(SYSTEMS / "mass_spring_damper", tmp_path / "d.svg", level="third")
     with pytest.raises(ValueError, match=r"\.svg, \.png, \.html"):
         ssptool.draw(SYSTEMS / "mass_spring_damper", tmp_path / "d.gif")
     assert list(tmp_path.iterdir()) == []

@@ -226,7 +226,7 @@ def test_where_all_fmus_save_states_steps_are_doubled_and_bonds_are_not_needed()
 def test_without_bonds_the_refusal_says_what_is_missing_and_what_is_left():
     with pytest.raises(UnsupportedByFmu) as caught:
         make_plan(forgetful(), Settings(adaptive=1e-3))
-    for phrase in ("System1", "saves and restores its state", "--power-bond", "fixed steps, master jacobi"):
+    for phrase in ("System1", "saves and restores its state", "--power-bonds", "fixed steps, master jacobi"):
         assert phrase in str(caught.value)
 
 
@@ -311,10 +311,10 @@ def test_steps_end_at_jumps_and_start_anew(on_disk, tmp_path, jump):
 def test_the_command_takes_bonds(on_disk, tmp_path):
     settings = ["--implementation", "cs", "--adaptive", "1e-2", "--stop-time", "2", "--step-size", "0.001"]
     output = ["--output", str(tmp_path / "result.csv")]
-    done = CliRunner().invoke(app, ["run", str(on_disk), *settings, "--power-bond", NAME, *output])
+    done = CliRunner().invoke(app, ["run", str(on_disk), *settings, "--power-bonds", NAME, *output])
     assert done.exit_code == 0, done.output
     assert NAME in done.output.replace("\n", "")
     refused = CliRunner().invoke(app, ["run", str(on_disk), *settings, *output])
-    assert refused.exit_code != 0 and "--power-bond" in str(refused.exception)
-    wrong = CliRunner().invoke(app, ["run", str(on_disk), "--power-bond", "System1.v1"])
+    assert refused.exit_code != 0 and "--power-bonds" in str(refused.exception)
+    wrong = CliRunner().invoke(app, ["run", str(on_disk), "--power-bonds", "System1.v1"])
     assert wrong.exit_code == 2 and "A.v,B.F" in wrong.output

@@ -1,0 +1,288 @@
+"""Arguments of the Python API: what is understood, and what is refused with the name of the argument."""
+
+import inspect
+from dataclasses import fields
+from math import isclose
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ssptool
+from ssptool.arguments import parse_time, start_value_texts
+from ssptool.engine.settings import SettingsOptions
+from ssptool.engine.trace import Column
+
+SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"
+SHORT = {"stop_time": 0.01, "step_size": 0.005, "master": "jacobi"}
+TRACE = ssptool.Trace.of(
+    [0.0, 1.0, 1.0, 3.0], [(Column("A.x"), [0.0, 2.0, 10.0, 20.0]), (Column("A.n", type="Int32"), [1, 2, 3, 4])]
+)
+
+
+# -- times ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("10", 10.0),
+        ("1e-3", 0.001),
+        ("1ms", 0.001),
+        ("500us", 0.0005),
+        ("3µs", 3e-06),
+        ("3μs", 3e-06),
+        ("0.1 ns", 1e-10),
+        ("2min", 120.0),
+        ("1h", 3600.0),
+        ("1.5 h", 5400.0),
+        ("1d", 86400.0),
+        ("-1s", -1.0),
+        ("1e3ms", 1.0),
+        (".5s", 0.5),
+    ],
+)
+def test_a_time_is_a_number_of_seconds_or_has_a_unit_of_si(text, seconds):
+    assert parse_time(text) == seconds
+
+
+@given(st.floats(1e-6, 1e6), st.sampled_from([("ms", 1e-3), ("us", 1e-6), ("min", 60.0), ("h", 3600.0)]))
+def test_a_unit_is_a_factor(value, unit):
+    assert isclose(parse_time(f"{value!r}{unit[0]}"), value * unit[1], rel_tol=1e-15)
+
+
+@pytest.mark.parametrize("text", ["", "s", "1 parsec", "1 Ms", "1,5 s", "ten", "1 s 2", "1_000", "0x10", "٣"])
+def test_all_else_is_refused_with_the_units_that_are_known(text):
+    with pytest.raises(ValueError, match="s, ms, us, ns, ps, min, h or d"):
+        parse_time(text)
+
+
+# -- start values --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2, "2"),
+        (2.5, "2.5"),
+        (0.1, "0.1"),
+        (True, "true"),
+        (np.bool_(False), "false"),
+        (np.int32(7), "7"),
+        (np.float64(1e-300), "1e-300"),
+        ("2", "2"),
+        ("a b", "a b"),
+        (b"\x00\xff", "00ff"),
+        (float("inf"), "inf"),
+        ([1, 2.5], "1 2.5"),
+        (np.array([[1, 2], [3, 4]]), "1 2 3 4"),
+        (((1, 2), (3, 4)), "1 2 3 4"),
+        (["it's", "b c"], "'it'\"'\"'s' 'b c'"),
+        ([True, False], "true false"),
+        (np.array(3.5), "3.5"),
+    ],
+    ids=repr,
+)
+def test_start_values_are_numbers_texts_and_arrays(value, text):
+    assert start_value_texts("start_values", {"A.k": value}) == {"A.k": text}
+
+
+def test_the_same_start_values_have_the_same_effect_in_every_form():
+    forms = (2.0, 2, np.float32(2), np.array(2.0), "2", "2.0")
+    runs = [ssptool.simulate(SYSTEM, start_values={"System1.m1": form}, **SHORT) for form in forms]
+    assert all(np.array_equal(run["System1.x1"], runs[0]["System1.x1"]) for run in runs)
+
+
+# -- settings ------------------------------------------------------------------------------------------------
+
+
+def test_each_setting_is_a_keyword():
+    assert list(SettingsOptions.__annotations__) == [field.name for field in fields(ssptool.Settings)]
+
+
+def test_settings_are_keywords_a_mapping_or_an_object_and_keywords_win():
+    whole = ssptool.Settings(stop_time=1.0, step_size=0.01, master="jacobi")
+    keywords = {"stop_time": "1s", "step_size": "10ms", "master": "jacobi"}
+    for asked in ({"settings": whole}, {"settings": keywords}, keywords, {"settings": {}, **keywords}):
+        assert ssptool.plan(SYSTEM, **asked).settings == whole
+    assert ssptool.plan(SYSTEM, settings=whole, step_size=0.1).settings.step_size == 0.1
+    with ssptool.Simulation(SYSTEM, **keywords, record="*.x1") as run:
+        run.run_until("500ms")
+        assert (run.time, run.trace.signals) == (0.5, ("System1.x1", "System2.x1"))
+
+
+def test_the_representation_of_settings_makes_them_again():
+    made = ssptool.Settings(
+        stop_time="2min", master="jacobi", substeps={"A": 3}, power_bonds="A.v,B.F", log_loops="a.csv"
+    )
+    assert eval(repr(made), {"Settings": ssptool.Settings}) == made
+    assert repr(ssptool.Settings()) == "Settings()"
+
+
+# -- results -------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_has_values_at_a_time_on_lines_or_held_and_the_later_side_of_an_event():
+    assert TRACE.at(0.25) == {"A.x": 0.5, "A.n": 1}
+    assert TRACE.at(1) == {"A.x": 10.0, "A.n": 3}
+    assert TRACE.at("2000ms") == {"A.x": 15.0, "A.n": 3}
+    assert TRACE.at(3.0) == {"A.x": 20.0, "A.n": 4}
+
+
+def test_a_result_gives_signals_and_times_and_says_on_one_line_what_it_is():
+    result = ssptool.simulate(SYSTEM, record=["*.x1"], **SHORT)
+    assert np.array_equal(result["System1.x1"], result.trace["System1.x1"])
+    assert np.array_equal(result.t, result.trace.t)
+    assert "System1.x1" in result
+    assert "System1.v1" not in result
+    assert list(result) == ["System1.x1", "System2.x1"]
+    shown = [result, result.trace, ssptool.plan(SYSTEM), ssptool.validate(SYSTEM), ssptool.flatten(SYSTEM)]
+    for one in shown:
+        assert "\n" not in repr(one)
+        assert len(repr(one)) < 160 + len(str(SYSTEM))
+
+
+def test_a_report_with_errors_is_false(tmp_path):
+    (tmp_path / "SystemStructure.ssd").write_text("<nothing/>", encoding="utf-8")
+    assert (bool(ssptool.validate(tmp_path)), bool(ssptool.validate(SYSTEM))) == (False, True)
+
+
+def test_the_package_shows_its_api_alone():
+    assert set(dir(ssptool)) == {*ssptool.__all__, "__version__"}
+    assert {"Trace", "Result", "Plan", "Report", "Settings", "simulate", "plot"} <= set(dir(ssptool))
+
+
+@pytest.mark.parametrize("name", ["simulate", "plan", "Simulation", "plot", "validate", "explain"])
+def test_each_argument_is_in_the_documentation(name):
+    function = getattr(ssptool, name)
+    text = f"{ssptool.simulate.__doc__}{function.__doc__}"
+    parameters = [one for one in inspect.signature(function).parameters if one not in ("self", "options", "names")]
+    assert [one for one in parameters if one not in text] == []
+
+
+# -- plots ---------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_plotted_alone_in_lists_and_from_files(tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "r.csv"
+    first = ssptool.simulate(SYSTEM, output=path, **SHORT)
+    in_file = ssptool.simulate(SYSTEM, output=tmp_path / "s.csv", keep=False, **SHORT)
+    for runs in (first, first.trace, path, str(path), in_file):
+        assert {curve.run for curve in ssptool.plot(runs, signals="*.x1").curves} == {""}
+    assert {curve.run for curve in ssptool.plot([first, in_file, path]).curves} == {
+        "DualMassOscillator 1",
+        "DualMassOscillator 2",
+        "r",
+    }
+    first.plot(tmp_path / "r.svg", signals=["*.x1", "*.v1"])
+    ssptool.plot({"a": first, "b": path}, tmp_path / "s.svg")
+    assert all((tmp_path / name).stat().st_size > 1000 for name in ("r.svg", "s.svg"))
+
+
+# -- what cannot be ------------------------------------------------------------------------------------------
+
+SIMULATE = [
+    ({"stoptime": 5}, "simulate has no argument 'stoptime'; did you mean stop_time"),
+    ({"start_value": {}}, "simulate has no argument 'start_value'; did you mean start_values"),
+    ({"nonsense": 1}, "simulate has no argument 'nonsense'; allowed are "),
+    ({"settings": {"stoptime": 5}}, "settings has no argument 'stoptime'; did you mean stop_time"),
+    ({"settings": 5}, "settings must be a Settings object or a mapping from its fields; found 5"),
+    ({"settings": "fast"}, "settings must be a Settings object"),
+    ({"stop_time": [1]}, r"stop_time must be a number of seconds, .*; found \[1\]"),
+    ({"stop_time": True}, "stop_time must be a number of seconds, .*; found True"),
+    ({"stop_time": "1 parsec"}, "stop_time must be a number of seconds, .*; found '1 parsec'"),
+    ({"stop_time": -1}, "the stop time must not be before the start time"),
+    ({"stop_time": float("nan")}, "the stop time must be a finite number"),
+    ({"step_size": 0}, "must be greater than 0 s"),
+    ({"step_size": "-1ms"}, "must be greater than 0 s"),
+    ({"master": "jakobi"}, r"master must be one of auto, .* \(did you mean jacobi\?\); found 'jakobi'"),
+    ({"master": 3}, "master must be one of auto, jacobi, gauss-seidel, iterated; found 3"),
+    ({"tolerance": "small"}, "tolerance must be a number; found 'small'"),
+    ({"threads": 1.5}, "threads must be a whole number of at least 1; found 1.5"),
+    ({"substeps": [("System1", 2)]}, "substeps must be a mapping from components to numbers of steps"),
+    ({"substeps": {"System1": 0}}, r"substeps\['System1'\] must be a whole number of at least 1; found 0"),
+    ({"convergence": {"absolute": "x"}}, r"convergence\['absolute'\] must be a number; found 'x'"),
+    ({"power_bonds": 3}, "power_bonds must be a list of pairs"),
+    ({"power_bonds": ["System1.v1"]}, "power_bonds must be pairs of names of two signals"),
+    ({"log_loops": 3}, "log_loops must be a path .*; found 3"),
+    ({"start_values": "System1.m1=2"}, "start_values must be a mapping from full names to values"),
+    ({"start_values": {1: 2}}, "start_values must be a mapping from full names to values"),
+    ({"start_values": {"System1.m1": None}}, r"start_values\['System1.m1'\] must be a number, .*; found None"),
+    ({"start_values": {"System1.m1": {}}}, r"start_values\['System1.m1'\] must be a number, .*; found {}"),
+    ({"start_values": {"System1.m1": [1, 2]}}, "System1.m1 cannot be '1 2'"),
+    ({"start_values": {"System1.mm": 2.0}}, "the system has no variable 'System1.mm'; did you mean System1.m1"),
+    ({"parameters": "k.ssv"}, "k.ssv does not exist"),
+    ({"parameters": 3}, "parameters must be a path or a list of paths; found 3"),
+    ({"parameters": {"k": 1}}, "parameters must be a path or a list of paths"),
+    ({"variant": 3}, "variant must be a text; found 3"),
+    ({"variant": "Nothing"}, "Nothing"),
+    ({"inputs": 3}, "int is not understood; give the path of a CSV file"),
+    ({"inputs": "no.csv"}, "no.csv"),
+    ({"interpolation": "hold"}, "interpolation must be left out where there are no inputs"),
+    (
+        {"inputs": {"System1.F": 1.0}, "interpolation": "cubic"},
+        "interpolation must be one of hold, linear; found 'cubic'",
+    ),
+    ({"scenario": 3}, "scenario must be a path .*; found 3"),
+    ({"accept": 3}, "accept must be a code of a rule or a list of them; found 3"),
+    ({"output": 3}, "output must be a path .*; found 3"),
+    ({"record": 3}, r"record must be a pattern such as '\*.x1' or a list of them; found 3"),
+    ({"record": "x1"}, "x1"),
+    ({"every": 0}, "every must be a whole number of at least 1; found 0"),
+    ({"output_step": "often"}, "output_step must be a number of seconds"),
+    ({"keep": "yes"}, "keep must be True or False; found 'yes'"),
+    ({"isolated": 1}, "isolated must be True or False; found 1"),
+    ({"isolated": False, "timeout": 5}, "isolated must be True or left out"),
+    ({"timeout": -5}, "the timeout must be greater than 0"),
+    ({"memory_limit": "2G"}, "memory_limit must be a number; found '2G'"),
+    ({"realtime": "fast"}, "realtime must be a number; found 'fast'"),
+    ({"realtime": 0}, "the factor of real time must be greater than 0"),
+    ({"statistics": "text"}, "statistics must be True or False; found 'text'"),
+    ({"progress": 3}, "progress must be a function .*; found 3"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "told"), SIMULATE, ids=lambda one: repr(one) if isinstance(one, dict) else "")
+def test_a_wrong_argument_of_a_run_is_named_with_what_was_found_and_what_is_allowed(arguments, told):
+    with pytest.raises((ValueError, LookupError, OSError, TypeError, ssptool.BadInputs), match=told) as caught:
+        ssptool.simulate(SYSTEM, **{**SHORT, **arguments})
+    assert "ssptool" in type(caught.value).__module__ or not isinstance(caught.value, TypeError | AttributeError)
+
+
+OTHERS = [
+    (lambda: ssptool.simulate(None), "system must be a path .*; found None"),
+    (lambda: ssptool.simulate("nowhere.ssp"), "nowhere.ssp does not exist"),
+    (lambda: ssptool.plan(3), "system must be a path .*; found 3"),
+    (lambda: ssptool.plan(SYSTEM, stop_tme=1), "plan has no argument 'stop_tme'; did you mean stop_time"),
+    (lambda: ssptool.Simulation(SYSTEM, recrd="x"), "Simulation has no argument 'recrd'; did you mean record"),
+    (lambda: ssptool.validate(3), "system must be a path .*; found 3"),
+    (lambda: ssptool.validate(SYSTEM, select=3), "select must be a code of a rule"),
+    (lambda: ssptool.validate(SYSTEM, strict="yes"), "strict must be True or False; found 'yes'"),
+    (lambda: ssptool.validate(SYSTEM, ignore="NOT-999"), "NOT-999"),
+    (lambda: ssptool.info([SYSTEM]), "system must be a path"),
+    (lambda: ssptool.explain(SYSTEM, "System1.mm"), "did you mean System1.m1"),
+    (lambda: ssptool.draw(SYSTEM, depth=-1), "depth must be a whole number of at least 0; found -1"),
+    (lambda: ssptool.draw(SYSTEM, highlight="loop"), r"highlight must be one of loops, findings \(did you mean loops"),
+    (lambda: ssptool.plot(3), "runs must be a Result, a Trace or a file of results"),
+    (lambda: ssptool.plot([]), "runs must be a Result, a Trace or a file of results"),
+    (lambda: ssptool.plot(TRACE, 3), "output must be a path"),
+    (lambda: ssptool.plot(TRACE, signals="B.x"), "no recorded signal is called 'B.x'; did you mean A.x"),
+    (lambda: ssptool.compare(TRACE, None), "reference must be a Result, a Trace or a file of results"),
+    (lambda: TRACE["A.y"], "signal 'A.y' is not recorded; did you mean A.x"),
+    (lambda: TRACE["x"], "signal 'x' is not recorded; did you mean A.x"),
+    (lambda: TRACE[3], "signal 3 is not recorded; recorded are: A.x, A.n"),
+    (lambda: TRACE.at(5.0), "time must be between 0 s and 3 s; found 5.0"),
+    (lambda: TRACE.at("soon"), "time must be a number of seconds"),
+    (lambda: ssptool.Settings(master="x"), "master must be one of auto"),
+    (lambda: ssptool.Event("soon", "A.u", "reset"), "time must be a number of seconds"),
+]
+
+
+@pytest.mark.parametrize(("call", "told"), OTHERS, ids=[told for _, told in OTHERS])
+def test_a_wrong_argument_of_any_function_is_named(call, told):
+    with pytest.raises((ValueError, LookupError, OSError, TypeError, ssptool.UnknownRule), match=told) as caught:
+        call()
+    assert "ssptool" in type(caught.value).__module__ or not isinstance(caught.value, TypeError | AttributeError)

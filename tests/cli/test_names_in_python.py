@@ -1,0 +1,74 @@
+"""Options of commands and arguments of functions: the same thing has the same name."""
+
+import inspect
+
+import pytest
+import typer
+
+import ssptool
+from ssptool.cli.app import app
+from ssptool.engine.settings import SettingsOptions
+
+SETTINGS = set(SettingsOptions.__annotations__)
+FUNCTIONS = {
+    ("run",): (ssptool.simulate, SETTINGS),
+    ("plan",): (ssptool.plan, SETTINGS),
+    ("explain",): (ssptool.explain, set()),
+    ("validate",): (ssptool.validate, set(inspect.signature(ssptool.fix).parameters)),
+    ("plot",): (ssptool.plot, set(inspect.signature(ssptool.plot_study).parameters)),
+    ("compare",): (ssptool.compare, {"absolute", "relative", "time"}),  # the fields of `Tolerance`
+    ("report",): (ssptool.report, set()),
+    ("draw",): (ssptool.draw, set()),
+    ("graph",): (ssptool.graph, set()),
+    ("study", "run"): (ssptool.study, set()),
+    ("study", "resume"): (ssptool.resume_study, set()),
+    ("study", "calibrate"): (ssptool.calibrate, set()),
+}
+OF_THE_SHELL = {
+    "help": "printed",
+    "format": "printed",
+    "all": "of `explain` without names",
+    "plot": "of `run`: `Result.plot`; of `compare`: its argument",
+    "for": "`tools`, since `for` is a keyword of Python",
+    "fix": "`ssptool.fix`",
+    "unsafe_fixes": "`ssptool.fix(unsafe=True)`",
+    "diff": "`ssptool.fix(save=False).diff`",
+    "output": "of `validate`: where the report is printed",
+}
+"""Options without an argument of the same name, and what stands for them in Python."""
+
+NOT_OF_THE_SHELL = {
+    "settings": "the object that the options make",
+    "options": "its fields",
+    "progress": "always shown",
+    "keep": "for what a program does with the trace",
+}
+
+
+def options(command):
+    """Parameter → the names of its options, without the leading dashes."""
+    found = typer.main.get_command(app)
+    for name in command:
+        found = found.commands[name]
+    return {
+        one.name: {text.lstrip("-").replace("-", "_") for text in one.opts if text.startswith("--")}
+        for one in found.params
+        if one.param_type_name == "option"
+    }
+
+
+@pytest.mark.parametrize("command", FUNCTIONS, ids=" ".join)
+def test_an_option_is_called_as_the_argument(command):
+    function, more = FUNCTIONS[command]
+    known = set(inspect.signature(function).parameters) | more
+    for names in options(command).values():
+        assert names & known or names & set(OF_THE_SHELL), names
+
+
+@pytest.mark.parametrize("command", [("run",), ("plan",)], ids=" ".join)
+def test_an_argument_of_a_run_has_an_option(command):
+    function, more = FUNCTIONS[command]
+    offered = set().union(*options(command).values())
+    logs = {"log_loops", "log_coupling"} if command == ("plan",) else set()
+    wanted = (set(inspect.signature(function).parameters) | more) - {"system"} - set(NOT_OF_THE_SHELL) - logs
+    assert wanted - offered == set()
