@@ -276,7 +276,7 @@ def basic_parameters(parameter: ssv.Parameter, structure: Structure) -> Iterator
     severity=ERROR,
     basis=POLICY,
     source=SOURCE,
-    tools={"omsimulator": IGNORES_IT, "libcosim": REFUSES, "ecos": REFUSES},
+    tools={"omsimulator": IGNORES_IT, "libcosim": REFUSES, "ecos": IGNORES_IT},
 )
 def no_dictionaries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """No signal dictionary stands between components.

@@ -101,6 +101,8 @@ def _severity(rule: Rule) -> str:
 
 
 def _switch(rule: Rule) -> str:
+    if rule.tools:
+        return f"--for {','.join(rule.tools)} switches it on"
     if rule.optional:
         return f"--ignore {rule.code} switches it off"
     return f"--ignore {rule.code} takes it off the list; that something was found is still said"
