@@ -90,6 +90,17 @@ class Assembly:
         """Something to be said of the run besides its results."""
         self.remarks[text] = None
 
+    def retreats(self) -> Iterator[str]:
+        """Of FMUs that have refused to follow their inputs."""
+        for index, order, since, function, status in self.kernel.retreats:
+            if not function:  # it was before the simulation was saved
+                continue
+            how = "run along lines (order 1)" if order else "are held at their value in the middle of each step"
+            yield (
+                f"component {self.instances[index].name}: {function} returned {status_word(status)}, so its inputs "
+                f"{how} from t = {since:.12g} s on"
+            )
+
     def explain(self, outcome: Outcome, time: float) -> Failure:
         """What a kernel operation that failed means."""
         if outcome.code is Code.NONFINITE:

@@ -146,6 +146,8 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         before = evaluation.swept()
         failure = _step(job, system, rows, counts)
         counts.add_loops(before, evaluation.swept(), evaluation.rescues)
+        for remark in (*assembly.retreats(), *system.remarks()):
+            assembly.remark(remark)
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED

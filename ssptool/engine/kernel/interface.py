@@ -271,6 +271,18 @@ class Kernel(Protocol):
         takes one thread however many there may be.
         """
 
+    @property
+    def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]:
+        """Instances whose FMU has refused to follow their inputs, as (instance, order of the polynomials that they run
+        along since, time from which on [s], function that refused, or nothing after `limit_inputs`, FMI status).
+
+        No step is lost: the one in which it was is done with the lower order; 0: inputs are held at their value in the
+        middle of the step.
+        """
+
+    def limit_inputs(self, instance: int, order: int) -> None:
+        """From now on the inputs of an instance run along polynomials of this order at most, as after a refusal."""
+
     def run(self, program: Sequence[Instruction], start: float, h: float, first: int, rows: Floats) -> Outcome:
         """Repeat `program` len(rows) times.
 

@@ -34,6 +34,9 @@ class Iterated:
     step once, in the order of the signal flow. Interpolated inputs of order k give order k + 1, held ones (at
     their value at the end of the step) order 1 and much damping.
 
+    A change that stops falling at the noise of the FMUs is accepted there. A step that does not converge is a failure;
+    if the master `retreats`, it is done with stronger damping, and then without repetition.
+
     References
     ----------
     Kübler and Schiehlen 2000, "Two methods of simulator coupling"; Küttler and Wall 2008 (acceleration).
@@ -44,6 +47,7 @@ class Iterated:
     measure: Measure = field(default_factory=lambda: Relative(1e-8))
     max_iterations: int = 30
     prediction: int = PREDICTION_ORDER
+    retreats: bool = False
 
     @property
     def name(self) -> str:

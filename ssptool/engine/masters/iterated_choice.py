@@ -13,7 +13,7 @@ from ssptool.engine.masters.iqn_ils import IqnIls
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.iterated_natively import PREDICTION_ORDER
 from ssptool.engine.masters.measures import MEASURES, AllOf, FixedCount, Measure, MeasureName, Relative
-from ssptool.engine.settings import AccelerationName, Settings
+from ssptool.engine.settings import AccelerationName, MasterName, Settings
 from ssptool.engine.unsupported import UnsupportedCombination
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") 
     asked = {True: ASKED, False: "default"}
     relaxation = [_relaxation(settings)] if name is AccelerationName.CONSTANT else []
     jacobian = [_jacobian(situation)] if name is AccelerationName.NEWTON else []
-    return Iterated(inputs, acceleration, measure, limit, order), [
+    return Iterated(inputs, acceleration, measure, limit, order, not _asked_for(settings)), [
         Choice("acceleration", name, acceleration_reason),
         *relaxation,
         Choice("convergence", measure.name, reason),
@@ -69,6 +69,12 @@ def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") 
         Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
         *jacobian,
     ]
+
+
+def _asked_for(settings: Settings) -> bool:
+    """Whether the user wants iterated steps, or a way to do them, by name."""
+    asked = settings.acceleration, settings.relaxation, settings.iterations, settings.prediction_order
+    return settings.master is not MasterName.AUTO or any(one is not None for one in asked)
 
 
 def _acceleration(settings: Settings) -> tuple[AccelerationName, Acceleration, str]:

@@ -7,13 +7,20 @@ import numpy as np
 
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
+from ssptool.engine.loops.aitken import Aitken
 from ssptool.engine.loops.iterate import Proposal
 from ssptool.engine.masters.acceleration import Interface
-from ssptool.engine.masters.agreement import Agreement
+from ssptool.engine.masters.agreement import NOISE_LIMIT, NOISE_MARGIN, TRIED, Agreement, settled_of
 from ssptool.engine.masters.caution import Caution
 from ssptool.engine.masters.inputs import Interpolate
 from ssptool.engine.masters.master import AskDerivatives, Coupled, Instances, StepDerivatives
 from ssptool.engine.masters.partners import Memory, part_of, under
+
+STRONG_DAMPING = 0.1
+"""Of the first step of a repetition with stronger damping."""
+
+WORTH_ALLOWING = 0.1
+"""A larger tolerance is no advice."""
 
 if TYPE_CHECKING:
     from ssptool.engine.masters.iterated import Iterated
@@ -38,14 +45,16 @@ class Group:
         self.iteration: int | None = None
         self.cautious_iteration: int | None = None
         self.caution = Caution(master.plain_iterations)
+        self.settled = settled_of(system.settled, group.names)
         self.ask_derivatives: AskDerivatives | None = None
         self.accelerator = master.acceleration.start(Interface(self._probe, self._pattern, self._derivatives))
 
     def memory(self) -> Memory:
-        return {**self.caution.memory(), **under("acceleration", self.accelerator.memory())}
+        return {**self.caution.memory(), **self.settled.memory(), **under("acceleration", self.accelerator.memory())}
 
     def recall(self, memory: Memory) -> None:
         self.caution.recall(memory)
+        self.settled.recall(memory)
         self.accelerator.recall(part_of(memory, "acceleration"))
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
@@ -62,11 +71,13 @@ class Group:
         master, slots, values, nominal = self.master, self.unknowns, self.values, self.nominal
         if failure := self._checked(self.kernel.save):
             return failure
-        x = self._predict()
-        agreement = Agreement(master.measure, nominal)
+        x = self._predict(master.prediction)
+        agreement = Agreement(master.measure, nominal, self.settled.floor)
         propose = self.accelerator.begin()
         self.kernel.exchange(self.group.group)
-        for iteration in range(1, master.max_iterations + 1):
+        iteration = 0
+        while True:
+            iteration += 1
             values[slots] = x
             if failure := self._advance():
                 return self._carried_away(failure, iteration)
@@ -75,14 +86,13 @@ class Group:
             agree = agreement.reached(x, found)
             self._log(iteration, x, found, agreement.excess, agree)
             if agree:
-                return iteration
+                return self._agreed(agreement, iteration)
             plain = self.caution.goes_on_plainly(iteration, self.t, self.h)
-            if agreement.lost(x, found) or iteration == master.max_iterations:
-                break
+            if agreement.lost(x, found) or self._is_enough(agreement, iteration, plain):
+                return self._apart(iteration, agreement)
             x = nominal * (found / nominal) if plain else nominal * propose(x / nominal, found / nominal)
             if failure := self._checked(self.kernel.restore):
                 return failure
-        return self._apart(iteration, x, found, agreement)
 
     def carry_on(self, outcome: Outcome, t: float, h: float, end: float) -> int | Failure:
         """From where the kernel could not go on by itself with this step."""
@@ -96,7 +106,7 @@ class Group:
             iteration = self.cautious_iteration
         x = self.kernel.guess(iteration)
         slots, values, nominal = self.unknowns, self.values, self.nominal
-        agreement = Agreement(self.master.measure, nominal)
+        agreement = Agreement(self.master.measure, nominal, self.settled.floor)
         propose: Proposal | None = None
         iterations = outcome.iterations
         while True:
@@ -104,16 +114,32 @@ class Group:
                 return self._carried_away(failure, iterations)
             found = values[slots]
             if agreement.reached(x, found):
-                return iterations
-            if agreement.lost(x, found) or iterations >= self.master.max_iterations:
-                return self._apart(iterations, x, found, agreement)
-            if self.caution.goes_on_plainly(iterations, t, h):
+                return self._agreed(agreement, iterations)
+            plain = self.caution.goes_on_plainly(iterations, t, h)
+            if agreement.lost(x, found) or self._is_enough(agreement, iterations, plain):
+                return self._apart(iterations, agreement)
+            if plain:
                 x[:] = nominal * (found / nominal)
             else:
                 propose = propose or self.accelerator.begin()
                 x[:] = nominal * propose(x / nominal, found / nominal)
             outcome = self.kernel.iterate(iteration, t, h, False)
             iterations += 1
+
+    def _is_enough(self, agreement: Agreement, iteration: int, plain: bool) -> bool:
+        """Whether no further iterate is worth trying."""
+        if iteration >= self.master.max_iterations:
+            return True
+        if agreement.stagnates and not agreement.probed:
+            agreement.noise, agreement.probed = self._noise(agreement), True
+        hopeless = self.master.retreats and self.settled.failed >= TRIED and not plain
+        return hopeless or agreement.is_noise
+
+    def _agreed(self, agreement: Agreement, iterations: int) -> int:
+        self.settled.failed = 0
+        if agreement.noisy:
+            self.settled.note_noise(self.t, agreement.last, self.group.signals[agreement.worst])
+        return iterations
 
     def _rescued(self, outcome: Outcome) -> Failure | None:
         """After an iterate whose loops the kernel did not solve."""
@@ -126,9 +152,9 @@ class Group:
         self.kernel.exchange(self.group.group)
         return None
 
-    def _predict(self) -> Floats:
-        """Where the polynomial through the accepted points leads."""
-        h, slots, order = self.h, self.unknowns, self.master.prediction
+    def _predict(self, order: int) -> Floats:
+        """Where the polynomial of this order through the accepted points leads."""
+        h, slots = self.h, self.unknowns
         if order == 0:
             self.kernel.exchange(self.group.group)
             return np.array(self.values[slots])
@@ -178,33 +204,122 @@ class Group:
             )
             self.system.coupling_log.write(facts, values, residuals)
 
-    def _apart(self, iterations: int, x: Floats, found: Floats, agreement: Agreement) -> Failure:
-        change = np.abs(found - x) / np.maximum(np.abs(x), self.nominal)
-        worst = int(np.argmax(change))
-        names, signal = ", ".join(self.group.names), self.group.signals[worst]
-        how = "the iteration diverges: " if agreement.growing else ""
+    # -- where the iterates do not come to agree -------------------------------------------------------------------
+
+    def _apart(self, iterations: int, agreement: Agreement) -> int | Failure:
+        """What the noise of the FMUs explains stands as it is; else other methods are tried where nobody asked for this
+        one.
+        """
+        if not agreement.is_noise:
+            agreement.noise = self._noise(agreement)
+        if agreement.is_noise:
+            return self._stands(agreement) or iterations
+        return self._otherwise(iterations, lambda: self._not_converged(iterations, agreement))
+
+    def _noise(self, agreement: Agreement) -> float:
+        """How far what comes out of the step strays around the best iterate, relative to sizes; 0: not at all.
+
+        A smooth answer leaves nothing in second differences over so small a distance, be it ever so steep.
+        """
+        if not agreement.least < np.inf:
+            return 0.0
+        x = agreement.best / self.nominal
+        size = np.maximum(np.abs(x), 1.0)
+        middle, most = self._probe(x), 0.0
+        for distance in (agreement.least * size, 2.0 * agreement.least * size):
+            bend = self._probe(x + distance) - 2.0 * middle + self._probe(x - distance)
+            stray = float((np.abs(bend) / size).max()) / 2.0
+            most = max(most, stray) if np.isfinite(stray) else np.inf
+        return most if np.isfinite(most) else 0.0
+
+    def _stands(self, agreement: Agreement) -> Failure | None:
+        """The step anew with the best iterate, which is as good as the noise lets it be."""
+        if failure := self._anew(agreement.best):
+            return failure
+        self.settled.floor = min(max(self.settled.floor, agreement.least, 4.0 * agreement.noise), NOISE_LIMIT)
+        self.settled.failed = 0
+        self.settled.note_noise(self.t, agreement.least, self.group.signals[agreement.worst])
+        return None
+
+    def _otherwise(self, iterations: int, failed: Callable[[], Failure]) -> int | Failure:
+        """The step with stronger damping, and then without repetition, where nobody asked for this master."""
+        settled = self.settled
+        if not self.master.retreats:
+            return failed()
+        settled.failed += 1
+        if settled.failed_damped < TRIED and (damped := self._damped()):
+            settled.note_damped(self.t)
+            return iterations + damped
+        if failure := self._anew(self._predict(1)):
+            return failure
+        settled.note_unrepeated(self.t)
+        return iterations + 1
+
+    def _damped(self) -> int:
+        """Iterations of this step that start with a strong damping; 0: they do not converge either."""
+        slots, nominal = self.unknowns, self.nominal
+        agreement, propose = Agreement(self.master.measure, nominal), Aitken(STRONG_DAMPING).proposal()
+        x = self._predict(1)
+        for iteration in range(1, self.master.max_iterations + 1):
+            if self._anew(x):
+                return 0
+            found = self.values[slots]
+            if agreement.reached(x, found):
+                return iteration
+            if agreement.lost(x, found):
+                return 0
+            x = nominal * propose(x / nominal, found / nominal)
+        return 0
+
+    def _anew(self, x: Floats) -> Failure | None:
+        """The present step once more, with x at its end."""
+        if failure := self._checked(self.kernel.restore):
+            return failure
+        self.values[self.unknowns] = x
+        if failure := self._advance():
+            return failure
+        self.kernel.exchange(self.group.group)
+        return None
+
+    def _not_converged(self, iterations: int, agreement: Agreement) -> Failure:
+        names, signal = ", ".join(self.group.names), self.group.signals[agreement.worst]
+        step = f"of the step from t = {self.t:g} s for the inputs of {names}"
+        left = f"{signal} changes by {agreement.least:.2g} of its size (asked for: {self.master.measure.name})"
+        noisy = agreement.least <= NOISE_MARGIN * agreement.noise
+        if noisy or (agreement.stagnates and agreement.least < agreement.first):
+            known = f", the noise of the FMUs is {agreement.noise:.2g}" if agreement.noise else ""
+            rest = 2.0 * max(agreement.least, 2.0 * agreement.noise)
+            allow = f"allow what is left with --tolerance {rest:.0e}, or " if rest < WORTH_ALLOWING else ""
+            return self._gives_up(
+                f"the iteration {step} stagnates after {iterations} iterations: {left}{known}",
+                f"{allow}step without iterations (--master jacobi)",
+            )
+        if agreement.grows:
+            return self._gives_up(
+                f"the iteration {step} diverges after {iterations} iterations: {left}", self._remedy()
+            )
         return self._gives_up(
-            f"{how}after {iterations} iterations of the step from t = {self.t:g} s the inputs of {names} "
-            f"still change by {float(change[worst]):.2g} of their size, most of all {signal} "
-            f"(asked for: {self.master.measure.name})"
+            f"the iteration {step} has not converged after {iterations} iterations: {left}",
+            f"allow more with --max-iterations {2 * self.master.max_iterations}, or {self._remedy()}",
         )
 
-    def _carried_away(self, failure: Failure, iteration: int) -> Failure:
+    def _carried_away(self, failure: Failure, iteration: int) -> int | Failure:
         """A component failed: at an iterate, and not at a value that is part of the solution, unless at the first."""
         if iteration == 1 or (failure.ending is Ending.FMI and not failure.recoverable):
             return failure
         names = ", ".join(self.group.names)
-        return self._gives_up(
+        why = (
             f"the iteration of the step from t = {self.t:g} s for the inputs of {names} came to values, in iteration "
-            f"{iteration}, at which a component cannot be: {failure.message}",
-            failure.messages,
+            f"{iteration}, at which a component cannot be: {failure.message}"
         )
+        return self._otherwise(iteration, lambda: self._gives_up(why, self._remedy(), failure.messages))
 
-    def _gives_up(self, why: str, messages: tuple[str, ...] = ()) -> Failure:
+    def _remedy(self) -> str:
         strong = ("IQN-ILS", "interface Newton")
         better = "newton" if self.master.acceleration.name in strong else "newton or iqn-ils"
-        advice = (
-            f"use another acceleration ({better}: they do where components answer stiffly), a smaller step size, "
-            "a larger tolerance, or more iterations"
+        return (
+            f"use another acceleration ({better}), a smaller step size, or steps without iterations (--master jacobi)"
         )
+
+    def _gives_up(self, why: str, advice: str, messages: tuple[str, ...] = ()) -> Failure:
         return Failure(Ending.COUPLING, why, advice, self.t, messages=messages)

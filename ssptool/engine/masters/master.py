@@ -1,6 +1,6 @@
 """What a master algorithm is given, and what it returns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
@@ -11,7 +11,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
 from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
-from ssptool.engine.masters.partners import Checkpoint, Component, Drive, Events, Memory, Ode
+from ssptool.engine.masters.partners import Checkpoint, Component, Drive, Events, Memory, Ode, Remarking
 from ssptool.engine.stopped import Stopped
 from ssptool.engine.time_resolution import CLOSE as CLOSE
 from ssptool.fmu.instance import FmiError
@@ -134,6 +134,8 @@ class Coupled:
         What an FMU refused outside of the kernel, at a time, in words.
     events
         Of components in event mode, if there are any.
+    settled
+        By the names of a group: steps that were accepted although their iteration did not converge.
     """
 
     kernel: Kernel
@@ -157,10 +159,16 @@ class Coupled:
     drive: Drive | None = None
     refused: Callable[[FmiError, float], Failure] | None = None
     events: Events | None = None
+    settled: dict[tuple[str, ...], Remarking] = field(default_factory=dict)
 
     def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
         """What failed in a step from t to `end` [s]: what came out of it that is not finite is there at its end."""
         return self.explain(outcome, end if outcome.code is Code.NONFINITE else t)
+
+    def remarks(self) -> Iterator[str]:
+        """What is to be said of macro steps that were done otherwise than planned."""
+        for names, settled in self.settled.items():
+            yield from settled.remarks(names)
 
     @property
     def driving(self) -> tuple[Instruction, ...]:

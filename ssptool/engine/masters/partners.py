@@ -1,6 +1,6 @@
 """Whom a master works with, besides instances: what acts on the system, its ODE, and its events."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -24,6 +24,14 @@ def under(name: str, memory: Memory) -> dict[str, NDArray[Any]]:
 def part_of(memory: Memory, name: str) -> Memory:
     """What a part remembers: the inverse of `under`."""
     return {key.removeprefix(f"{name}/"): value for key, value in memory.items() if key.startswith(f"{name}/")}
+
+
+class Remarking(Protocol):
+    """Counts steps of a group that were done otherwise than planned."""
+
+    def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
+        """In words, for the group of these names."""
+        ...
 
 
 class Checkpoint(Protocol):

@@ -8,11 +8,14 @@ import numpy as np
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.kernel.interface import Kernel, SolveLoop
 from ssptool.engine.loop_run import RunningLoop
+from ssptool.engine.masters.partners import Memory
 from ssptool.engine.plan import Plan
 from ssptool.engine.stepping.errors import NotSavable
 from ssptool.engine.stepping.saved import SavedLoop, SavedSimulation
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError
+
+_FOLLOWS = "follows inputs"
 
 
 def check_savable(plan: Plan) -> None:
@@ -53,6 +56,16 @@ def restored(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> dict[int
     return {number: _loop_of(plan, assembly, number, loop) for number, loop in saved.loops.items()}
 
 
+def refusals(kernel: Kernel) -> Memory:
+    """The instances whose FMUs do not follow their inputs, with the order that is left to them."""
+    return {_FOLLOWS: np.array([found[:2] for found in kernel.retreats], dtype=int).reshape(-1, 2)}
+
+
+def recall_refusals(kernel: Kernel, saved: SavedSimulation) -> None:
+    for instance, order in saved.memory[_FOLLOWS].tolist():
+        kernel.limit_inputs(instance, order)
+
+
 def accept_points(kernel: Kernel, saved: SavedSimulation) -> None:
     for point in saved.history:
         kernel.values[:] = point[1:]
@@ -76,10 +89,13 @@ def _loop_of(plan: Plan, assembly: Assembly, number: int, saved: SavedLoop) -> R
 
 
 def _restore_states(plan: Plan, assembly: Assembly, saved: SavedSimulation) -> None:
-    for planned, instance, state in zip(plan.instances, assembly.instances, saved.states, strict=True):
+    limits: dict[int, int] = dict(saved.memory[_FOLLOWS].tolist())
+    every = zip(plan.instances, assembly.instances, saved.states, strict=True)
+    for number, (planned, instance, state) in enumerate(every):
         instance.deserialize(state)
         rates = saved.input_rates[:, list(planned.input_slots)]
         order = int(np.max(np.flatnonzero(rates.any(axis=1)) + 1, initial=0))
+        order = min(order, limits.get(number, 2))
         if order and planned.capabilities.follows and planned.interface is InterfaceType.CO_SIMULATION:
             # The new kernel does not know that this FMU follows them; it would not tell it to stop.
             instance.forget_rates([signal.variable for signal in planned.inputs], order)

@@ -29,6 +29,8 @@ from ssptool.engine.stepping.saving import (
     accept_points,
     check_savable,
     contents,
+    recall_refusals,
+    refusals,
     restored,
     saved_loops,
     serialized,
@@ -226,7 +228,9 @@ class Simulation:
     @property
     def notes(self) -> tuple[str, ...]:
         """What is to be said of the simulation so far, such as which component has ended it."""
-        return (*self.plan.notes, *self._assembly.remarks)
+        assembly = self._assembly
+        so_far = (*assembly.retreats(), *self._system.remarks(), *assembly.remarks)
+        return (*self.plan.notes, *dict.fromkeys(so_far))
 
     def _to_other_side(self) -> None:
         """Where inputs jump, and through events at the stop time, after which there is no step: one ends there."""
@@ -350,7 +354,7 @@ class Simulation:
             last=self._rows.last,
             loops=saved_loops(self._loops),
             states=serialized(self._assembly),
-            memory=memory,
+            memory={**memory, **refusals(kernel)},
             contents=contents(kernel),
         )
         saved.write(absolute(Path(path)), self.plan)
@@ -376,6 +380,7 @@ class Simulation:
     def _go_on(self, saved: SavedSimulation) -> None:
         kernel = self._assembly.kernel
         self._couple(restored(self.plan, self._assembly, saved), afresh=False)
+        recall_refusals(kernel, saved)
         accept_points(kernel, saved)
         self._stepper = self.plan.master.start(self._system)
         if isinstance(self._stepper, Remembering):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.engine.kernel.mock_fmu import DO_STEP, SET_RATES, Mock, Mocks
+from tests.engine.kernel.mock_fmu import DO_STEP, SET, SET_RATES, Mock, Mocks
 
 # Fixtures of one example serve all others of the same test: each builds its own kernel and component.
 shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
@@ -222,3 +222,49 @@ def test_the_views_are_the_kernels_memory_and_keep_it_alive(make_kernel):
     values += 1.0
     assert values[3] == math.pi + 1.0
     assert np.array_equal(rates, np.zeros((2, 5)))
+
+
+@pytest.mark.parametrize("status", [2, 3])
+def test_inputs_that_are_not_followed_are_held_at_the_middle_of_the_step(make_kernel, mock_library, status):
+    """No step is lost, and the FMU is not asked again."""
+    kernel, mock, group = integrator(make_kernel, Mocks(mock_library, 2))
+    mock.refuse(SET_RATES, status)
+    kernel.input_value[0], kernel.input_rates[:, 0] = 5.0, (2.0, 4.0)
+    for step in range(3):
+        before = kernel.values[2]
+        assert kernel.advance(group, step * 0.5, 0.5).ok
+        assert kernel.values[2] - before == pytest.approx(0.5 * (5.0 + 0.25 * (2.0 + 0.125 * 4.0)), rel=1e-14)
+    assert mock.calls[SET_RATES] == 2  # of order 2, and of order 1
+    assert kernel.retreats == ((0, 0, 0.0, "fmi2SetRealInputDerivatives", status),)
+
+
+def test_a_fatal_answer_to_input_derivatives_ends_the_run(make_kernel, mock_library):
+    kernel, mock, group = integrator(make_kernel, Mocks(mock_library, 2))
+    mock.refuse(SET_RATES, 4)
+    kernel.input_rates[0, 0] = 2.0
+    outcome = kernel.advance(group, 0.0, 0.5)
+    assert (outcome.function, outcome.fmi_status) == ("fmi2SetRealInputDerivatives", 4)
+    assert kernel.retreats == ()
+
+
+def test_inputs_that_are_refused_inside_a_step_stay_and_then_are_held(make_kernel, mock_library):
+    kernel, mock, group = integrator(make_kernel, Mocks(mock_library, 3))
+    mock.refuse(SET, from_call=2)  # the first is that at the start of the step
+    kernel.input_value[0], kernel.input_rates[0, 0] = 5.0, 2.0
+    assert kernel.advance(group, 0.0, 0.5).ok
+    assert kernel.values[2] == pytest.approx(0.5 * 5.0, rel=1e-14)
+    assert kernel.retreats == ((0, 0, 0.0, "fmi3SetFloat64", 3),)
+    mock.refuse(SET, 0)
+    assert kernel.advance(group, 0.5, 0.5).ok
+    assert kernel.values[2] == pytest.approx(0.5 * 5.0 + 0.5 * 5.5, rel=1e-14)
+
+
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_limit_of_the_order_is_kept(make_kernel, mock_library, order):
+    """As after a refusal: a line through both ends of the parabola, or its middle."""
+    kernel, _, group = integrator(make_kernel, Mocks(mock_library, 2))
+    kernel.limit_inputs(0, order)
+    kernel.input_value[0], kernel.input_rates[:, 0] = 1.0, (2.0, 4.0)
+    assert kernel.advance(group, 0.0, 1.0).ok
+    assert kernel.values[2] == pytest.approx([1.0 + 0.5 * (2.0 + 0.25 * 4.0), 1.0 + 0.5 * (2.0 + 0.5 * 4.0)][order])
+    assert kernel.retreats == ((0, order, 0.0, "", 0),)

@@ -100,12 +100,12 @@ def test_an_end_that_is_asked_for_before_the_end_of_a_step_is_told_of(make_kerne
     assert told(kernel.advance(group, 0.0, 0.1)) == TO_END
 
 
-def test_a_failure_inside_an_intermediate_update_is_not_lost(make_kernel, mock_library):
+def test_a_fatal_failure_inside_an_intermediate_update_is_not_lost(make_kernel, mock_library):
     kernel, (first, _), group = chain(make_kernel, Mocks(mock_library, 3))
     kernel.input_rates[0, 0] = 1.0
-    first.refuse(SET, from_call=3)  # the first is that at the start of the step
+    first.refuse(SET, status=4, from_call=3)  # the first is that at the start of the step
     outcome = kernel.advance(group, 0.0, 0.1)
-    assert (outcome.instance, outcome.function, outcome.fmi_status) == (0, "fmi3SetFloat64", 3)
+    assert (outcome.instance, outcome.function, outcome.fmi_status) == (0, "fmi3SetFloat64", 4)
     assert first.calls[DO_STEP] == 1
 
 

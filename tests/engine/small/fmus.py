@@ -49,6 +49,7 @@ _FUNCTIONS = {
     "event": ("Status event(V *v, Event *e)", "return OK;"),
     "completed": ("Status completed(V *v, bool *enter, bool *terminate)", "return OK;"),
     "check": ("Status check(V *v)", "return OK;"),
+    "lead": ("Status lead(V *v, VR r, int order, double x)", "return ERROR;"),
     "got": ("Status got(V *v)", "return OK;"),
     "on_exit_init": ("Status on_exit_init(V *v)", "return OK;"),
     "partial": ("double partial(V *v, VR z, VR x)", "return 0;"),

@@ -115,6 +115,18 @@ ACCESS(Boolean, fmi2Boolean, x[i] = *(bool *)at(s, q), (*(bool *)at(s, q) = x[i]
 ACCESS(String, fmi2String, x[i] = *(char **)at(s, q),
        (set_text((char **)at(s, q), x[i]), say("set %s %s", names[q], x[i])))
 
+Status fmi2SetRealInputDerivatives(C c, const VR r[], size_t n, const fmi2Integer order[], const D x[])
+{
+    IN(c);
+    Status worst = OK;
+    for (size_t i = 0; i < n; i++) {
+        say("lead %s %d %.17g", names[r[i]], order[i], x[i]);
+        Status own = lead(v, r[i], order[i], x[i]);
+        worst = own > worst ? own : worst;
+    }
+    return worst;
+}
+
 Status fmi2SerializeFMUstate(C c, fmi2FMUstate f, fmi2Byte b[], size_t n)
 {
     (void)c;

@@ -117,6 +117,24 @@ void bind_kernel(nb::module_& module) {
              const auto counts = self.core().iterations();  // the next run changes them
              return array(std::vector<std::int64_t>(counts.begin(), counts.end()));
            })
+      .def_prop_ro("retreats",
+                   [](Self& self) {
+                     nb::list found;
+                     for (Index i = 0; const Following* const one = self.core().following(i); ++i)
+                       if (one->order < 2) {
+                         const char* const function = one->function == nullptr ? "" : one->function;
+                         found.append(nb::make_tuple(i, one->order, one->since, function, one->status));
+                       }
+                     return nb::tuple(found);
+                   })
+      .def(
+          "limit_inputs",
+          [](Self& self, Number instance, int order) {
+            Following* const found = self.core().following(index(instance));
+            if (found == nullptr) throw std::out_of_range("instance " + std::to_string(instance) + " does not exist");
+            found->order = order;
+          },
+          "instance"_a, "order"_a)
       .def(
           "use_threads",
           [](Self& self, Number count) {

@@ -31,11 +31,9 @@ class Fmi1Instance final : public Instance {
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 1).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
-    if (!inputs_.empty()) {
-      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.values()))) return failure;
-      if (const Failure failure = checked("fmiSetRealInputDerivatives", rates_.set(reals.component(), motion)))
+    if (!inputs_.empty())
+      if (const Failure failure = rates_.lead(reals, t, h, motion, set_function(), "fmiSetRealInputDerivatives"))
         return failure;
-    }
     return checked("fmiDoStep", do_step_(reals.component(), t, h, !std::exchange(again_, false)));
   }
 
@@ -54,6 +52,7 @@ class Fmi1Instance final : public Instance {
     rates_.told_order = std::max(rates_.told_order, told_order_saved_);
     return {};
   }
+  [[nodiscard]] Following& following() noexcept override { return rates_.following; }
   void release() noexcept override { saved_ = again_ = false; }
 
  private:

@@ -33,15 +33,13 @@ class Fmi2Instance final : public Instance {
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 2).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
-    if (!inputs_.empty()) {
-      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.values()))) return failure;
-      if (const Failure failure = checked(set_rates, rates_.set(reals.component(), motion))) return failure;
-    }
+    if (!inputs_.empty())
+      if (const Failure failure = rates_.lead(reals, t, h, motion, set_function(), set_rates)) return failure;
     return checked(fmi::v2::do_step, do_step_(reals.component(), t, h, state_ ? 0 : 1));
   }
   [[nodiscard]] fmi::v2::DoStep* plain_step() const noexcept override { return do_step_; }
-  Failure tell(const double* first, bool moving) noexcept override {
-    return checked(set_rates, rates_.set_first(reals.component(), first, moving));
+  Failure tell(double t, const double* first, bool moving) noexcept override {
+    return rates_.tell(reals.component(), t, first, moving, set_rates);
   }
 
   Failure directional(References unknowns, References knowns, std::span<const double> seed,
@@ -62,6 +60,7 @@ class Fmi2Instance final : public Instance {
     return checked("fmi2SetFMUstate", state_.restore());
   }
 
+  [[nodiscard]] Following& following() noexcept override { return rates_.following; }
   void release() noexcept override { state_.release(); }
 
  private:

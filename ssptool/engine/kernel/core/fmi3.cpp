@@ -57,7 +57,8 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
         directional_(functions.find<fmi::v3::GetDirectionalDerivative>("fmi3GetDirectionalDerivative")),
         access_(functions, types),
         binaries_(functions, types),
-        intermediate_(values) {
+        intermediate_(values),
+        course_(values) {
     if (environment != nullptr) environment->target = this;
   }
 
@@ -77,12 +78,13 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   [[nodiscard]] const char* get_function(Type type) const noexcept override { return access_names(type, 3).get; }
 
   Failure step(double t, double h, const Motion& motion) noexcept override {
+    const Motion taken = following_.order == 0 ? course_.of_order(0, motion, h) : motion;
     if (!inputs_.empty())
-      if (const Failure failure = checked(set_function(), reals.set(inputs_, motion.values()))) return failure;
-    const bool varies = motion.order() > 0;
+      if (const Failure failure = checked(set_function(), reals.set(inputs_, taken.values()))) return failure;
+    const bool varies = taken.order() > 0;
     if (varies && !has_environment_) return {"fmi3DoStep:intermediateUpdate", fmi::error};
     start_ = t;
-    motion_ = varies ? &motion : nullptr;
+    motion_ = varies ? &taken : nullptr;
     intermediate_failure_ = {};
     const Failure failure = do_step(t, h);
     motion_ = nullptr;
@@ -99,6 +101,7 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   Failure save() noexcept override { return checked("fmi3GetFMUState", state_.save()); }
   Failure restore() noexcept override { return checked("fmi3SetFMUState", state_.restore()); }
   void release() noexcept override { state_.release(); }
+  [[nodiscard]] Following& following() noexcept override { return following_; }
 
  private:
   Failure do_step(double t, double h) noexcept {
@@ -126,8 +129,10 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   void intermediate_update(double time) noexcept override {
     if (motion_ == nullptr) return;
     for (std::size_t i = 0; i < intermediate_.size(); ++i) intermediate_[i] = motion_->at(i, time - start_);
-    const Failure failure = checked(set_function(), reals.set(inputs_, intermediate_));
-    if (!intermediate_failure_) intermediate_failure_ = failure;
+    const int status = reals.set(inputs_, intermediate_);
+    if (status <= fmi::warning) return;
+    motion_ = nullptr;  // they stay what they are
+    if (!following_.refused(1, start_, set_function(), status)) intermediate_failure_ = {set_function(), status};
   }
 
   static constexpr const char* to_end = "fmi3DoStep:terminateSimulation";
@@ -146,6 +151,8 @@ class Fmi3Instance final : public Instance, private IntermediateTarget {
   Access<3, std::size_t> access_;
   BinaryAccess binaries_;
   std::vector<double> intermediate_;
+  Following following_;
+  Course course_;
 };
 
 }  // namespace

@@ -51,6 +51,44 @@ struct Motion {
   }
 };
 
+// How far an FMU follows its inputs over a step. It may refuse to at any time, which costs no step: from then on they
+// run as polynomials of a lower order, or are held at their value in the middle of the step.
+struct Following {
+  int order = 2;                   // the highest that it has not refused
+  double since = 0.0;              // the start of the step in which it refused the last one [s]
+  const char* function = nullptr;  // which refused; null if none has
+  int status = 0;
+
+  // Whether a refusal of polynomials of this order is one that the FMU can go on after.
+  bool refused(int refused_order, double t, const char* by, int returned) noexcept {
+    if (returned > fmi::error) return false;
+    order = refused_order - 1;
+    since = t;
+    function = by;
+    status = returned;
+    return true;
+  }
+};
+
+// Room for the inputs of an instance that does not follow them as they are to run.
+class Course {
+ public:
+  explicit Course(std::size_t count) : value_(count), first_(count), second_(count) {}
+
+  // A line goes through both ends of the parabola, a constant through the middle of what is bent or moves.
+  Motion of_order(int order, const Motion& motion, double h) noexcept {
+    if (order >= 2 || motion.order() <= order) return motion;
+    for (std::size_t i = 0; i < motion.count; ++i) {
+      value_[i] = order == 0 ? motion.at(i, 0.5 * h) : motion.value[i];
+      first_[i] = order == 0 ? 0.0 : motion.first[i] + (0.5 * h) * motion.second[i];
+    }
+    return {value_.data(), first_.data(), second_.data(), motion.count};
+  }
+
+ private:
+  std::vector<double> value_, first_, second_;
+};
+
 // Sets and gets variables of type Float64. Every macro step does so many times, so nothing stands between it and the
 // function of the FMU but the choice of the version, and the status comes back bare.
 class RealAccess {
@@ -119,7 +157,11 @@ class alignas(cache_line) Instance {
   // The same in parts, where there is nothing else to it: after inputs were set, and if need be first derivatives told,
   // which were the highest ones before as well, this is the step; null if there is more to it.
   [[nodiscard]] virtual fmi::v2::DoStep* plain_step() const noexcept { return nullptr; }
-  virtual Failure tell([[maybe_unused]] const double* first, [[maybe_unused]] bool moving) noexcept { return {}; }
+  virtual Failure tell([[maybe_unused]] double t, [[maybe_unused]] const double* first,
+                       [[maybe_unused]] bool moving) noexcept {
+    return {};
+  }
+  [[nodiscard]] virtual Following& following() noexcept = 0;
   virtual Failure directional(References unknowns, References knowns, std::span<const double> seed,
                               std::span<double> sensitivity) noexcept = 0;
 

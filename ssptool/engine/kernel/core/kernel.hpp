@@ -87,6 +87,11 @@ class Kernel {
   // Of each step that the last run did.
   [[nodiscard]] std::span<const std::int64_t> iterations() const noexcept { return counts_; }
 
+  // Of this instance; null if there is none.
+  Following* following(Index instance) noexcept {
+    return instance < instances_.size() ? &instances_[instance]->following() : nullptr;
+  }
+
   Outcome residual(Index loop, std::span<const double> x, std::span<double> g);
   Outcome jacobian_product(Index loop, std::span<const double> seed, std::span<double> product);
   bool settle(Index loop);
@@ -261,6 +266,7 @@ class Kernel {
   bool step_straight(Stepper&, Index, const Line&, double t, double h) noexcept;
   bool follow(Stepper&, const Line&) noexcept;
   bool step_otherwise(Index instance, double t, double h) noexcept;
+  [[gnu::cold]] bool retreat(Stepper&, Index, const Failure&, double t, double h) noexcept;
   bool step_together(Group&, double t, double h) noexcept;
   bool step_measured(Group&, double t, double h) noexcept;
   bool step_in_parallel(Group&, double t, double h) noexcept;

@@ -71,9 +71,9 @@ inline bool Kernel::step_straight(Stepper& stepper, Index index, const Line& lin
   if (status > fmi::warning) [[unlikely]]
     return not_set(index, status);
   if (stepper.on_lines && follow(stepper, line))
-    if (const Failure failure = instances_[index]->tell(input_rates_.data() + stepper.inputs, stepper.told))
+    if (const Failure failure = instances_[index]->tell(t, input_rates_.data() + stepper.inputs, stepper.told))
         [[unlikely]]
-      return failed(index, failure);
+      return retreat(stepper, index, failure, t, h);
   status = stepper.plain_step(stepper.reals.component(), t, h, stepper.saved ? 0 : 1);
   if (status > fmi::warning) [[unlikely]]
     return failed(index, {fmi::v2::do_step, status});
@@ -93,6 +93,13 @@ inline bool Kernel::follow(Stepper& stepper, const Line& line) noexcept {
     moving = moving || rates[i] != 0.0;
   }
   return std::exchange(stepper.told, moving) || moving;
+}
+
+// An FMU that does not follow lines any more.
+bool Kernel::retreat(Stepper& stepper, Index index, const Failure& failure, double t, double h) noexcept {
+  if (instances_[index]->following().order > 0) return failed(index, failure);
+  stepper.plain_step = nullptr;
+  return step_otherwise(index, t, h);
 }
 
 // Where there is more to an instance.

@@ -22,7 +22,7 @@ class Fmi1Instance(BeforeFmi3):
 
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
         again, self._again = self._again, False
-        return self._set_inputs(motion) or self._call("fmiDoStep", t, h, not again)
+        return self._set_inputs(motion, t, h) or self._call("fmiDoStep", t, h, not again)
 
     def save(self) -> Failure | None:
         self.has_saved_state, self._again = True, False

@@ -26,7 +26,7 @@ class Fmi2Instance(BeforeFmi3):
         return bool(self._state)
 
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
-        return self._set_inputs(motion) or self._call("fmi2DoStep", t, h, 0 if self._state else 1)
+        return self._set_inputs(motion, t, h) or self._call("fmi2DoStep", t, h, 0 if self._state else 1)
 
     def save(self) -> Failure | None:
         self._told_order_saved = self._rates.told_order

@@ -13,6 +13,7 @@ from ssptool.engine.kernel.twin.instance import (
     ERROR,
     WARNING,
     Failure,
+    Following,
     Motion,
     References,
     SavedState,
@@ -35,6 +36,7 @@ class Fmi3Instance:
         self._inputs = float_references(table.input_references, table.input_types, table.input_elements)
         self._has_environment = table.environment != 0
         self._report = table.report
+        self.following = Following()
         self._ends_from = math.inf  # the middle of the step in which it has asked to end the simulation
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way
@@ -57,12 +59,13 @@ class Fmi3Instance:
         return self.access("fmi3GetFloat64", references, values)
 
     def step(self, t: float, h: float, motion: Motion) -> Failure | None:
-        if self._inputs.size and (failure := self.set(self._inputs, motion.value)):
+        taken = self.following.course(motion, h) if self.following.order == 0 else motion
+        if self._inputs.size and (failure := self.set(self._inputs, taken.value)):
             return failure
-        varies = motion.order() > 0
+        varies = taken.order() > 0
         if varies and not self._has_environment:
             return Failure("fmi3DoStep:intermediateUpdate", ERROR)
-        self._start, self._motion, self._intermediate_failure = t, motion if varies else None, None
+        self._start, self._motion, self._intermediate_failure = t, taken if varies else None, None
         failure = self._do_step(t, h)
         self._motion = None
         return self._intermediate_failure or failure
@@ -92,7 +95,11 @@ class Fmi3Instance:
         """The FMU asks, inside a step, for its inputs at `time`."""
         if self._motion is not None:
             failure = self.set(self._inputs, self._motion.at(time - self._start))
-            self._intermediate_failure = self._intermediate_failure or failure
+            if failure is None:
+                return
+            self._motion = None  # they stay what they are
+            if not self.following.refused(1, self._start, failure):
+                self._intermediate_failure = failure
 
     def save(self) -> Failure | None:
         return checked("fmi3GetFMUState", self._state.save())

@@ -44,8 +44,37 @@ class Motion(NamedTuple):
         return self.value + s * (self.first + (0.5 * s) * self.second)
 
 
+class Following:
+    """How far an FMU follows its inputs over a step. It may refuse to at any time, which costs no step: from then on
+    they run as polynomials of a lower order, or are held at their value in the middle of the step.
+    """
+
+    def __init__(self) -> None:
+        self.order = 2  # the highest that it has not refused
+        self.since = 0.0  # the start of the step in which it refused the last one [s]
+        self.by: Failure | None = None
+
+    def refused(self, order: int, t: float, by: Failure) -> bool:
+        """Whether a refusal of polynomials of this order is one that the FMU can go on after."""
+        if by.status > ERROR:
+            return False
+        self.order, self.since, self.by = order - 1, t, by
+        return True
+
+    def course(self, motion: Motion, h: float) -> Motion:
+        """A line goes through both ends of the parabola, a constant through the middle of what is bent or moves."""
+        if self.order >= 2 or motion.order() <= self.order:
+            return motion
+        nothing = np.zeros_like(motion.value)
+        if self.order == 0:
+            return Motion(motion.at(0.5 * h), nothing, nothing)
+        return Motion(motion.value, motion.first + (0.5 * h) * motion.second, nothing)
+
+
 class FmiInstance(Protocol):
     """One running FMU, whatever its version of FMI."""
+
+    following: Following
 
     get_function: str  # the name under which a failing or nan-returning `get` is reported
 

@@ -118,6 +118,14 @@ class TwinKernel:
     def iterations(self) -> Integers:
         return np.array(self._iterations.counts, dtype=np.int64)
 
+    @property
+    def retreats(self) -> tuple[tuple[int, int, float, str, int], ...]:
+        every = ((member.number, member.fmu.following) for member in self._members)
+        return tuple((number, one.order, one.since, *(one.by or ("", 0))) for number, one in every if one.order < 2)
+
+    def limit_inputs(self, instance: int, order: int) -> None:
+        self._members[instance].fmu.following.order = order
+
     def use_threads(self, count: int) -> None:
         if count < 1:
             raise ValueError("at least 1 thread is needed")
