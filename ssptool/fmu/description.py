@@ -1,6 +1,6 @@
 """A modelDescription.xml as frozen values, read through FMPy."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from math import isfinite
@@ -12,7 +12,8 @@ from lxml import etree
 
 from ssptool.dataclass import dataclass
 from ssptool.fmu import fmi1
-from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
+from ssptool.fmu.model_variables import RawVariable, read_model_description
+from ssptool.fmu.model_xml import ByContent, model_description, parse, unreadable_reason
 from ssptool.fmu.shapes import element_names
 from ssptool.fmu.units import Exponents, Unit
 from ssptool.working_directory import shown
@@ -218,36 +219,32 @@ def read_description(path: Path) -> FmuDescription:
         of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
     """
     try:
-        return _read(model_description(path))
+        return described(model_description(path))
     # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
     # Python raises for the rest (KeyError, TypeError, ValueError …).
     except Exception as error:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
-@by_content
-def _read(content: bytes) -> FmuDescription:
-    # FMPy loads numpy: half of the time that it takes to check a small system, which may have no FMU at all.
-    from fmpy.model_description import read_model_description
-
+@ByContent
+def described(content: bytes) -> FmuDescription:
+    """What a model description says."""
     root = parse(content)
-    return _description(read_model_description(in_memory_fmu(root), validate=False), root)
+    return as_values(read_model_description(root), root)
 
 
 _FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
 _INFINITY = float("inf")
-_OSMP_BINARY = "ModelVariables/*/Annotations//{*}osmp-binary-variable"
+_OSMP_BINARY = "{*}osmp-binary-variable"
 
 
-def _description(raw: Any, root: etree._Element) -> FmuDescription:
-    nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
+def as_values(raw: Any, root: etree._Element) -> FmuDescription:
+    """What was read, as frozen values; `root` has what FMPy does not read."""
     aliases = _aliases(raw.modelVariables)
-    variables = {
-        variable.name: _variable(variable, nodes.get((variable.alias or variable).name))
-        for variable in raw.modelVariables
-    }
+    variables = {variable.name: _variable(variable) for variable in raw.modelVariables}
     version = int(raw.fmiVersion.split(".")[0])
     if version == 1:
+        nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
         own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
         return _description_of_fmi1(raw, root, MappingProxyType(own))
     return FmuDescription(
@@ -263,7 +260,7 @@ def _description(raw: Any, root: etree._Element) -> FmuDescription:
         derivatives=_dependencies(raw.derivatives, aliases),
         initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
         event_indicators=int(raw.numberOfEventIndicators),
-        binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
+        binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
         experiment=_experiment(root.find("DefaultExperiment")),
     )
 
@@ -285,7 +282,7 @@ def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str,
         # There is no initialization mode: what holds at communication points holds at the first one.
         initial_unknowns=outputs,
         event_indicators=int(raw.numberOfEventIndicators),
-        binaries=frozenset(node.get("name", "") for node in root.iterfind(_OSMP_BINARY)),
+        binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
         experiment=_experiment(root.find("DefaultExperiment")),
     )
 
@@ -366,43 +363,51 @@ def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface
 
 
 def _flag(node: etree._Element | None, attribute: str) -> bool:
-    return node is not None and node.get(attribute, "").strip() in ("true", "1")
+    return node is not None and node.get(attribute, "").strip() in _TRUE
 
 
-def _variable(raw: Any, node: etree._Element | None) -> Variable:
+def _variable(raw: RawVariable) -> Variable:
     kind = _FMI3_TYPE.get(raw.type, raw.type)
-    declared = raw.declaredType
-    starts = _starts(_start_texts(raw, node, kind), kind)
+    declared: Any = raw.declaredType
+    starts = _starts(_start_texts(raw), kind)
+    unit, nominal, minimum, maximum = _quantities(raw)
     return Variable(
         name=raw.name,
         reference=raw.valueReference,
         type=kind,
-        causality=Causality(raw.causality),
-        variability=Variability(raw.variability),
+        causality=_CAUSALITIES.get(raw.causality) or Causality(raw.causality),
+        variability=_VARIABILITIES.get(raw.variability) or Variability(raw.variability),
         initial=raw.initial,
         start=starts[0] if starts else None,
-        unit=_inherited(raw, node, "unit"),
-        nominal=abs(_number(raw, node, "nominal", 1.0)) or 1.0,
-        minimum=_number(raw, node, "min", -_INFINITY),
-        maximum=_number(raw, node, "max", _INFINITY),
-        relative_quantity=_flag(_typed(node), "relativeQuantity") or bool(declared and declared.relativeQuantity),
-        shape=raw.shape or (),
-        items=MappingProxyType({} if declared is None else {i.name: int(i.value) for i in declared.items}),
+        unit=unit,
+        nominal=1.0 if nominal is None else abs(_number(raw, "nominal", nominal)) or 1.0,
+        minimum=-_INFINITY if minimum is None else _number(raw, "min", minimum),
+        maximum=_INFINITY if maximum is None else _number(raw, "max", maximum),
+        relative_quantity=raw.typed.get("relativeQuantity", "").strip() in _TRUE
+        or bool(declared and declared.relativeQuantity),
+        shape=raw.shape,
+        items=_items(declared) if declared is not None and declared.items else _NO_ITEMS,
         description=raw.description or "",
         derivative_of=None if raw.derivative is None else _name(raw.derivative),
-        intermediate_update=_flag(node, "intermediateUpdate"),
-        line=_line(node),
+        intermediate_update=raw.own.get("intermediateUpdate", "").strip() in _TRUE,
+        line=raw.sourceline,
         starts=starts,
         declared_type=None if declared is None else declared.name,
-        clocks=tuple(clock.name for clock in raw.clocks or ()),
-        sizes=tuple(None if one.variable is None else one.variable.name for one in raw.dimensions),
-        clock=_attributes(node) if kind == "Clock" else (),
-        mime_type=None if node is None else node.get("mimeType"),
+        clocks=tuple([clock.name for clock in raw.clocks]) if raw.clocks else (),
+        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions]),
+        clock=tuple(raw.own.items()) if kind == "Clock" else (),
+        mime_type=raw.own.get("mimeType"),
     )
 
 
-def _attributes(node: etree._Element | None) -> tuple[tuple[str, str], ...]:
-    return () if node is None else tuple((str(key), str(value)) for key, value in node.attrib.items())
+_CAUSALITIES = {one.value: one for one in Causality}
+_VARIABILITIES = {one.value: one for one in Variability}
+_NO_ITEMS: Mapping[str, int] = MappingProxyType({})
+_TRUE = ("true", "1")
+
+
+def _items(declared: Any) -> Mapping[str, int]:
+    return MappingProxyType({item.name: int(item.value) for item in declared.items})
 
 
 def _line(node: etree._Element | None) -> int:
@@ -412,49 +417,36 @@ def _line(node: etree._Element | None) -> int:
 
 
 def _name(derivative: Any) -> str | None:
-    # FMI 1.0 has no such reference; FMPy resolves those of FMI 2 and 3 to the variable.
+    # FMI 1.0 has no such reference; those of FMI 2 and 3 are resolved to the variable.
     return None if isinstance(derivative, str) else str(derivative.name)
 
 
-_FMI12_TYPES = ("Real", "Integer", "Boolean", "String", "Enumeration")
+def _quantities(raw: RawVariable) -> tuple[str | None, str | None, str | None, str | None]:
+    """Unit, nominal, min and max as they are written; of the declared type, where the variable is silent."""
+    own, declared = raw.typed.get, raw.declaredType
+    if declared is None:
+        return own("unit"), own("nominal"), own("min"), own("max")
+    return (
+        own("unit", declared.unit),
+        own("nominal", declared.nominal),
+        own("min", declared.min),
+        own("max", declared.max),
+    )
 
 
-def _typed(node: etree._Element | None) -> etree._Element | None:
-    """The element with the type's attributes: a child in FMI 1 and 2, the variable itself in FMI 3."""
-    if node is None or node.tag != "ScalarVariable":
-        return node
-    return next((child for child in node if child.tag in _FMI12_TYPES), None)
-
-
-def _inherited(raw: Any, node: etree._Element | None, attribute: str) -> str | None:
-    """An attribute of the variable, or of its declared type where the variable is silent.
-
-    The variable's own comes from the XML: FMPy reads `min` and `max` of signed integers only.
-    """
-    typed = _typed(node)
-    own = None if typed is None else typed.get(attribute)
-    if own is not None or raw.declaredType is None:
-        return own
-    inherited: str | None = getattr(raw.declaredType, attribute)
-    return inherited
-
-
-def _number(raw: Any, node: etree._Element | None, attribute: str, default: float) -> float:
-    text = _inherited(raw, node, attribute)
-    if text is None:
-        return default
+def _number(raw: RawVariable, attribute: str, text: str) -> float:
     try:
         return float(text)
     except ValueError:
         raise ValueError(f'variable "{raw.name}": {attribute}="{text}" is not a number') from None
 
 
-def _start_texts(raw: Any, node: etree._Element | None, kind: str) -> list[str]:
-    if kind in ("String", "Binary") and node is not None and node.tag in ("String", "Binary"):
-        return [start.get("value", "") for start in node.findall("Start")]
+def _start_texts(raw: RawVariable) -> Sequence[str]:
+    if raw.starts is not None:
+        return raw.starts
     if raw.start is None:
-        return []
-    return [raw.start] if kind in ("String", "Binary") else raw.start.split()
+        return ()
+    return (raw.start,) if raw.type in ("String", "Binary") else raw.start.split()
 
 
 def _boolean(text: str) -> bool:
@@ -475,9 +467,9 @@ _READ: Mapping[str, Callable[[str], Value]] = MappingProxyType(
 )
 
 
-def _starts(texts: list[str], kind: str) -> tuple[Value, ...]:
+def _starts(texts: Sequence[str], kind: str) -> tuple[Value, ...]:
     read = _READ.get(kind, int)
-    return tuple(read(text) for text in texts)
+    return tuple([read(text) for text in texts])
 
 
 Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
@@ -494,8 +486,11 @@ def _aliases(variables: Iterable[Any]) -> Aliases:
 
 def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
     declared: dict[str, frozenset[str] | None] = {}
+    sets: dict[int, frozenset[str]] = {}  # many unknowns share one list of dependencies
     for unknown in unknowns:
         known = unknown.dependencies
-        names = None if known is None else frozenset(n for variable in known for n in aliases[variable.name])
+        if known is not None and id(known) not in sets:
+            sets[id(known)] = frozenset(name for variable in known for name in aliases[variable.name])
+        names = None if known is None else sets[id(known)]
         declared.update(dict.fromkeys(aliases[unknown.variable.name], names))
     return MappingProxyType(declared)

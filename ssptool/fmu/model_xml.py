@@ -1,17 +1,17 @@
 """The XML of a model description, out of an FMU and in the shape in which FMPy can read all of it."""
 
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from copy import deepcopy
 from io import BytesIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic, TypeVar
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
 from lxml import etree
 
-from ssptool.fmu.packed import KEPT, KEPT_SIZE, packed
 from ssptool.fmu.packed import MODEL_DESCRIPTION as MODEL_DESCRIPTION
+from ssptool.fmu.packed import Recent, packed
 
 MAXIMUM_SIZE = 256 * 1024 * 1024
 """Bytes of XML that are read at most; a larger model description is refused (a zip may hide gigabytes)."""
@@ -23,18 +23,26 @@ class UnusableXml(Exception):
     """What is wrong with the FMU's file or its XML, in words for the user."""
 
 
-def by_content(read: Callable[[bytes], T]) -> Callable[[bytes], T]:
+class ByContent(Generic[T]):
     """A function of a model description that remembers its latest results.
 
     Checking a system, flattening it and running it ask for the same few FMUs again and again.
     """
-    remembered = lru_cache(KEPT)(read)
 
-    @wraps(read)
-    def recall(content: bytes) -> T:
-        return remembered(content) if len(content) <= KEPT_SIZE else read(content)
+    def __init__(self, read: Callable[[bytes], T]) -> None:
+        self._read = read
+        self._recent: Recent[T] = Recent()
 
-    return recall
+    def __call__(self, content: bytes) -> T:
+        known = self._recent.get(content)
+        if known is None:
+            known = self._read(content)
+            self.remember(content, known)
+        return known
+
+    def remember(self, content: bytes, result: T) -> None:
+        """For the next call, what another function has found out besides."""
+        self._recent.put(content, result, len(content))
 
 
 def parse(content: bytes) -> etree._Element:
@@ -92,28 +100,20 @@ def model_description(path: Path) -> bytes:
 
 
 def in_memory_fmu(root: etree._Element) -> BytesIO:
-    """A zip that holds nothing but this model description, for FMPy.
+    """A zip that holds nothing but this model description, without variables and model structure, for FMPy.
 
-    FMPy splits lists of dependencies at single blanks, where XML Schema allows any white space between the
-    entries; and it takes index 0, which FMI 2.0 does not have, for the last variable. Of FMI 1.0 it cannot do without
-    the numbers of states and event indicators, which no other reader of an FMU for co-simulation needs.
+    Of FMI 1.0 it cannot do without the numbers of states and event indicators, which no other reader of an FMU for
+    co-simulation needs.
     """
+    head = etree.Element(root.tag, {str(name): str(value) for name, value in root.attrib.items()})
     if root.get("fmiVersion") == "1.0":
         for name in ("numberOfContinuousStates", "numberOfEventIndicators"):
-            root.set(name, root.get(name, "0"))
-    for node in root.iterfind("ModelStructure//*[@dependencies]"):
-        node.set("dependencies", " ".join(node.get("dependencies", "").split()))
-    for node in root.iterfind("ModelStructure//*[@dependenciesKind]"):
-        node.set("dependenciesKind", " ".join(node.get("dependenciesKind", "").split()))
-    for node in root.iterfind("ModelStructure//Unknown[@index]"):
-        for index in (node.get("index", ""), *node.get("dependencies", "").split()):
-            if not index.isdecimal() or int(index) < 1:
-                raise UnusableXml(
-                    f'{MODEL_DESCRIPTION}, line {node.sourceline}: "{index}" is no variable index; they count from 1'
-                )
+            head.set(name, root.get(name, "0"))
+    for child in root.iterchildren(etree.Element):
+        head.append(etree.Element(child.tag) if child.tag in ("ModelVariables", "ModelStructure") else deepcopy(child))
     file = BytesIO()
     with ZipFile(file, "w") as archive:
-        archive.writestr(MODEL_DESCRIPTION, etree.tostring(root))
+        archive.writestr(MODEL_DESCRIPTION, etree.tostring(head))
     return file
 
 

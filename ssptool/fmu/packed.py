@@ -1,14 +1,41 @@
 """What is in the zip of an FMU: found once, though checking, flattening and running a system all ask for it."""
 
-from functools import lru_cache
+from collections import OrderedDict
+from collections.abc import Hashable
 from pathlib import Path
-from typing import NamedTuple
+from threading import Lock
+from typing import Generic, NamedTuple, TypeVar
 from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
 MODEL_DESCRIPTION = "modelDescription.xml"
-KEPT, KEPT_SIZE = 32, 1024 * 1024
-"""Of so many FMUs this is remembered, and of none whose model description has more bytes."""
+KEPT_SIZE = 64 * 1024 * 1024
+"""Bytes of model descriptions of which the results are remembered: those that were used last."""
+
+T = TypeVar("T")
+
+
+class Recent(Generic[T]):
+    """The values that were used last, as long as they weigh no more than `KEPT_SIZE` together. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._weight = 0
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: Hashable, value: T, weight: int) -> None:
+        with self._lock:
+            self._weight += weight - self._values.pop(key, (value, 0))[1]
+            self._values[key] = value, weight
+            while self._weight > KEPT_SIZE:
+                self._weight -= self._values.popitem(last=False)[1][1]
 
 
 class Packed(NamedTuple):
@@ -21,11 +48,19 @@ class Packed(NamedTuple):
 def packed(path: Path) -> Packed:
     """What is in the zip at `path` now. Raises as `zipfile.ZipFile`, and OSError."""
     found = path.stat()
-    return _packed(path, (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns))
+    key = path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    known = _recent.get(key)
+    if known is None:
+        known = _packed(path)
+        weight = sum(map(len, known.names)) + len(known.description or b"")
+        _recent.put(key, known, weight)
+    return known
 
 
-@lru_cache(KEPT)
-def _packed(path: Path, _identity: tuple[int, ...]) -> Packed:
+_recent: Recent[Packed] = Recent()
+
+
+def _packed(path: Path) -> Packed:
     with ZipFile(path) as archive:
         names = frozenset(archive.namelist())
         if MODEL_DESCRIPTION not in names or archive.getinfo(MODEL_DESCRIPTION).file_size > KEPT_SIZE:

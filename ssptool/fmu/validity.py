@@ -1,23 +1,23 @@
 """Whether a model description is what FMI says it should be: by the schemas and checks that FMPy has."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
-from ssptool.fmu.description import UnreadableFmu
-from ssptool.fmu.model_xml import by_content, in_memory_fmu, model_description, parse, unreadable_reason
+from ssptool.fmu.description import FmuDescription, UnreadableFmu, as_values, described, read_description
+from ssptool.fmu.model_variables import read_model_description
+from ssptool.fmu.model_xml import ByContent, model_description, parse, unreadable_reason
 
 _SCHEMAS = {
     "1": "fmi1/fmiModelDescription.xsd",
     "2": "fmi2/fmi2ModelDescription.xsd",
     "3": "fmi3/fmi3ModelDescription.xsd",
 }
-_VARIABLE = re.compile(r"[Vv]ariable (?:name )?\"(.*?)\" \(line")
-_LINE = re.compile(r" \(line \S+?\)")
+_LINE = re.compile(r" \(line (\d+)\)")
 # FMPy's parser of structured names takes milliseconds for each of them. Here are the same names as a regular
 # expression (FMI 2.0.4 §2.2.9, FMI 3.0 §2.4.7.5); like FMPy it takes a quotation mark, a backslash and white space in
 # a quoted identifier as they are, which the standard has as escapes only.
@@ -33,6 +33,12 @@ class Problem(NamedTuple):
 
     line: int
     message: str
+
+
+def read_and_judge(path: Path) -> FmuDescription:
+    """As `read_description`; one reading serves that and the `description_problems` that are asked for later."""
+    description_problems(path)
+    return read_description(path)
 
 
 def description_problems(path: Path) -> tuple[Problem, ...]:
@@ -53,28 +59,27 @@ def description_problems(path: Path) -> tuple[Problem, ...]:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
-@by_content
+@ByContent
 def _problems(content: bytes) -> tuple[Problem, ...]:
     # Imported here for the reason that `read_description` has.
-    from fmpy.model_description import read_model_description
     from fmpy.validation import validate_model_description
 
     root = parse(content)
     schema = _schema(root.get("fmiVersion", "")[:1])
     if not schema.validate(root):
         return tuple(Problem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
-    raw = read_model_description(in_memory_fmu(root), validate=False)
-    lines = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
+    raw = read_model_description(root)
+    described.remember(content, as_values(raw, root))
     flat = raw.variableNamingConvention == "flat"
-    names = tuple(_illegal_names(raw, lines))
+    names = tuple(_illegal_names(raw))
     found = validate_model_description(raw, validate_variable_names=flat)
     # FMPy demands that aliases of outputs, too, are initial unknowns; FMI 3.0 §2.4.8 lists variables, not their names.
     raw.modelVariables = [variable for variable in raw.modelVariables if not variable.alias]
     structural = validate_model_description(raw, validate_model_structure=True)
     known = set(found)
     found += [message for message in structural if message not in known]
-    more = _dependency_problems(lines) if root.get("fmiVersion") == "1.0" else ()
-    return (*names, *(_problem(message, lines) for message in found), *more)
+    more = _dependency_problems(root) if root.get("fmiVersion") == "1.0" else ()
+    return (*names, *map(_problem, found), *more)
 
 
 def is_structured(name: str) -> bool:
@@ -82,16 +87,17 @@ def is_structured(name: str) -> bool:
     return _STRUCTURED_NAME.fullmatch(name) is not None
 
 
-def _illegal_names(raw: Any, variables: Mapping[str, etree._Element]) -> Iterator[Problem]:
+def _illegal_names(raw: Any) -> Iterator[Problem]:
     """Names that break the naming convention "structured", in the words of FMPy."""
     for variable in raw.modelVariables if raw.variableNamingConvention != "flat" else ():
         if not is_structured(variable.name):
             message = f'"{variable.name}" is not a legal variable name for naming convention "structured".'
-            yield Problem(_line(variables.get(variable.name)), message)
+            yield Problem(variable.sourceline, message)
 
 
-def _dependency_problems(variables: Mapping[str, etree._Element]) -> Iterator[Problem]:
+def _dependency_problems(root: etree._Element) -> Iterator[Problem]:
     """FMI 1.0: what is wrong with direct dependencies, which FMPy does not read."""
+    variables = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
     for name, node in variables.items():
         stated = node.find("DirectDependency")
         if stated is not None and node.get("causality") != "output":
@@ -110,11 +116,9 @@ def _schema(major: str) -> etree.XMLSchema:
     return etree.XMLSchema(etree.parse(Path(fmpy.__file__).parent / "schema" / _SCHEMAS[major]))
 
 
-def _problem(message: str, variables: dict[str, etree._Element]) -> Problem:
-    # FMPy saw a copy, so that the line that it names is none of the file.
-    named = _VARIABLE.search(message)
-    node = variables.get(named[1]) if named else None
-    return Problem(_line(node), _LINE.sub("", message))
+def _problem(message: str) -> Problem:
+    place = _LINE.search(message)
+    return Problem(int(place[1]) if place else 0, _LINE.sub("", message))
 
 
 def _line(node: etree._Element | None) -> int:

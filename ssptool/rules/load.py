@@ -9,7 +9,8 @@ from ssptool.documents.element import Element
 from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY
 from ssptool.documents.nesting import INSIDE
 from ssptool.documents.schema import SchemaFinding, schema_findings
-from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
+from ssptool.fmu.description import FmuDescription, UnreadableFmu
+from ssptool.fmu.validity import read_and_judge
 from ssptool.rules.references import Reach, inside, refer, resolve
 from ssptool.rules.subjects import (
     File,
@@ -102,7 +103,7 @@ class _Reader:
     def fmu(self, name: str) -> Fmu:
         if name not in self._fmus:
             try:
-                self._fmus[name] = read_description(self.archive.local_path(name))
+                self._fmus[name] = read_and_judge(self.archive.local_path(name))
             except UnreadableFmu as problem:
                 self._fmus[name] = problem
             except InvalidDocument as problem:

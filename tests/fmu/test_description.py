@@ -247,7 +247,7 @@ def test_an_archive_without_model_description_says_so(tmp_path):
         ('start="1.5"', 'start="1,5"', "1,5"),
         ('max="12"', 'max="twelve"', 'variable "n": max="twelve" is not a number'),
         ('<Boolean start="1"', '<Boolean start="yes"', "'yes' is not a boolean"),
-        ('name="n" valueReference="1"', 'name="n"', "modelDescription.xml: "),
+        ('name="n" valueReference="1"', 'name="n"', 'variable "n" has no valueReference'),
         ('variability="tunable"', 'variability="constant"', 'illegal combination of causality="parameter"'),
         ('declaredType="Length"', 'declaredType="Width"', "Width"),
         ('causality="input"', 'causality="inlet"', "inlet"),

@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from ssptool.fmu.packed import KEPT_SIZE, packed
+from ssptool.fmu.packed import Recent, packed
 
 
 def write(path, content: bytes, *more: str) -> None:
@@ -43,10 +43,23 @@ def test_a_file_that_was_written_to_is_read_anew(tmp_path):
     assert packed(path).description == b"<b/>"
 
 
-def test_a_large_description_is_not_kept(tmp_path):
+def test_a_description_that_is_too_large_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("ssptool.fmu.packed.KEPT_SIZE", 100)
     path = tmp_path / "m.fmu"
-    write(path, b" " * (KEPT_SIZE + 1))
+    write(path, b" " * 101)
     assert packed(path).description is None
+
+
+def test_the_values_that_were_used_last_are_kept(monkeypatch):
+    monkeypatch.setattr("ssptool.fmu.packed.KEPT_SIZE", 10)
+    recent = Recent()
+    recent.put("a", 1, 4)
+    recent.put("b", 2, 4)
+    assert recent.get("a") == 1
+    recent.put("c", 3, 6)
+    assert [recent.get(key) for key in "abc"] == [1, None, 3]
+    recent.put("d", 4, 11)
+    assert [recent.get(key) for key in "abcd"] == [None] * 4
 
 
 def test_what_is_no_zip_is_refused_each_time(tmp_path):
