@@ -11,7 +11,7 @@ import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["dataclass", "scratch", "version", "working_directory", "wrong_usage"],
+    ["dataclass", "pickling", "scratch", "version", "working_directory", "wrong_usage"],
     ["arguments"],
     ["documents"],
     ["fmu"],

@@ -207,6 +207,15 @@ Threads = Annotated[
         help="Step components with long steps at the same time, on N threads.",
     ),
 ]
+Processes = Annotated[
+    str | None,
+    typer.Option(
+        "--processes",
+        metavar="each|N",
+        rich_help_panel=COUPLING,
+        help="Run each FMU in a process of its own, or distribute FMUs over N processes.",
+    ),
+]
 Implementation = Annotated[
     ImplementationName,
     typer.Option(
@@ -251,6 +260,7 @@ def settings_from(
     implementation: Implementation = ImplementationName.AUTO,
     integrator: Integrator = IntegratorName.BDF,
     threads: Threads = 1,
+    processes: Processes = None,
 ) -> Settings:
     """What the user asked for."""
     return Settings(
@@ -275,6 +285,7 @@ def settings_from(
         prediction_order=prediction_order,
         relaxation=relaxation,
         threads=threads,
+        processes=processes,
     )
 
 

@@ -19,6 +19,7 @@ from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
 from ssptool.engine.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
 from ssptool.engine.pool import Fresh, Pool
+from ssptool.engine.processes import lost_process
 from ssptool.engine.sources import Sources
 from ssptool.engine.watch import Watch
 from ssptool.fmu.binary import Binary
@@ -111,6 +112,8 @@ class Assembly:
             raise AssertionError(f"{outcome} is not for a component to answer for")
         if outcome.instance == len(self.instances) and self.ode is not None:
             return self.ode.explain()
+        if lost := lost_process(self.instances, time):
+            return lost
         instance = self.instances[outcome.instance]
         if _asks_to_end(outcome, instance):
             return wish_to_end(instance.name, time, instance.last_successful_time())
@@ -155,6 +158,8 @@ class Assembly:
 
     def refused(self, error: FmiError, time: float) -> Failure:
         """An FMU's answer outside of the kernel: when it is initialized or terminated."""
+        if lost := lost_process(self.instances, time):
+            return lost
         return Failure(
             Ending.FMI,
             f"component {error.instance}: {error.function} returned {status_word(error.status)}",
@@ -228,7 +233,9 @@ def assemble(
         integrated: list[event_mode.Member] = []
         kept: list[_Added] = []
         for planned in plan.instances:
-            binary = supply.binary(archive.local_path(planned.source), planned.description, planned.interface)
+            binary = supply.binary(
+                archive.local_path(planned.source), planned.description, planned.interface, planned.process
+            )
             coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
             added = _add(kernel, plan, binary, supply, watch, len(instances), coupled)
             if added.member is not None:

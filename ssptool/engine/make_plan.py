@@ -1,6 +1,7 @@
 """From a network and settings to a plan."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from ssptool.engine.passed_on import check_settings
 from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planned_calls import Schedules
 from ssptool.engine.power_bonds import NO_UNITS, PowerBond, Units, bonds_of
+from ssptool.engine.processes import distribute
 from ssptool.engine.refusals import refuse
 from ssptool.engine.settings import InitName, MasterName, Settings
 from ssptool.engine.slot_table import SlotTable
@@ -62,6 +64,11 @@ def make_plan(
     network, implementations = prepared.network, prepared.implementations
     table = SlotTable(network, implementations.of, prepared.stimuli, prepared.events.beside(prepared.of_ode))
     instances = tuple(table.instance(name) for name in network.components)
+    distribution = distribute(instances, settings)
+    numbered = zip(instances, distribution.processes, strict=True)
+    instances = tuple(replace(one, process=number) if number else one for one, number in numbered)
+    choices, notes = (*prepared.choices, *distribution.choices), (*prepared.notes, *distribution.notes)
+    prepared = prepared._replace(choices=choices, notes=notes)
     return _planned(prepared, settings, Schedules(table, instances, implementations.exchange), bonds, units)
 
 

@@ -35,6 +35,7 @@ class PlannedInstance:
     structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
     Of a component in event mode, inputs that are set at events only and outputs that belong to clocks are in
     `Plan.event_modes` instead, and of one of model exchange in `PlannedOde.events`, or there too.
+    `process` is the number of the process that it runs in; 0: the one that steps all.
     """
 
     name: str
@@ -49,6 +50,7 @@ class PlannedInstance:
     capabilities: Capabilities
     interface: InterfaceType = InterfaceType.CO_SIMULATION
     structure: Mapping[str, Value] = field(default_factory=dict)
+    process: int = 0
 
     @property
     def input_types(self) -> tuple[str, ...]:

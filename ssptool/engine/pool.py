@@ -3,11 +3,14 @@
 from collections import defaultdict
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from ssptool.fmu.binary import Binary, load
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmiError, FmuInstance
+
+if TYPE_CHECKING:
+    from ssptool.fmu.processes.process import FmuProcess
 
 
 class Pool:
@@ -25,15 +28,41 @@ class Pool:
     def __init__(self, *, reuse: bool = True) -> None:
         self.reuse = reuse
         self.reused = 0
-        self._binaries: dict[tuple[Path, InterfaceType], Binary] = {}
+        self._binaries: dict[tuple[Path, InterfaceType, int], Binary] = {}
+        self._processes: dict[int, FmuProcess] = {}
         self._idle: dict[tuple[int, str], list[FmuInstance]] = defaultdict(list)
 
-    def binary(self, path: Path, description: FmuDescription, interface: InterfaceType) -> Binary:
-        """A loaded FMU. Raises as `load`."""
-        key = (path, interface)
+    def binary(self, path: Path, description: FmuDescription, interface: InterfaceType, process: int = 0) -> Binary:
+        """A loaded FMU, in this process or in that of another number, which begins with its first FMU. Raises as
+        `load`.
+        """
+        key = (path, interface, process)
+        if process and (known := self._processes.get(process)) is not None and known.lost is not None:
+            self._give_up(process)
         if key not in self._binaries:
-            self._binaries[key] = load(path, description, interface)
+            if process == 0:
+                self._binaries[key] = load(path, description, interface)
+            else:
+                # An FMU of another process is unpacked here all the same, because here it is removed.
+                self._binaries[key] = self._remote(self.binary(path, description, interface), process)
         return self._binaries[key]
+
+    def _remote(self, unpacked: Binary, number: int) -> Binary:
+        # Loaded here, because few runs need them.
+        from ssptool.fmu.processes.process import FmuProcess
+        from ssptool.fmu.processes.remote import RemoteBinary
+
+        if number not in self._processes:
+            self._processes[number] = FmuProcess(number)
+        return RemoteBinary(unpacked, self._processes[number])
+
+    def _give_up(self, process: int) -> None:
+        """A process that has ended by itself, and what was there."""
+        for key in [key for key in self._binaries if key[-1] == process]:
+            gone = self._binaries.pop(key)
+            for one in [one for one in self._idle if one[0] == id(gone)]:
+                del self._idle[one]
+        self._processes.pop(process).end()
 
     def take(self, binary: Binary, name: str) -> FmuInstance | None:
         """An instance of this name as after instantiation; None where a fresh one is needed."""
@@ -61,6 +90,8 @@ class Pool:
         self._idle.clear()
         while self._binaries:
             self._binaries.popitem()[1].close()
+        while self._processes:
+            self._processes.popitem()[1].end()
 
     def __enter__(self) -> Self:
         return self

@@ -76,6 +76,10 @@ class IntegratorName(StrEnum):
     ADAMS = "adams"
 
 
+EACH = "each"
+"""Of processes: every component has one of its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the user asked for; None and `auto` leave the choice to the plan.
@@ -129,6 +133,9 @@ class Settings:
     threads
         On which components step at the same time where the master allows it and their steps take long enough. Results
         do not depend on it.
+    processes
+        For the FMUs: "each" component has one of its own, or components are distributed over so many. None: the process
+        that steps them, but for FMUs that can be used only once per process. Results do not depend on it.
     """
 
     start_time: float | None = None
@@ -154,6 +161,7 @@ class Settings:
     relaxation: float | None = None
     threads: int = 1
     power_bonds: tuple[tuple[str, str], ...] = ()
+    processes: str | int | None = None
 
     def __post_init__(self) -> None:
         """Turn words, times with units and numbers of numpy into what the fields hold; refuse all else by name."""
@@ -226,6 +234,18 @@ def _power_bond(name: str, given: object) -> tuple[str, str]:
     raise WrongArgument(name, given, f"pairs of names of two signals, such as {_BOND}")
 
 
+def _processes(name: str, value: object) -> str | int:
+    """A number also as a text, as the command line has it."""
+    if value == EACH:
+        return EACH
+    if isinstance(value, str) and value.isdecimal() and int(value) > 0:
+        return int(value)
+    try:
+        return count(name, value)
+    except WrongArgument:
+        raise WrongArgument(name, value, f"{EACH!r} or a whole number of at least 1") from None
+
+
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("start_time", "stop_time", "step_size"), seconds),
     **dict.fromkeys(("tolerance", "adaptive", "relaxation"), number),
@@ -243,6 +263,7 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "exchange": lambda name, value: word(name, value, ExchangeName),
     "implementation": lambda name, value: word(name, value, ImplementationName),
     "integrator": lambda name, value: word(name, value, IntegratorName),
+    "processes": _processes,
 }
 """Field → its value from what a caller gives."""
 
@@ -276,3 +297,4 @@ class SettingsOptions(TypedDict, total=False):
     relaxation: float | None
     threads: int | None
     power_bonds: Iterable[tuple[str, str] | str] | None
+    processes: str | int | None

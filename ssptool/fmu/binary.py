@@ -2,7 +2,6 @@
 
 import ctypes
 import zipfile
-from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -20,15 +19,7 @@ from ssptool.fmu.description import (
     unsupported_of_fmi1,
 )
 from ssptool.fmu.instance import Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, Slave1, references_of
-from ssptool.fmu.messages import (
-    STATUS,
-    Log,
-    fmi1_callbacks,
-    fmi1_instance,
-    fmi1_messages,
-    fmi2_callbacks,
-    fmi3_logger,
-)
+from ssptool.fmu.messages import STATUS, MessageLog
 from ssptool.fmu.platforms import entries, library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
@@ -98,6 +89,7 @@ class Binary:
         description: FmuDescription | None = None,
         event_mode: bool = False,
         early_return: bool = False,
+        log: MessageLog | None = None,
     ) -> FmuInstance:
         """Make an instance for the interface type that the binary was loaded for.
 
@@ -111,6 +103,8 @@ class Binary:
             Of this instance, if its arrays have other sizes than those that the FMU starts with.
         event_mode, early_return : bool
             FMI 3.0 co-simulation: events are handled in event mode, and steps may end where one happens.
+        log
+            Takes its messages; None: one of its own.
 
         Raises
         ------
@@ -124,16 +118,18 @@ class Binary:
         if self._instances and _offered(self.path, self.description, self.interface).once_per_process:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
             raise UnsupportedFmu(self.path, reason)
+        log = log or MessageLog(name, description or self.description)
         with kept_working_directory():
             if self.description.fmi_major == 1:
-                instance = self._instantiate_fmi1(name, logging)
+                instance = self._instantiate_fmi1(name, log, logging)
             elif self.description.fmi_major == 2:
-                instance = self._instantiate_fmi2(name, logging)
+                instance = self._instantiate_fmi2(name, log, logging)
             else:
                 known = (description or self.description).variables
                 references = references_of([known[name] for name in required_inputs])
                 modes = event_mode, early_return
-                instance = self._instantiate_fmi3(name, environment, intermediate_update, references, logging, modes)
+                asked = environment, intermediate_update, references
+                instance = self._instantiate_fmi3(name, log, logging, asked, modes)
         instance.description = description or self.description
         self._instances.append(instance)
         return instance
@@ -156,12 +152,11 @@ class Binary:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _instantiate_fmi1(self, name: str, logging: bool) -> FmuInstance:
-        log: Log = deque(maxlen=1000)
+    def _instantiate_fmi1(self, name: str, log: MessageLog, logging: bool) -> FmuInstance:
         slave = self._load(Slave1)
-        slave.callbacks = fmi1_callbacks()
+        slave.callbacks = log.fmi1_callbacks()
         no, yes = fmi1.fmi1False, fmi1.fmi1True
-        with fmi1_messages(log):
+        with log.making():
             slave.component = slave.fmi1InstantiateSlave(
                 name.encode(),
                 self.description.token.encode(),
@@ -174,14 +169,13 @@ class Binary:
                 yes if logging else no,
             )
         if slave.component:
-            fmi1_instance(slave.component, log)
+            log.answer_to(slave.component)
         return self._instance(Fmi1Instance, name, slave, log)
 
-    def _instantiate_fmi2(self, name: str, logging: bool) -> FmuInstance:
-        log: Log = deque(maxlen=1000)
+    def _instantiate_fmi2(self, name: str, log: MessageLog, logging: bool) -> FmuInstance:
         exchange = self.interface is InterfaceType.MODEL_EXCHANGE
         slave = self._load(fmi2.FMU2Model if exchange else fmi2.FMU2Slave)
-        slave.callbacks = fmi2_callbacks(log)
+        slave.callbacks = log.fmi2_callbacks()
         slave.component = slave.fmi2Instantiate(
             name.encode(),
             fmi2.fmi2ModelExchange if exchange else fmi2.fmi2CoSimulation,
@@ -196,17 +190,17 @@ class Binary:
     def _instantiate_fmi3(
         self,
         name: str,
-        environment: int,
-        intermediate_update: int,
-        references: list[int],
+        log: MessageLog,
         logging: bool,
+        asked: tuple[int, int, list[int]],
         modes: tuple[bool, bool],
     ) -> FmuInstance:
+        """`asked`: environment and address of the callback that asks for inputs, and their references."""
         if self.interface is InterfaceType.MODEL_EXCHANGE:
-            return self._instantiate_fmi3_exchange(name, logging)
-        log: Log = deque(maxlen=1000)
+            return self._instantiate_fmi3_exchange(name, log, logging)
+        environment, intermediate_update, references = asked
         slave = self._load(fmi3.FMU3Slave)
-        slave.logMessage = fmi3_logger(log)
+        slave.logMessage, environment = log.fmi3_callback(environment)
         slave.intermediateUpdate = fmi3.fmi3IntermediateUpdateCallback(intermediate_update)
         slave.component = slave.fmi3InstantiateCoSimulation(
             name.encode(),
@@ -223,26 +217,25 @@ class Binary:
         )
         return self._instance(Fmi3Instance, name, slave, log)
 
-    def _instantiate_fmi3_exchange(self, name: str, logging: bool) -> FmuInstance:
-        log: Log = deque(maxlen=1000)
+    def _instantiate_fmi3_exchange(self, name: str, log: MessageLog, logging: bool) -> FmuInstance:
         slave = self._load(fmi3.FMU3Model)
-        slave.logMessage = fmi3_logger(log)
+        slave.logMessage, environment = log.fmi3_callback(0)
         slave.component = slave.fmi3InstantiateModelExchange(
             name.encode(),
             self.description.token.encode(),
             f"{self.folder / 'resources'}/".encode(),
             False,
             logging,
-            None,
+            environment,
             slave.logMessage,
         )
         return self._instance(Fmi3Instance, name, slave, log)
 
-    def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: Log) -> FmuInstance:
+    def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: MessageLog) -> FmuInstance:
         if not slave.component:
             slave.freeLibrary()
             function = instantiation(self.description.fmi_major, self.interface)
-            raise FmiError(name, function, STATUS.index("error"), tuple(log))
+            raise FmiError(name, function, STATUS.index("error"), log.latest())
         return kind(name, self.description, slave, self._library.addresses, log)
 
     def _load(self, slave: Any) -> Any:

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from fmpy import fmi1
 from fmpy.fmi1 import FMICallException
@@ -16,7 +16,7 @@ from ssptool.fmu.description import (
     Value,
     Variable,
 )
-from ssptool.fmu.messages import STATUS, Log, status_word
+from ssptool.fmu.messages import STATUS, MessageLog, status_word
 from ssptool.fmu.shapes import element_names
 from ssptool.fmu.texts import is_text
 
@@ -35,28 +35,44 @@ class FmiError(Exception):
         self.messages = messages
 
 
+class HostProcess(Protocol):
+    """A process of its own, in which instances are."""
+
+    number: int
+
+    @property
+    def lost(self) -> tuple[str, str] | None:
+        """The component and the function that were called when it turned out that the process has ended by itself."""
+
+    @property
+    def ended_by(self) -> str:
+        """The reason in words, of a process that is lost."""
+
+
 class FmuInstance(ABC):
     """One running FMU. `functions` and `component` are what a kernel steps it by; `description` has the sizes that its
     arrays have.
 
-    A status worse than a warning raises `FmiError`. As a context manager it terminates and frees itself.
+    `process` is the one that it is in; None: this one. A status worse than a warning raises `FmiError`. As a context
+    manager it terminates and frees itself.
     """
 
     _suffix: ClassVar[Mapping[str, str]]  # FMI type → what the names of its get and set functions end with
 
     def __init__(
-        self, name: str, description: FmuDescription, slave: Any, functions: Mapping[str, int], log: Log
+        self, name: str, description: FmuDescription, slave: Any, functions: Mapping[str, int], log: MessageLog
     ) -> None:
         self.name = name
         self.description = description
         self._slave = slave
         self._functions = functions
-        self._log = log
+        self.log = log
         self._entered = False
         self._initialized = False
         self._fatal = False
         self._freed = False
         self._terminated = False
+        self.process: HostProcess | None = None
 
     @property
     def component(self) -> int:
@@ -70,8 +86,10 @@ class FmuInstance(ABC):
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What the FMU logged: the latest lines, oldest first."""
-        return tuple(self._log)
+        """What the FMU logged: the latest lines, oldest first; last that its process has ended, if it has."""
+        if self.process is None or self.process.lost is None:
+            return self.log.lines
+        return (*self.log.lines, f"the process of the component {self.process.ended_by}")
 
     @property
     def starts_over(self) -> bool:
@@ -247,7 +265,7 @@ class FmuInstance(ABC):
         with self._checked():
             self._slave.reset()
         self._initialized = self._terminated = False
-        self._log.clear()
+        self.log.clear()
 
     def free(self) -> None:
         """Free the instance and its hold on the library; doing it again does no harm."""

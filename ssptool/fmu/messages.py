@@ -116,3 +116,47 @@ def _make_shared() -> Any:
 
 
 _shared = _make_shared()
+
+
+class MessageLog:
+    """What an instance logs: the latest lines."""
+
+    def __init__(self, component: str, description: Any) -> None:
+        self._lines: Log = deque(maxlen=1000)
+        self._callback: Any = None
+
+    def fmi1_callbacks(self) -> Any:
+        return fmi1_callbacks()
+
+    def fmi2_callbacks(self) -> Any:
+        return fmi2_callbacks(self._lines)
+
+    def fmi3_callback(self, environment: int) -> tuple[Any, int]:
+        """The fmi3LogMessageCallback, with the environment that it needs."""
+        self._callback = fmi3_logger(self._lines)
+        return self._callback, environment
+
+    @contextmanager
+    def making(self) -> Iterator[None]:
+        """The body makes the instance."""
+        with fmi1_messages(self._lines):
+            yield
+
+    def answer_to(self, component: int) -> None:
+        """Of FMI 1.0: the instance that says so."""
+        fmi1_instance(component, self._lines)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Oldest first."""
+        return tuple(self._lines)
+
+    def latest(self) -> tuple[str, ...]:
+        """What is told with a call that failed."""
+        return self.lines[-5:]
+
+    def clear(self) -> None:
+        self._lines.clear()
+
+    def close(self) -> None:
+        """The instance is freed."""

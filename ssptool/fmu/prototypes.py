@@ -51,7 +51,7 @@ class Library:
             # Held once more, so that it stays where it is when the instance that opened it is freed.
             held = ctypes.CDLL(str(path))
             self._functions = dict(_bound(held, kind, prefix))
-            self.addresses = {_stated(name): _address(function) for name, function in self._functions.items()}
+            self.addresses = {stated_name(name): _address(function) for name, function in self._functions.items()}
             self._held = held
         instance.dll = ctypes.CDLL(str(path))
         instance._functions = self._functions
@@ -65,14 +65,14 @@ class Library:
             self._held = None
 
 
-def _stated(name: str) -> str:
+def stated_name(name: str) -> str:
     """What FMI calls a function; FMPy tells those of FMI 1.0 apart from the others."""
     return "fmi" + name.removeprefix("fmi1") if name.startswith("fmi1") else name
 
 
 def _bound(library: ctypes.CDLL, kind: type, prefix: str) -> Iterator[tuple[str, Any]]:
-    for prototype in _prototypes(kind):
-        function: Any = getattr(library, prefix + _stated(prototype.name))
+    for prototype in prototypes(kind):
+        function: Any = getattr(library, prefix + stated_name(prototype.name))
         function.argnames = list(prototype.arguments)
         function.argtypes = list(prototype.types)
         function.restype = prototype.result
@@ -84,7 +84,7 @@ def _address(function: Any) -> int:
 
 
 @cache
-def _prototypes(kind: type) -> tuple[_Prototype, ...]:
+def prototypes(kind: type) -> tuple[_Prototype, ...]:
     found = inspect.getmembers(kind, inspect.isfunction)
     return tuple(_prototype(name, method) for name, method in found if name.startswith(("fmi1", "fmi2", "fmi3")))
 

@@ -142,10 +142,10 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
 def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
     """An FMU that can be instantiated only once per process is the FMU of one component.
 
-    The components of a system run in one process, so that ssptool refuses the second one.
+    On Linux, ssptool gives the other components processes of their own (`ssptool plan` names them). Elsewhere, and by
+    tools that run all components in one process, such a system is refused or gives wrong results.
 
-    Fix: export the FMU without `canBeInstantiatedOnlyOncePerProcess`; or give each component a copy of the file of its
-    own, if the tool that exported it allows that.
+    Fix: export the FMU without `canBeInstantiatedOnlyOncePerProcess`.
     """
     first: dict[Path, ssd.Component] = {}
     for component in structure.all(ssd.Component):

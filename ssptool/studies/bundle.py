@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
-from ssptool.engine.isolation.child import dumps
 from ssptool.network.flatten import build_network
+from ssptool.pickling import dumps
 from ssptool.studies.definition import Role, Study
 from ssptool.studies.points import Points
 

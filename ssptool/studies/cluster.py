@@ -13,7 +13,7 @@ import dask
 import distributed as _distributed
 from distributed.diagnostics.plugin import WorkerPlugin
 
-from ssptool.engine.isolation.child import dumps
+from ssptool.pickling import dumps
 from ssptool.studies.bundle import unpack
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Outcome, Task, failed

@@ -18,6 +18,7 @@ NUMBERS = ("tolerance", "adaptive", "relaxation")
 COUNTS = ("max_iterations", "input_order", "iterations", "prediction_order", "threads")
 WORDS = ("master", "acceleration", "input", "init", "implementation", "integrator", "exchange")
 COUNTS_BY_NAME, NUMBERS_BY_NAME, BONDS = "substeps", "convergence", "power_bonds"
+PROCESSES = "processes"  # a word or a count
 SETTINGS = tuple(field.name for field in fields(Settings) if field.name not in LOGS)
 """What a study may set or vary."""
 
@@ -50,6 +51,8 @@ def _fixed(entries: Entries, name: str) -> Any:
         return entries.count(name, 0)
     if name in WORDS:
         return entries.text(name)
+    if name == PROCESSES:
+        return entries.take(name)  # `Settings` judges it
     return _bonds(entries, name)
 
 
@@ -98,6 +101,8 @@ def changed(settings: Settings, name: str, value: Setting) -> Settings:
         typed = tuple(_bond(each) for each in str(value).split(";"))
     elif base in TIMES:
         typed = seconds(name, value)
+    elif base == PROCESSES and isinstance(value, str):
+        typed = value
     elif base in NUMBERS or base == NUMBERS_BY_NAME:
         typed = _typed(value, float, f"{name} is a number")
     else:

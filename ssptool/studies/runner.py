@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import Self
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.isolation.child import dumps
 from ssptool.engine.isolation.limits import Limits
+from ssptool.pickling import dumps
 from ssptool.scratch import ScratchFolder
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Outcome, Task, failed

@@ -8,7 +8,8 @@ import sys
 from multiprocessing.connection import Connection
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.isolation.child import dumps, settle
+from ssptool.engine.isolation.child import settle
+from ssptool.pickling import dumps
 from ssptool.studies.definition import Study
 from ssptool.studies.outcome import Task
 from ssptool.studies.workshop import Workshop

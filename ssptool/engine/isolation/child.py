@@ -1,9 +1,7 @@
 """The process in which FMUs run when they are isolated, and what it tells its parent."""
 
-import copyreg
 import ctypes
 import faulthandler
-import io
 import os
 import pickle
 import signal
@@ -13,8 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +23,7 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.pool import Pool
 from ssptool.engine.recording.contents import NO_NEWS, News
 from ssptool.engine.watch import Watch
+from ssptool.pickling import dumps
 
 _PR_SET_PDEATHSIG = 1
 _STDOUT, _STDERR = 1, 2
@@ -67,37 +65,6 @@ class Raised(NamedTuple):
 
 
 Message = Initialized | Committed | Finished | Raised
-
-
-class Pickler(pickle.Pickler):
-    """Also takes frozen mappings, and errors whose constructors do not take what `args` holds."""
-
-    dispatch_table = copyreg.dispatch_table.copy()
-    dispatch_table[MappingProxyType] = lambda mapping: (_frozen, (dict(mapping),))
-
-    def reducer_override(self, value: Any) -> Any:
-        # Those of the operating system keep what they are about, such as the name of a file, by themselves.
-        if isinstance(value, BaseException) and not isinstance(value, OSError):
-            return _rebuild, (type(value), value.args, value.__dict__)
-        return NotImplemented
-
-
-def _frozen(entries: dict[Any, Any]) -> MappingProxyType[Any, Any]:
-    return MappingProxyType(entries)
-
-
-def _rebuild(kind: type[BaseException], arguments: tuple[Any, ...], facts: dict[str, Any]) -> BaseException:
-    error = kind.__new__(kind)
-    error.args = arguments
-    error.__dict__.update(facts)
-    return error
-
-
-def dumps(value: Any) -> bytes:
-    """A message as bytes for `pickle.loads`."""
-    buffer = io.BytesIO()
-    Pickler(buffer, pickle.HIGHEST_PROTOCOL).dump(value)
-    return buffer.getvalue()
 
 
 class SharedRows:

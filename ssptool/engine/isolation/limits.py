@@ -16,7 +16,7 @@ class Limits:
     step_seconds : [s]
         Wall time of one macro step, or of loading and initialization.
     memory : [byte]
-        Of the child process, without what it shares with its parent (Linux only).
+        Of the child process and of those of its FMUs, without what they share with others (Linux only).
     """
 
     seconds: float | None = None

@@ -78,10 +78,19 @@ class LimitWatch:
             raise Overdue(Ending.TIMEOUT, what, "allow more with --step-timeout, or report it to the FMU's supplier")
 
     def _check_memory(self, allowed: int) -> None:
-        used = _own_memory(self._pid)
+        used = sum(map(_own_memory, _with_children(self._pid)))
         if used > allowed:
             what = f"{used >> 20} MiB of memory are in use, allowed are {allowed >> 20} MiB"
             raise Overdue(Ending.MEMORY, what, "allow more with --memory-limit, or report it to the FMU's supplier")
+
+
+def _with_children(pid: int) -> list[int]:
+    """A process, and those that it has started for FMUs."""
+    try:
+        lists = [path.read_text(encoding="ascii") for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    except OSError:  # it has just ended
+        lists = []
+    return [pid, *(int(number) for numbers in lists for number in numbers.split())]
 
 
 _OWN = ("Private_Clean:", "Private_Dirty:", "Private_Hugetlb:")

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
 
-from ssptool.engine.isolation.child import Assignment, Pickler
+from ssptool.engine.isolation.child import Assignment
+from ssptool.pickling import Pickler
 
 
 class NotSendable(ValueError):

@@ -1,0 +1,45 @@
+from collections.abc import Mapping
+
+FUNCTIONS: Mapping[str, int]
+"""FMI function → address of the one that passes calls on; it takes what `Client.remote` returns as the instance."""
+UPDATE: int
+"""Addresses of the callbacks of FMUs in a `Host`; their environment is what `Host.place` returns."""
+LOG: int
+LOG_FORMATTED: int
+
+class Client:
+    def __init__(self, descriptor: int) -> None:
+        """Of a file in memory, as yet empty."""
+
+    def process(self, number: int) -> None:
+        """Which process answers: one that this one has started."""
+
+    def remote(self, update: int, update_environment: int, log: int, log_environment: int) -> int:
+        """The address of one more FMU, with its fmi3IntermediateUpdateCallback and fmi3LogMessageCallback."""
+
+    @property
+    def remotes(self) -> int:
+        """How many FMUs there are."""
+
+    def request(self, content: bytes) -> bytes:
+        """The answer of who has called `Host.next`. Raises RuntimeError where the process has ended."""
+
+    def close(self) -> None:
+        """From now on calls are answered by fatal."""
+
+    @property
+    def lost(self) -> tuple[int, str] | None:
+        """The FMU and the function that were called when it turned out that the process has ended; −1: none."""
+
+class Host:
+    def __init__(self, descriptor: int) -> None:
+        """Of the file that a `Client` has."""
+
+    def place(self, index: int) -> int:
+        """The environment for the callbacks of an FMU that is made next."""
+
+    def define(self, index: int, component: int, functions: Mapping[str, int]) -> None: ...
+    def next(self) -> bytes:
+        """Call FMUs until something else is asked for."""
+
+    def answer(self, content: bytes) -> None: ...

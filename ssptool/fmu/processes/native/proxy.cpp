@@ -1,0 +1,383 @@
+#include "proxy.hpp"
+
+#include <sys/wait.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <tuple>
+#include <utility>
+
+namespace ssptool::processes {
+
+namespace {
+
+constexpr int warning = 1, error = 3, fatal = 4;
+
+// fmi2EventInfo
+struct EventInfo {
+  std::int32_t flags[5];
+  double next_event_time;
+};
+
+enum Place : std::uint32_t {
+#define FUNCTION(name, ...) place_##name,
+#include "functions.hpp"
+#undef FUNCTION
+  function_count
+};
+
+constexpr std::string_view function_names[] = {
+#define FUNCTION(name, ...) #name,
+#include "functions.hpp"
+#undef FUNCTION
+};
+
+// Whether a process that this one has started is at work; it stays to be waited for by whoever has started it.
+bool at_work(int process) noexcept {
+  siginfo_t ended{};
+  return waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid == 0;
+}
+
+template <class... Kinds>
+struct Signature {
+  static_assert(sizeof...(Kinds) <= most_arguments);
+  using Values = std::tuple<typename Kinds::C...>;
+  using Function = int(void*, typename Kinds::C...);
+  using Indices = std::index_sequence_for<Kinds...>;
+
+  template <int argument>
+  static const std::size_t* lengths(const Values& values) noexcept {
+    if constexpr (argument == one)
+      return nullptr;
+    else
+      return std::get<argument>(values);
+  }
+
+  template <std::size_t... i>
+  static void note(const Values& values, std::uint64_t* slots, std::index_sequence<i...>) noexcept {
+    (Kinds::note(std::get<i>(values), slots[i]), ...);
+  }
+  template <std::size_t... i>
+  static std::uint64_t bytes(const Values& values, [[maybe_unused]] const std::uint64_t* slots,
+                             std::index_sequence<i...>) noexcept {
+    return (0 + ... + Kinds::bytes(std::get<i>(values), slots, lengths<Kinds::lengths>(values)));
+  }
+  template <std::size_t... i>
+  static void write(const Values& values, Channel& channel, std::uint64_t* slots, [[maybe_unused]] std::uint64_t place,
+                    std::index_sequence<i...>) noexcept {
+    ((Kinds::write(std::get<i>(values), channel, slots, slots[i], place, lengths<Kinds::lengths>(values)),
+      place += Kinds::bytes(std::get<i>(values), slots, lengths<Kinds::lengths>(values))),
+     ...);
+  }
+  template <std::size_t... i>
+  static void take(const Values& values, Channel& channel, const std::uint64_t* slots, Lent& lent,
+                   std::index_sequence<i...>) {
+    (Kinds::take(std::get<i>(values), channel, slots, slots[i], lent), ...);
+  }
+  template <std::size_t... i>
+  static int call(void* component, std::uintptr_t function, Channel& channel, const std::uint64_t* slots,
+                  std::index_sequence<i...>) {
+    const Values values{Kinds::read(channel, slots, slots[i])...};
+    const int status = reinterpret_cast<Function*>(function)(component, std::get<i>(values)...);
+    [[maybe_unused]] const bool lent = status <= warning;
+    return (true && ... && Kinds::append(channel, slots, slots[i], lent)) ? status : error;
+  }
+};
+
+}  // namespace
+
+std::span<const std::string_view> names() noexcept { return function_names; }
+
+// ---- in the process that calls
+
+template <std::uint32_t function, class... Kinds>
+int call_remote(Remote* remote, typename Kinds::C... given) {
+  using Message = Signature<Kinds...>;
+  constexpr typename Message::Indices indices;
+  Client& client = *remote->client;
+  const std::lock_guard lock(client.mutex_);
+  if (client.lost_) return fatal;
+  Channel& channel = client.channel_;
+  const typename Message::Values values{given...};
+  std::uint64_t slots[most_arguments];
+  Message::note(values, slots, indices);
+  const std::uint64_t begin = client.base_, end = begin + Message::bytes(values, slots, indices);
+  if (!channel.reserve(end)) return error;
+  Message::write(values, channel, slots, begin, indices);
+  Header& header = channel.header();
+  std::memcpy(header.arguments, slots, sizeof(std::uint64_t) * sizeof...(Kinds));
+  header.instance = remote->index;
+  header.function = function;
+  header.used = client.base_ = end;
+  const bool answered = client.transact(What::call, What::reply, remote->index, function_names[function]);
+  client.base_ = begin;
+  if (!answered) return fatal;
+  const int status = header.status;
+  Message::take(values, channel, slots, remote->lent, indices);
+  return status;
+}
+
+namespace {
+
+// The types of arguments are told by name here, and a macro cannot pass what may be nothing.
+template <std::uint32_t function, class... Kinds>
+std::uintptr_t stub(Signature<Kinds...>) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&call_remote<function, Kinds...>);
+}
+
+const std::uintptr_t stub_addresses[] = {
+#define FUNCTION(name, ...) stub<place_##name>(Signature<__VA_ARGS__>{}),
+#include "functions.hpp"
+#undef FUNCTION
+};
+
+using Call = int(void*, std::uintptr_t, Channel&, const std::uint64_t*);
+
+template <class... Kinds>
+Call* caller(Signature<Kinds...>) noexcept {
+  return [](void* component, std::uintptr_t function, Channel& channel, const std::uint64_t* slots) {
+    return Signature<Kinds...>::call(component, function, channel, slots, std::index_sequence_for<Kinds...>());
+  };
+}
+
+Call* const callers[] = {
+#define FUNCTION(name, ...) caller(Signature<__VA_ARGS__>{}),
+#include "functions.hpp"
+#undef FUNCTION
+};
+
+// The arguments of an intermediate update in the slots of a message.
+enum Update {
+  update_time,
+  update_set,
+  update_get,
+  update_finished,
+  update_can_return,
+  update_return,
+  update_return_time
+};
+
+template <class T>
+std::uint64_t as_slot(T value) noexcept {
+  std::uint64_t slot;
+  Value<T>::note(value, slot);
+  return slot;
+}
+
+double as_real(std::uint64_t slot) noexcept {
+  double value;
+  std::memcpy(&value, &slot, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::span<const std::uintptr_t> stubs() noexcept { return stub_addresses; }
+
+Remote& Client::remote(const Callbacks& callbacks) {
+  const std::lock_guard lock(mutex_);
+  return remotes_.emplace_back(Remote{this, static_cast<std::uint32_t>(remotes_.size()), callbacks, {}});
+}
+
+std::optional<std::string> Client::request(std::string_view content) {
+  const std::lock_guard lock(mutex_);
+  if (lost_ || !channel_.reserve(base_ + content.size())) return std::nullopt;
+  Header& header = channel_.header();
+  std::memcpy(channel_.data(base_), content.data(), content.size());
+  header.arguments[0] = base_;
+  header.arguments[1] = content.size();
+  header.used = base_ + padded(content.size());
+  if (!transact(What::request, What::answer, -1, "")) return std::nullopt;
+  return std::string(channel_.at<char>(header.arguments[0]), header.arguments[1]);
+}
+
+void Client::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  if (!lost_) lost_ = Lost{-1, ""};
+}
+
+bool Client::transact(What what, What answer, std::int64_t instance, std::string_view function) {
+  channel_.header().what = what;
+  channel_.post(Side::host);
+  for (;;) {
+    if (!channel_.wait(Side::client, [this] { return at_work(process_); })) {
+      if (!lost_) lost_ = Lost{instance, function};
+      return false;
+    }
+    if (channel_.header().what == answer) return true;
+    called_back();
+    if (lost_) return false;
+    channel_.header().what = What::updated;
+    channel_.post(Side::host);
+  }
+}
+
+void Client::called_back() {
+  Header& header = channel_.header();
+  const Remote& remote = remotes_[header.instance];
+  const Callbacks& callbacks = remote.callbacks;
+  if (header.what == What::update)
+    update(remote, header);
+  else if (callbacks.log != nullptr)
+    callbacks.log(callbacks.log_environment, header.status, channel_.at<char>(header.arguments[0]),
+                  channel_.at<char>(header.arguments[1]));
+}
+
+// Whoever is asked for inputs may call functions of the same FMU.
+void Client::update(const Remote& remote, Header& header) {
+  Arguments given;
+  std::memcpy(given, header.arguments, sizeof given);
+  bool early = given[update_return] != 0;
+  double early_time = as_real(given[update_return_time]);
+  if (const Callbacks& callbacks = remote.callbacks; callbacks.update != nullptr)
+    callbacks.update(callbacks.update_environment, as_real(given[update_time]), given[update_set] != 0,
+                     given[update_get] != 0, given[update_finished] != 0, given[update_can_return] != 0, &early,
+                     &early_time);
+  header.arguments[update_return] = early;
+  header.arguments[update_return_time] = as_slot(early_time);
+}
+
+// ---- in the process that has the FMUs
+
+Host* Host::only_ = nullptr;
+
+std::uintptr_t Host::place(std::uint32_t index) {
+  only_ = this;
+  present_ = index;
+  thread_ = std::this_thread::get_id();
+  while (served_.size() <= index) served_.push_back({this, static_cast<std::uint32_t>(served_.size()), nullptr, {}});
+  return reinterpret_cast<std::uintptr_t>(&served_[index]);
+}
+
+void Host::define(std::uint32_t index, std::uintptr_t component,
+                  const std::map<std::string, std::uintptr_t>& functions) {
+  place(index);
+  Served& served = served_[index];
+  served.component = reinterpret_cast<void*>(component);
+  served.functions.assign(function_count, 0);
+  for (std::uint32_t i = 0; i < function_count; ++i)
+    if (const auto found = functions.find(std::string(function_names[i])); found != functions.end())
+      served.functions[i] = found->second;
+}
+
+std::string_view Host::next() {
+  for (;;) {
+    wait();
+    const Header& header = channel_.header();
+    if (header.what != What::call) return {channel_.at<char>(header.arguments[0]), header.arguments[1]};
+    perform();
+  }
+}
+
+void Host::answer(std::string_view content) {
+  forward_late();
+  Header& header = channel_.header();
+  const bool fits = channel_.reserve(header.used + content.size());
+  header.arguments[0] = header.used;
+  header.arguments[1] = fits ? content.size() : 0;
+  if (fits) std::memcpy(channel_.data(header.used), content.data(), content.size());
+  header.what = What::answer;
+  channel_.post(Side::client);
+}
+
+// If the client has ended, so does this process, without anybody here doing anything about it.
+void Host::wait() noexcept {
+  (void)channel_.wait(Side::host, [] { return true; });
+}
+
+void Host::perform() {
+  Header& header = channel_.header();
+  const Served& served = served_[header.instance];
+  const std::uint32_t outer = std::exchange(present_, header.instance);
+  thread_ = std::this_thread::get_id();
+  const std::uint32_t function = header.function;
+  Arguments slots;
+  std::memcpy(slots, header.arguments, sizeof slots);
+  const std::uintptr_t address = served.functions[function];
+  const int status = address == 0 ? error : callers[function](served.component, address, channel_, slots);
+  forward_late();
+  present_ = outer;
+  header.status = status;
+  header.what = What::reply;
+  channel_.post(Side::client);
+}
+
+void Host::update(void* environment, double time, bool set_requested, bool get_allowed, bool step_finished,
+                  bool can_return_early, bool* early_return_requested, double* early_return_time) {
+  const Served& served = *static_cast<Served*>(environment);
+  Host& host = *served.host;
+  Header& header = host.channel_.header();
+  const std::uint64_t used = header.used;
+  header.instance = served.index;
+  header.arguments[update_time] = as_slot(time);
+  header.arguments[update_set] = set_requested;
+  header.arguments[update_get] = get_allowed;
+  header.arguments[update_finished] = step_finished;
+  header.arguments[update_can_return] = can_return_early;
+  header.arguments[update_return] = early_return_requested != nullptr && *early_return_requested;
+  header.arguments[update_return_time] = as_slot(early_return_time == nullptr ? 0.0 : *early_return_time);
+  header.what = What::update;
+  host.channel_.post(Side::client);
+  for (;;) {
+    host.wait();
+    if (header.what != What::call) break;
+    host.perform();
+  }
+  if (early_return_requested != nullptr) *early_return_requested = header.arguments[update_return] != 0;
+  if (early_return_time != nullptr) *early_return_time = as_real(header.arguments[update_return_time]);
+  header.used = used;
+}
+
+void Host::log(void* environment, int status, const char* category, const char* text) {
+  const Served& served = *static_cast<Served*>(environment);
+  served.host->said(served.index, status, category, text);
+}
+
+// FMI 1.0 says which instance it is by an address that nobody knows while that is made: it is the one that is called.
+void Host::log_formatted(void*, const char*, int status, const char* category, const char* text, ...) {
+  std::va_list arguments, again;
+  va_start(arguments, text);
+  va_copy(again, arguments);
+  const char* const format = text == nullptr ? "" : text;
+  const int length = std::vsnprintf(nullptr, 0, format, arguments);
+  std::string formatted(length > 0 ? static_cast<std::size_t>(length) : 0, '\0');
+  std::vsnprintf(formatted.data(), formatted.size() + 1, format, again);
+  va_end(again);
+  va_end(arguments);
+  if (only_ != nullptr) only_->said(only_->present_, status, category, formatted.c_str());
+}
+
+void Host::said(std::uint32_t index, int status, const char* category, const char* text) {
+  const std::string_view known_category = category == nullptr ? "" : category, known_text = text == nullptr ? "" : text;
+  if (std::this_thread::get_id() == thread_) return forward(index, status, known_category, known_text);
+  const std::lock_guard lock(mutex_);
+  late_.push_back({index, status, std::string(known_category), std::string(known_text)});
+}
+
+void Host::forward_late() {
+  std::vector<Message> late;
+  {
+    const std::lock_guard lock(mutex_);
+    late.swap(late_);
+  }
+  for (const Message& message : late) forward(message.index, message.status, message.category, message.text);
+}
+
+void Host::forward(std::uint32_t index, int status, std::string_view category, std::string_view text) {
+  Header& header = channel_.header();
+  const std::uint64_t used = header.used, text_place = used + padded(category.size() + 1);
+  if (!channel_.reserve(text_place + text.size() + 1)) return;
+  std::memcpy(channel_.data(used), category.data(), category.size());
+  *channel_.data(used + category.size()) = std::byte{0};
+  std::memcpy(channel_.data(text_place), text.data(), text.size());
+  *channel_.data(text_place + text.size()) = std::byte{0};
+  header.instance = index;
+  header.status = status;
+  header.arguments[0] = used;
+  header.arguments[1] = text_place;
+  header.what = What::log;
+  channel_.post(Side::client);
+  wait();
+}
+
+}  // namespace ssptool::processes

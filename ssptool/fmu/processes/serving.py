@@ -1,0 +1,188 @@
+"""Load and call FMUs in a process of their own, as another process asks."""
+
+import contextlib
+import ctypes
+import faulthandler
+import os
+import pickle
+import signal
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+from fmpy import calloc, fmi1, fmi2, fmi3, free
+
+from ssptool.fmu.binary import Binary
+from ssptool.fmu.description import FmuDescription, InterfaceType
+from ssptool.fmu.instance import FmuInstance
+from ssptool.fmu.messages import MessageLog
+from ssptool.fmu.processes._proxy import LOG, LOG_FORMATTED, UPDATE, Host
+from ssptool.pickling import dumps
+
+_PR_SET_PDEATHSIG = 1
+_STDERR = 2
+
+
+class Instantiate(NamedTuple):
+    """Make an FMU; the answer says which functions its library has. `folder` is where it is unpacked."""
+
+    number: int
+    name: str
+    path: Path
+    folder: Path
+    description: FmuDescription
+    interface: InterfaceType
+    arguments: Mapping[str, Any]
+
+
+class Free(NamedTuple):
+    number: int
+
+
+class End(NamedTuple):
+    """End the process after the answer."""
+
+
+Request = Instantiate | Free | End
+
+
+class ForwardedLog(MessageLog):
+    """Callbacks by which an FMU tells the other process what it logs."""
+
+    def __init__(self, environment: int) -> None:
+        self._environment = environment
+
+    def fmi1_callbacks(self) -> Any:
+        return fmi1.fmi1CallbackFunctions(
+            logger=_at(LOG_FORMATTED, fmi1.fmi1CallbackLoggerTYPE),
+            allocateMemory=_at(calloc, fmi1.fmi1CallbackAllocateMemoryTYPE),
+            freeMemory=_at(free, fmi1.fmi1CallbackFreeMemoryTYPE),
+            stepFinished=None,
+        )
+
+    def fmi2_callbacks(self) -> Any:
+        return fmi2.fmi2CallbackFunctions(
+            logger=_at(LOG_FORMATTED, fmi2.fmi2CallbackLoggerTYPE),
+            allocateMemory=_at(calloc, fmi2.fmi2CallbackAllocateMemoryTYPE),
+            freeMemory=_at(free, fmi2.fmi2CallbackFreeMemoryTYPE),
+            componentEnvironment=self._environment,
+        )
+
+    def fmi3_callback(self, environment: int) -> tuple[Any, int]:
+        """With the environment that the FMU is given."""
+        return _at(LOG, fmi3.fmi3LogMessageCallback), environment or self._environment
+
+    @contextlib.contextmanager
+    def making(self) -> Iterator[None]:
+        """The process knows which FMU it makes."""
+        yield
+
+    def answer_to(self, component: int) -> None:
+        """Likewise which it calls."""
+
+    def latest(self) -> tuple[str, ...]:
+        """The other process has them."""
+        return ()
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        return ()
+
+    def clear(self) -> None: ...
+    def close(self) -> None: ...
+
+
+def _at(function: Any, kind: Any) -> Any:
+    return ctypes.cast(function, kind)
+
+
+class _Served:
+    """The FMUs of this process."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._host = Host(descriptor)
+        self._binaries: dict[tuple[Path, InterfaceType], Binary] = {}
+        self._instances: dict[int, tuple[Binary, FmuInstance]] = {}
+
+    def serve(self) -> NoReturn:
+        """Until the other process asks for the end, or has ended."""
+        while True:
+            request: Request = pickle.loads(self._host.next())
+            try:
+                answer = self._answer(request)
+            except Exception as error:
+                answer = error
+            self._host.answer(dumps(answer))
+            if isinstance(request, End):
+                # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
+                os._exit(0)
+
+    def _answer(self, request: Request) -> Any:
+        match request:
+            case Instantiate():
+                return self._instantiate(request)
+            case Free(number):
+                binary, instance = self._instances.pop(number)
+                instance.free()
+                binary.forget(instance)
+            case End():
+                ctypes.CDLL(None).fflush(None)
+        return None
+
+    def _instantiate(self, request: Instantiate) -> tuple[str, ...]:
+        key = (request.path, request.interface)
+        if key not in self._binaries:
+            folder, interface = request.folder, request.interface
+            self._binaries[key] = Binary(request.path, request.description, folder, None, interface)
+        binary = self._binaries[key]
+        environment = self._host.place(request.number)
+        asked = {**request.arguments, "environment": environment, "intermediate_update": UPDATE}
+        instance = binary.instantiate(request.name, log=ForwardedLog(environment), **asked)
+        self._host.define(request.number, instance.component, dict(instance.functions))
+        self._instances[request.number] = (binary, instance)
+        return tuple(instance.functions)
+
+
+def serve(descriptor: int, parent: int) -> NoReturn:
+    """Be the process that has the FMUs; `descriptor` is that of the shared memory, `parent` who asks.
+
+    An interrupt is the parent's business; when the parent ends, so does this process; crashes are silent.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    faulthandler.disable()
+    if os.getppid() != parent:
+        os._exit(1)
+    _Served(descriptor).serve()
+
+
+def serve_as_copy(descriptor: int, parent: int) -> NoReturn:
+    """The same in a copy of the parent, from whose main thread it was made."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _close_descriptors(descriptor)
+    serve(descriptor, parent)
+
+
+def main() -> NoReturn:
+    """The same in a fresh interpreter: its arguments are the shared memory, a pipe that ends when the parent does, and
+    the number of the parent.
+    """
+    descriptor, alive, parent = map(int, sys.argv[1:])
+    threading.Thread(target=_end_after, args=(alive,), daemon=True).start()
+    serve(descriptor, parent)
+
+
+def _end_after(pipe: int) -> None:
+    # The system's own notice would come when the thread ends that has started this process.
+    os.read(pipe, 1)
+    os._exit(1)
+
+
+def _close_descriptors(kept: int) -> None:
+    """What is the parent's: a pipe that stays open here would seem to have somebody at its other end."""
+    for descriptor in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
+        if descriptor > _STDERR and descriptor != kept:
+            with contextlib.suppress(OSError):
+                os.close(descriptor)
