@@ -27,7 +27,8 @@ class Simulation(simulation.Simulation):
     system, variant, parameters, start_values, inputs, interpolation, scenario, accept, settings, stop_time, ...
         As of `simulate`.
     record
-        One pattern of full names or several, such as "*.x1": the signals that `trace` holds. Without it, all.
+        One pattern of full names or several, such as "*.x1": what `trace` holds: signals, variables of FMUs,
+        connectors of nested systems. Without it, all signals that are exchanged.
     saved
         A file of `save`, from which to go on instead of initializing. System and settings must be the same.
 

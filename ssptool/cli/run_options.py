@@ -28,7 +28,8 @@ Record = Annotated[
         "--record",
         metavar="PATTERN",
         rich_help_panel=RESULTS,
-        help="Record only such signals, e.g. 'System1.*' or '*.x1'; repeated: all of these.",
+        help="Record only these, e.g. '*.x1' or 'System1.*': signals, but also any variable of an FMU (a local, a "
+        "state, a parameter) as Component.variable, and connectors of nested systems. Repeat it for more.",
     ),
 ]
 Every = Annotated[

@@ -5,6 +5,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
+from typing import Any
 
 from ssptool.dataclass import dataclass
 from ssptool.engine import event_mode, stimuli
@@ -253,7 +254,7 @@ def assemble(
             assembly = replace(assembly, events=event_mode.RunningEvents(plan, kernel, members, plan.event_modes))
         if plan.coupled_ode is not None:
             assembly = _with_ode(assembly, plan.coupled_ode)
-        _connect(kernel, plan, plan.wires)
+        _connect(kernel, plan, (*plan.wires, *plan.shown_wires))
         yield _watched(assembly)
 
 
@@ -263,12 +264,20 @@ def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     instance = model_exchange.AsInstance(event_mode.StepReport() if plan.event_modes.with_ode else None)
     assembly.kernel.add(instance.table())
     kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
-    for table in assembly.tables:
-        kernel.add(replace(table, environment=0))
+    for index, table in enumerate(assembly.tables):
+        kernel.add(replace(table, environment=0) if index in ode.instances else _unobserved(table))
     slots = _outputs(plan, ode)
-    _connect(kernel, plan, [wire for wire in plan.wires if wire.source in slots])
+    _connect(kernel, plan, [wire for wire in (*plan.wires, *plan.shown_wires) if wire.source in slots])
     tables = (*assembly.tables, instance.table())
     return replace(assembly, tables=tables, ode=instance, ode_kernel=kernel)
+
+
+def _unobserved(table: InstanceTable) -> InstanceTable:
+    """For a kernel in which the instance is only to be known."""
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("observed_slots", "observed_references", "observed_types", "observed_elements"), ()
+    )
+    return replace(table, environment=0, **nothing)
 
 
 def _watched(assembly: Assembly) -> Assembly:
@@ -298,7 +307,8 @@ def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:
     """Slots from which the kernel of an ODE has wires."""
     slots = {signal: slot for slot, signal in enumerate(plan.signals)}
     held = frozenset(slots[signal] for signal in ode.events.outputs)
-    return held | {slot for index in ode.instances for slot in plan.instances[index].output_slots}
+    own = (plan.instances[index] for index in ode.instances)
+    return held | {slot for one in own for slot in (*one.output_slots, *one.observed_slots)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,6 +389,12 @@ def _table(planned: PlannedInstance, instance: FmuInstance, environment: int) ->
         output_types=planned.output_types,
         input_elements=planned.input_elements,
         output_elements=planned.output_elements,
+        observed_slots=planned.observed_slots,
+        observed_references=tuple(variable.reference for variable in planned.observed_variables),
+        observed_types=tuple(variable.type for variable in planned.observed_variables),
+        observed_elements=tuple(variable.element for variable in planned.observed_variables),
+        # Of model exchange, evaluations of the ODE have set them.
+        refreshed=planned.interface is InterfaceType.CO_SIMULATION,
     )
 
 
@@ -386,7 +402,8 @@ def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int
     """Those that a kernel and an integrator want. What model exchange does not have is never called; should it be, it
     refuses.
     """
-    wanted = functions_for(planned.description.fmi_major, (*planned.input_types, *planned.output_types))
+    types = (*planned.input_types, *planned.output_types, *(one.type for one in planned.observed_variables))
+    wanted = functions_for(planned.description.fmi_major, types)
     present = instance.functions
     if planned.interface is InterfaceType.CO_SIMULATION:
         optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
 from ssptool.engine import event_mode, interface
@@ -134,7 +135,7 @@ def couple(
         stepwise=assembly.loop_log is not None or bool(everything.parts) or _asks_functions(assembly),
         stop=plan.interval.stop,
         nominal=np.array(plan.nominal),
-        reals=np.setdiff1d(np.arange(len(plan.signals)), plan.integers) if plan.integers else None,
+        reals=_reals(plan),
         interface_pattern=lambda group: interface.interface_pattern(plan, group),
         interface_derivatives=lambda group: interface.InterfaceDerivatives(assembly, group),
         checkpoint=assembly.checkpoint,
@@ -146,6 +147,12 @@ def couple(
         return system
     events = event_mode.begin_events(assembly, assembly.events, system, afresh=afresh)
     return replace(system, events=events)
+
+
+def _reals(plan: Plan) -> NDArray[np.intp] | None:
+    """Slots of real numbers that matter to the run; None: all do."""
+    others = (*plan.integers, *plan.shown)
+    return np.setdiff1d(np.arange(len(plan.signals)), others) if others else None
 
 
 def _begin_alone(

@@ -15,7 +15,7 @@ from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.loop_report import LoopWork
-from ssptool.engine.masters.master import Coupled
+from ssptool.engine.masters.master import Coupled, Stretch
 from ssptool.engine.pacing import Pace
 from ssptool.engine.plan import Plan
 from ssptool.engine.pool import Pool
@@ -182,7 +182,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
-        stretch = stepper.run(counts.steps, space)
+        stretch = _observed(stepper.run(counts.steps, space), space, system)
         failure = stretch.failure
         counts.add(stretch.steps, stretch.iterations)
         counts.rejected += stretch.rejected
@@ -198,6 +198,15 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
             counts.latest = pace.latest
     counts.seconds = perf_counter() - began
     return failure
+
+
+def _observed(stretch: Stretch, rows: Floats, system: Coupled) -> Stretch:
+    """The stretch until the first row for which a variable could not be got."""
+    if not system.unobserved:
+        return stretch
+    failure = system.unobserved[0]
+    steps = int(np.searchsorted(rows[: stretch.steps, 0], failure.time))
+    return stretch._replace(steps=steps, iterations=stretch.iterations[:steps], failure=failure)
 
 
 class _Contents:
@@ -233,8 +242,7 @@ class _Contents:
 
 def _first_row(system: Coupled, rows: Rows, contents: _Contents) -> None:
     first = rows.space(1)
-    first[0, 0] = system.start
-    first[0, 1:] = system.kernel.values[system.recorded]
+    system.record(system.start, first[0])
     rows.commit(1, contents.news())
 
 

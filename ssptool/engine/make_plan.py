@@ -24,7 +24,7 @@ from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.master_choice import Situation, choose_master
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.planned_events import plan_ode_events
-from ssptool.engine.parameter_wires import settle_parameters
+from ssptool.engine.parameter_wires import settle_parameters, with_connected_locals
 from ssptool.engine.passed_on import check_settings
 from ssptool.engine.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planned_calls import Schedules
@@ -87,6 +87,7 @@ class _Prepared(NamedTuple):
 
 
 def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepared:
+    network = with_connected_locals(network)
     refuse(network)
     for log in (settings.log_loops, settings.log_coupling):
         if log is not None:

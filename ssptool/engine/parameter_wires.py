@@ -27,6 +27,21 @@ class Settled(NamedTuple):
     notes: tuple[str, ...]
 
 
+def with_connected_locals(network: Network) -> Network:
+    """The network with connectors of kind `local` that are connected as the outputs that they act as (SSP 2.0
+    §5.3.2.1, Allowed Connections).
+    """
+    ends = {end for wire in network.wires for end in (wire.source, wire.destination)}
+
+    def acting(ports: tuple[Port, ...]) -> tuple[Port, ...]:
+        return tuple(
+            replace(port, kind="output") if port.kind == "local" and port.signal in ends else port for port in ports
+        )
+
+    components = {name: replace(one, ports=acting(one.ports)) for name, one in network.components.items()}
+    return replace(network, components=components, ports=acting(network.ports))
+
+
 def settle_parameters(network: Network) -> Settled:
     """Take the connections of parameters out of the network.
 
@@ -46,7 +61,7 @@ def settle_parameters(network: Network) -> Settled:
     out = [str(wire.destination) for wire in apart if not wire.destination.component]
     notes = (f"not recorded, because they are no signals: {', '.join(out)}",) if out else ()
     wires = tuple(wire for wire in network.wires if wire not in apart)
-    return Settled(replace(network, wires=wires), calculated, notes)
+    return Settled(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
 
 
 def is_of_parameters(wire: Wire, ports: dict[Signal, Port]) -> bool:

@@ -20,7 +20,7 @@ from ssptool.engine.masters.master import Master
 from ssptool.engine.settings import InitName, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import Column
-from ssptool.fmu.description import FmuDescription, InterfaceType, Value
+from ssptool.fmu.description import FmuDescription, InterfaceType, Value, Variable
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
 from ssptool.network.signals import Conversion, Signal, Wire
@@ -33,6 +33,7 @@ class PlannedInstance:
     `wired` are the inputs with a wire that can vary over a step.
     `starts` are the values to set before initialization: parameters and start values, by variable; `structure` those of
     structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
+    `observed` are variables that are got for the rows of the trace and for nothing else.
     Of a component in event mode, inputs that are set at events only and outputs that belong to clocks are in
     `Plan.event_modes` instead, and of one of model exchange in `PlannedOde.events`, or there too.
     `process` is the number of the process that it runs in; 0: the one that steps all.
@@ -51,6 +52,12 @@ class PlannedInstance:
     interface: InterfaceType = InterfaceType.CO_SIMULATION
     structure: Mapping[str, Value] = field(default_factory=dict)
     process: int = 0
+    observed: tuple[Signal, ...] = ()
+    observed_slots: tuple[int, ...] = ()
+
+    @property
+    def observed_variables(self) -> tuple[Variable, ...]:
+        return tuple(self.description.variables[signal.variable] for signal in self.observed)
 
     @property
     def input_types(self) -> tuple[str, ...]:
@@ -194,6 +201,9 @@ class Plan:
     parameter_wires
         Of what FMUs calculate, or have as constants, to parameters and inputs of others: passed on in initialization
         mode.
+    shown, shown_wires
+        Slots that are there for the trace alone, the last ones: observed variables, and connectors of systems inside;
+        and the wires to these.
     event_modes
         Components of co-simulation whose events are handled in event mode, and their clocks; those of model exchange
         too, where the events of their ODE are those of the whole system.
@@ -225,6 +235,8 @@ class Plan:
     parameter_wires: tuple[Wire, ...] = ()
     event_modes: EventModes = NO_EVENT_MODES
     accepted: tuple[Diagnostic, ...] = ()
+    shown: tuple[int, ...] = ()
+    shown_wires: tuple[PlannedWire, ...] = ()
 
     @property
     def name(self) -> str:

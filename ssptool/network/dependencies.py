@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Self
 
-from ssptool.fmu.description import Variability
+from ssptool.fmu.description import FmuDescription, Variability
 from ssptool.network.arrays import wholes
 from ssptool.network.digraph import Digraph
 from ssptool.network.network import Component, Network
@@ -126,7 +126,15 @@ def needs(component: Component, output: str, stage: Stage) -> frozenset[str] | N
         # What is fixed after initialization depends on nothing any more.
         if variable is not None and variable.variability is Variability.FIXED:
             return frozenset()
-        return fmu.outputs.get(output)
+        if output not in fmu.outputs and _is_state(fmu, output):
+            return frozenset()
+        return fmu.outputs.get(output, fmu.derivatives.get(output))
     if output not in fmu.initial_unknowns and variable is not None and variable.initial == "exact":
         return frozenset()
     return fmu.initial_unknowns.get(output)
+
+
+def _is_state(fmu: FmuDescription, name: str) -> bool:
+    """Whether this is a continuous state, which is known at a communication point."""
+    variables = fmu.whole or fmu.variables
+    return any(variables[slope].derivative_of == name for slope in fmu.derivatives if slope in variables)

@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from ssptool.engine.recording.selection import Inside
 from ssptool.engine.trace import Floats, Trace
 from ssptool.studies.definition import Factor, Role, Study
 from ssptool.studies.evaluations import Evaluations, open_evaluations
@@ -344,7 +345,8 @@ class _Checked:
         with Prepared(study, Configuration(study.variant)) as prepared:
             for name, problem in prepared.problems.items():
                 self._findings.add(("factors", name), problem)
-            recorded = [column.signal for column in prepared.base_plan().columns]
+            plan = prepared.base_plan()
+            recorded = [*(column.signal for column in plan.columns), *Inside(plan).names]
             self._check_signals(signals, recorded)
             self._findings.check()
             self.units = _units(prepared)

@@ -9,7 +9,8 @@ from time import monotonic
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.engine.plan import Plan
-from ssptool.engine.recording.patterns import NothingMatches, check_patterns, fits_any
+from ssptool.engine.recording.patterns import NothingMatches
+from ssptool.engine.recording.selection import Inside, select
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.findings import BadData, DataFinding
 from ssptool.engine.unsupported import Unsupported
@@ -190,21 +191,21 @@ class _Checking:
 
     def _signals(self, plan: Plan) -> tuple[str, ...]:
         names = [column.signal for column in plan.columns]
+        every = [*names, *Inside(plan).names]
         found: list[str] = []
         for name, expression in self.study.results.items():
             for call in expression.calls:
                 signal = call.texts[0] if call.function in MEASURES and call.texts else None
-                if signal is not None and signal not in names:
-                    self.findings.add(("results", name), unknown("signal that is recorded", signal, names))
+                if signal is not None and signal not in every:
+                    self.findings.add(("results", name), unknown("signal that is recorded", signal, every))
                 elif signal is not None:
                     found.append(signal)
         traces = self.study.traces
         if traces is not None:
             try:
-                check_patterns(traces.signals, names, "signal that can be recorded")
+                found += [column.signal for column in select(plan, traces.signals).columns]
             except NothingMatches as problem:
                 self.findings.add(("traces", "signals"), str(problem))
-            found += [name for name in names if not traces.signals or fits_any(traces.signals, name)]
         return tuple(dict.fromkeys(found))
 
     def _configurations(self, points: Points) -> list[str]:

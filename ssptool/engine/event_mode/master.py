@@ -143,6 +143,5 @@ class _Stretches:
         self.failure = self.events.handle(self.system, self.t, jump=self._jump_due)
         if self.failure is not None or not self.events.seen:
             return 0
-        row[0] = self.t
-        row[1:] = self.system.kernel.values[self.system.recorded]
+        self.system.record(self.t, row)
         return 1

@@ -28,6 +28,9 @@ class InstanceTable:
     An array (FMI 3.0) has a slot for each element, ascending and side by side in the table, with the reference of the
     array; `input_elements` and `output_elements` count them from 0, which also is what scalars have. None at all: there
     are no arrays. FMI sets and gets arrays as a whole, so that a `Call` with one element must have all.
+
+    Observed variables are got for the rows of the trace only; they may be of any causality. `refreshed`: the inputs are
+    set to their present values before that, so that what depends on them is consistent with the row.
     """
 
     fmi_major: int
@@ -44,6 +47,11 @@ class InstanceTable:
     output_elements: Sequence[int] = ()
     report: Floats | None = None
     apart: bool = False
+    observed_slots: Slots = ()
+    observed_references: Sequence[int] = ()
+    observed_types: Sequence[str] = ()
+    observed_elements: Sequence[int] = ()
+    refreshed: bool = True
 
 
 FUNCTIONS: Mapping[int, tuple[str, ...]] = {

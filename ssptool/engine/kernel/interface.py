@@ -169,6 +169,11 @@ class Kernel(Protocol):
     def record_slots(self, slots: Slots) -> None:
         """Which slots a row of the trace holds, in this order, after the time."""
 
+    def record(self, t: float, row: Floats) -> Outcome:
+        """Fill a row (1 + recorded,): t [s], then the slots. Observed variables are got before, whatever they are: nan
+        and inf are recorded too. RECORD does the same in a `run`.
+        """
+
     # -- what acts from outside ------------------------------------------------------------------------------
 
     def courses(self, courses: Courses) -> None:

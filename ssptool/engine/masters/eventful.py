@@ -194,8 +194,7 @@ class _Stretches:
             failure = error.failure(self.t)
         if failure is not None:
             return failure
-        row[0] = self.t
-        row[1:] = self.system.kernel.values[self.system.recorded]
+        self.system.record(self.t, row)
         if isinstance(self.base, Adaptive | EnergyControlled):
             self.steps = self._steps()
         return None

@@ -119,7 +119,7 @@ class Coupled:
     nominal
         Of all slots.
     reals
-        Slots of real numbers; None: all are.
+        Slots of real numbers that matter to the run; None: all do.
     interface_pattern
         Which unknowns of a group can change which of them within a step: (m, m), columns act on rows.
     interface_derivatives
@@ -136,6 +136,8 @@ class Coupled:
         Of components in event mode, if there are any.
     settled
         By the names of a group: steps that were accepted although their iteration did not converge.
+    unobserved
+        Takes what went wrong where variables were got for a row that no program of the kernel has filled.
     """
 
     kernel: Kernel
@@ -160,6 +162,7 @@ class Coupled:
     refused: Callable[[FmiError, float], Failure] | None = None
     events: Events | None = None
     settled: dict[tuple[str, ...], Remarking] = field(default_factory=dict)
+    unobserved: list[Failure] = field(default_factory=list)
 
     def explain_step(self, outcome: Outcome, t: float, end: float) -> Failure:
         """What failed in a step from t to `end` [s]: what came out of it that is not finite is there at its end."""
@@ -273,8 +276,13 @@ class Coupled:
         """The step that leads to this time is final: exchange, remember, record."""
         self.kernel.exchange(self.everything.group)
         self.kernel.accept(time)
-        row[0] = time
-        row[1:] = self.kernel.values[self.recorded]
+        self.record(time, row)
+
+    def record(self, time: float, row: Floats) -> None:
+        """A row (1 + recorded,) of the trace, as everything is at this time [s]; see `unobserved`."""
+        outcome = self.kernel.record(time, row)
+        if not outcome.ok:
+            self.unobserved.append(self.explain(outcome, time))
 
 
 class Stretch(NamedTuple):

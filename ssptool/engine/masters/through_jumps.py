@@ -81,6 +81,5 @@ def _jumped(system: Coupled, t: float, row: Floats) -> Failure | None:
     """The jump at t [s] from its beginning: what the kernel has tried in a loop leads nowhere."""
     system.kernel.take_back()
     failure = system.through_jump(t)
-    row[0] = t
-    row[1:] = system.kernel.values[system.recorded]
+    system.record(t, row)
     return failure

@@ -65,7 +65,8 @@ class _WithEvents:
         self.steps = round((system.stop - system.start) / system.step)
         self.point = 0  # communication points since the start
         self.rows: deque[Row] = deque()  # not handed out yet
-        self.last = np.concatenate(((system.start,), system.kernel.values[system.recorded]))
+        self.last = np.empty(1 + len(system.recorded))
+        system.record(system.start, self.last)
         self.failure: Failure | None = None
         self.done = self.steps == 0
 
@@ -135,7 +136,8 @@ class _WithEvents:
             if self.failure is not None:
                 return 0
             if not self.ode.waits():
-                row[0], row[1:], point[:] = t, self.system.kernel.values[self.system.recorded], True
+                self.system.record(t, row)
+                point[:] = True
                 self.last = row.copy()
                 return 1
         self.failure = endless(t, (), ())

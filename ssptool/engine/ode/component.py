@@ -308,8 +308,8 @@ def _saves(plan: Plan, index: int) -> bool:
 def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Of a row (1 + recorded,): the time and what is the ODE's or follows from it; integers that are not."""
     instances = [plan.instances[index] for index in ode.instances]
-    slots = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
-    slots |= {wire.destination for wire in plan.wires if wire.source in slots}
+    slots = set(chain.from_iterable((*one.input_slots, *one.output_slots, *one.observed_slots) for one in instances))
+    slots |= {wire.destination for wire in (*plan.wires, *plan.shown_wires) if wire.source in slots}
     slots |= {slot for slot, signal in enumerate(plan.signals) if signal in ode.events.signals}
     own = np.array([True, *(slot in slots for slot in plan.recorded)])
     integers = set(plan.integers)

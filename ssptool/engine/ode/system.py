@@ -83,7 +83,6 @@ class OdeSystem:
         self._inputs = np.array(ode.inputs, dtype=np.intp)
         self._assembly, self._sweeps, self._group, self._evaluate = assembly, sweeps, group, evaluate
         self.width = 1 + len(assembly.plan.recorded)
-        self._recorded = np.array(assembly.plan.recorded, dtype=np.intp)
         states = [model.states for model in self.models]
         indicators = [model.indicators for model in self.models]
         self.size, self.indicators = sum(states) or 1, sum(indicators)
@@ -195,10 +194,14 @@ class OdeSystem:
             raise self.stopped()
 
     def row(self, t: float) -> Floats:
-        """Time and recorded signals, as they are."""
+        """Time and recorded signals, as they are. Raises `Stopped`."""
         self.kernel.exchange(self._group)
         self.kernel.accept(t)
-        return np.concatenate(((t,), self.kernel.values[self._recorded]))
+        row = np.empty(self.width)
+        outcome = self.kernel.record(t, row)
+        if not outcome.ok:
+            raise Stopped(self._assembly.explain(outcome, t))
+        return row
 
     def indicators_at(self, t: float, x: Floats) -> Floats:
         """Event indicators (k,) at (t, x), where the components are left. Raises `Stopped`."""

@@ -11,8 +11,7 @@ class NothingMatches(WrongUsage, ValueError):
     """A pattern fits none of the `signals`, which are called `what`; `near` are those that may have been meant."""
 
     def __init__(self, pattern: str, signals: Sequence[str], what: str) -> None:
-        near = get_close_matches(pattern, signals)
-        hint = f"did you mean {', '.join(near)}?" if near else f"there are {_some(signals)}"
+        near, hint = _instead(pattern, signals)
         super().__init__(f"no {what} is called {pattern!r}; {hint}")
         self.pattern = pattern
         self.near = tuple(near)
@@ -28,6 +27,25 @@ def fits_any(patterns: Iterable[str], signal: str) -> bool:
     return any(fits(pattern, signal) for pattern in patterns)
 
 
+def _instead(pattern: str, signals: Sequence[str]) -> tuple[Sequence[str], str]:
+    """Names that may have been meant, and in words a pattern that fits them, else the names."""
+    near = near_names(pattern, signals)
+    if near and fits(f"*.{pattern}", near[0]):
+        return near, f"try '*.{pattern}' ({_some(near)})"
+    if near and fits(pattern.lower(), near[0].lower()):
+        return near, f"try {', '.join(map(repr, near[:_SHOWN]))}"
+    return near, f"did you mean {', '.join(near)}?" if near else f"there are {_some(signals)}"
+
+
+def near_names(pattern: str, signals: Sequence[str]) -> Sequence[str]:
+    """Names that end with a pattern, else those that differ from it in case, else similar ones."""
+    if ending := [signal for signal in signals if fits(f"*.{pattern}", signal)]:
+        return ending
+    if alike := [signal for signal in signals if fits(pattern.lower(), signal.lower())]:
+        return alike
+    return get_close_matches(pattern, signals) if len(signals) <= _COMPARED else []
+
+
 def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -> None:
     """Raise NothingMatches for the first pattern that fits none of the signals, which are called `what`."""
     for pattern in patterns:
@@ -37,6 +55,9 @@ def check_patterns(patterns: Iterable[str], signals: Sequence[str], what: str) -
 
 _SHOWN = 6
 """Of the names that there are; `near` tells those of long lists."""
+
+_COMPARED = 20_000
+"""So many names are searched for similar ones."""
 
 
 def _some(names: Sequence[str]) -> str:

@@ -20,7 +20,8 @@ class Recording:
     keep
         Keep the rows in memory, for `Result.trace`.
     signals
-        Patterns of full names, such as "System1.*"; none: all signals.
+        Patterns of full names, such as "System1.*", of signals, variables of FMUs and connectors of nested systems;
+        none: all signals that are exchanged.
     every
         Only each n-th row, and the last.
     output_step : [s]

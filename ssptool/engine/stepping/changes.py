@@ -6,6 +6,7 @@ from typing import Any
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.ending import Failure, RunError
 from ssptool.engine.event_mode.planned import CLOCK
+from ssptool.engine.few import few
 from ssptool.engine.kernel.interface import Call
 from ssptool.engine.masters.master import Coupled
 from ssptool.engine.passed_on import pass_on, why_not
@@ -38,8 +39,10 @@ def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
 
 def _why_not(plan: Plan, signal: Signal) -> str:
     """Why its kind cannot be set; empty if it can."""
-    if not signal.component:
+    if not signal.component and signal in plan.signals:
         return "" if plan.signals.index(signal) in plan.constants else "it is an output of the system"
+    if signal.component not in plan.network.components:
+        return f"it is a connector of a system; {_led_to(plan, signal)}"
     variable = plan.network.variable(signal)
     if variable.type == CLOCK:
         return "it is a clock; it ticks at its own times, or where a connection triggers it"
@@ -48,6 +51,14 @@ def _why_not(plan: Plan, signal: Signal) -> str:
     if variable.causality is Causality.PARAMETER and variable.variability is Variability.TUNABLE:
         return why_not(plan.network, plan.parameter_wires, signal)
     return f"it is a {variable.variability} {variable.causality}; inputs and tunable parameters can be set"
+
+
+def _led_to(plan: Plan, signal: Signal) -> str:
+    """What can be set in place of the connector of a system."""
+    wires = (*plan.network.wires, *plan.network.dangling)
+    ends = {wire.destination for wire in wires if signal in (wire.source, *(leg.destination for leg in wire.legs))}
+    inside = sorted(str(end) for end in ends if end != signal and end.component in plan.network.components)
+    return f"set {few(inside)}, to which it leads" if inside else "set inputs and parameters of components"
 
 
 class SimulationChanges:

@@ -1,14 +1,19 @@
 """What a program can ask of a simulation in vain."""
 
+from collections.abc import Sequence
+
+from ssptool.engine.few import few
 from ssptool.wrong_usage import WrongUsage
 
 
 class UnknownName(WrongUsage, KeyError):
-    """The system has nothing of that name."""
+    """The system has nothing of that name; `near` are names like it."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"the system has no variable {name!r}; full names are like System1.x1")
+    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
+        hint = f"did you mean {few(near)}?" if near else "full names are like System1.x1"
+        super().__init__(f"the system has no variable {name!r}; {hint}")
         self.name = name
+        self.near = tuple(near)
 
 
 class NotSettable(ValueError):

@@ -16,6 +16,7 @@ from ssptool.engine.assembly import Assembly, assemble
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.initialize import InitializationReport, initialize
+from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
 from ssptool.engine.one_at_a_time import one_at_a_time
@@ -261,6 +262,7 @@ class Simulation:
         elif stretch.failure is not None:
             self._failure = stretch.failure
             raise RunError(stretch.failure)
+        self._check_observed()
         for observer in tuple(self._observers) if stretch.steps or not self._terminated else ():
             observer(self.time, _View(self))
         sided = self._system.drive is not None or self._system.events is not None
@@ -324,7 +326,7 @@ class Simulation:
         except RunError as error:
             self._failure = error.failure
             raise
-        self._rows.replace_last(self._assembly.kernel.values)
+        self._rows.replace_last(self._row(self.time)[1:])
 
     # -- saving ----------------------------------------------------------------------------------------------
 
@@ -374,8 +376,19 @@ class Simulation:
             self._assembly.abandon(initialized.report.failure)
             raise RunError(initialized.report.failure)
         self._couple(initialized.loops)
-        first = np.concatenate([[self.plan.interval.start], self._assembly.kernel.values])
-        self._rows.add(first[None])
+        self._rows.add(self._row(self.plan.interval.start)[None])
+
+    def _row(self, time: float) -> Floats:
+        """(1 + slots,) As everything is at this time [s]. Raises RunError."""
+        row = np.empty(1 + len(self._whole.recorded))
+        self._system.record(time, row)
+        self._check_observed()
+        return row
+
+    def _check_observed(self) -> None:
+        if self._system.unobserved:
+            self._failure = self._system.unobserved[0]
+            raise RunError(self._failure)
 
     def _go_on(self, saved: SavedSimulation) -> None:
         kernel = self._assembly.kernel

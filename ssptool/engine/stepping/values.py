@@ -8,7 +8,10 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly import Assembly
 from ssptool.engine.cells import read_cell, write_cell
+from ssptool.engine.columns import REAL_TYPES
 from ssptool.engine.plan import Plan
+from ssptool.engine.recording.patterns import near_names
+from ssptool.engine.recording.selection import Inside
 from ssptool.engine.stepping.errors import UnknownName
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmuInstance
@@ -23,7 +26,9 @@ class SimulationValues:
         self._plan = plan
         self._kernel = assembly.kernel
         self._arrays = plan.network.arrays
-        self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        shown = set(plan.shown)  # as they were at the last row
+        self._slots = {signal: slot for slot, signal in enumerate(plan.signals) if slot not in shown}
+        self._inside = Inside(plan)
         self.instances: Mapping[str, FmuInstance] = {one.name: one for one in assembly.instances}
 
     def signal(self, name: str) -> Signal:
@@ -40,7 +45,10 @@ class SimulationValues:
             known = component.description.variables if component else ()
             if signal in self._slots or signal in self._arrays or signal.variable in known:
                 return signal
-        raise UnknownName(name)
+            if signal in self._inside.connectors:
+                return signal
+        names = [*map(str, self._slots), *self._inside.names]
+        raise UnknownName(name, near_names(name, names))
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -62,7 +70,17 @@ class SimulationValues:
         if signal in self._slots:
             slot = self._slots[signal]
             return read_cell(self._kernel, slot, self._plan.types[slot])
+        if signal in self._inside.connectors:
+            return self._of_connector(signal)
         return self.instances[signal.component].get([signal.variable])[signal.variable]
+
+    def _of_connector(self, signal: Signal) -> Value:
+        """Of a system inside."""
+        route = self._inside.route(signal)
+        if route is None:
+            return self._plan.network.boundary_assignments[signal].value
+        value = self._scalar(route.source)
+        return route.conversion.carry(float(value) if self._inside.kind(signal) in REAL_TYPES else value)
 
     # -- writing ---------------------------------------------------------------------------------------------
 

@@ -44,8 +44,11 @@ def thinned(thinning, rows):
     [
         (["System1.x1"], ["System1.x1"]),
         (["*.F"], ["System1.F", "System2.F"]),
-        (["System2.x?", "System1.v1"], ["System1.v1", "System2.x1"]),
-        (["*"], None),
+        (["System2.x?", "System1.v1"], ["System1.v1", "System2.x1", "System2.x2"]),
+        (["System2.der(?2)"], ["System2.der(x2)", "System2.der(v2)"]),
+        (["System1.?1*"], ["System1.x1", "System1.v1", "System1.a1"]),
+        (["System1.k*", "System2.c3"], ["System1.k1", "System2.c3"]),
+        (["System1.x1", "*.c3", "*.x1_start"], ["System1.x1", "System1.x1_start", "System2.c3"]),
         ([], None),
     ],
 )

@@ -146,6 +146,12 @@ void bind_kernel(nb::module_& module) {
           "record_slots", [](Self& self, nb::handle slots) { self.core().record_slots(indices<Slot>(slots)); },
           "slots"_a)
       .def(
+          "record",
+          [](Self& self, double t, const Numbers& row) {
+            return self.unlocked([&](Kernel& core) { return core.record(t, {row.data(), row.size()}); });
+          },
+          "t"_a, "row"_a.noconvert())
+      .def(
           "exchange", [](Self& self, Number group) { self.core().exchange(index(group)); }, "group"_a)
       .def(
           "hold", [](Self& self, Number group) { self.core().hold(index(group)); }, "group"_a)

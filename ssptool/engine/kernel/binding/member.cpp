@@ -19,7 +19,7 @@ FunctionTable function_table(nb::handle functions) {
   return FunctionTable(std::move(addresses));
 }
 
-// The inputs or outputs of an InstanceTable.
+// The inputs, outputs or observed variables of an InstanceTable.
 Variables variables(nb::handle table, const std::string& kind, int version, bool typed) {
   Variables found;
   found.slots = indices<Slot>(table.attr((kind + "_slots").c_str()));
@@ -59,7 +59,7 @@ StepReport* report(nb::handle table, Member& member) {
 
 std::vector<Type> types_but_floats(const Member& member) {
   std::vector<Type> types;
-  for (const auto* own : {&member.inputs, &member.outputs})
+  for (const auto* own : {&member.inputs, &member.outputs, &member.observed})
     for (const Type type : own->types)
       if (type != Type::float64) types.push_back(type);
   return types;
@@ -78,6 +78,8 @@ Member member_from(nb::handle table, Kernel& kernel) {
   const bool typed = length(table, "input_types") + length(table, "output_types") > 0;
   member.inputs = variables(table, "input", version, typed);
   member.outputs = variables(table, "output", version, typed);
+  member.observed = variables(table, "observed", version, length(table, "observed_types") > 0);
+  member.refreshed = attribute<bool>(table, "refreshed");
   const std::vector<Type> types = types_but_floats(member);
   const Variables inputs = of_type(member.inputs, Type::float64);
   Environment* environment = kernel.environment(address(table.attr("environment")));

@@ -30,6 +30,17 @@ bool Kernel::get_typed(Index index, std::vector<Typed>& outputs) noexcept {
   return true;
 }
 
+bool Kernel::observe(Observed& one) noexcept {
+  const Index index = one.floats.instance;
+  if (members_[index].refreshed && !(set(one.inputs) && set_typed(index, one.typed_inputs, values_))) return false;
+  if (!fetch(one.floats)) return false;
+  for (Typed& typed : one.typed) {
+    if (const Failure failure = instances_[index]->get(typed)) return failed(index, failure);
+    typed.unpack(values_.data(), texts_);
+  }
+  return true;
+}
+
 bool Kernel::nonfinite(Index instance, const char* function, Slot slot) noexcept {
   outcome_ = {.code = Code::nonfinite,
               .instance = static_cast<int>(instance),
@@ -66,12 +77,18 @@ bool Kernel::set(Transfer& inputs) noexcept {
   return status <= fmi::warning || not_set(inputs.instance, status);
 }
 
-bool Kernel::get(Transfer& outputs) noexcept {
+bool Kernel::fetch(Transfer& outputs) noexcept {
   const std::span<double> values = outputs.values.room();
   if (values.empty()) return true;
   const int status = instances_[outputs.instance]->reals.get(outputs.references, values);
   if (status > fmi::warning) return not_got(outputs.instance, status);
   outputs.values.written();
+  return true;
+}
+
+bool Kernel::get(Transfer& outputs) noexcept {
+  if (!fetch(outputs)) return false;
+  const std::span<double> values = outputs.values.room();
   for (std::size_t i = 0; i < values.size(); ++i)
     if (!std::isfinite(values[i]))
       return nonfinite(outputs.instance, instances_[outputs.instance]->get_function(), outputs.slots[i]);

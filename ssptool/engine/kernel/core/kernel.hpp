@@ -24,6 +24,8 @@ namespace ssptool {
 struct Member {
   InstancePointer instance;
   Variables inputs, outputs;
+  Variables observed;     // got for rows of the trace only
+  bool refreshed = true;  // inputs are set before that
   StepReport* report = nullptr;
   bool apart = false;  // stepped by the thread that asks
 };
@@ -55,6 +57,9 @@ class Kernel {
   Index sweep(const std::vector<std::variant<Call, SolveLoop>>&);
   void record_slots(const std::vector<Slot>&);
   [[nodiscard]] std::size_t recorded() const noexcept { return recorded_.size(); }
+
+  // A row of 1 + recorded() numbers.
+  Outcome record(double t, std::span<double> row);
 
   void courses(std::vector<std::vector<double>> axes, std::vector<Column>, std::vector<DrivenInput>);
   [[nodiscard]] Courses& courses() noexcept { return courses_; }
@@ -141,6 +146,12 @@ class Kernel {
       if (value.scattered())
         for (Window* window : {&value, &first, &second}) window->read();
     }
+  };
+
+  // What is got of an instance for a row.
+  struct Observed {
+    Transfer inputs, floats;
+    std::vector<Typed> typed_inputs, typed;
   };
 
   // Of a call at one instant, in a sweep or in the body of a loop.
@@ -237,6 +248,7 @@ class Kernel {
   void check_wire(const Wire&) const;
   [[nodiscard]] Inputs inputs_of(Index instance) const;
   void add_stepper(Index instance);
+  void add_observed(Index instance);
   Transfer transfer(Index instance, const Variables& floats);
   QuickAccess access(const Transfer& inputs, const Transfer& outputs, bool typed);
   Small place_of(const std::vector<fmi::Reference>&);
@@ -249,8 +261,11 @@ class Kernel {
   // Whether all went well; if not, outcome_ says what happened. Arguments were checked by the caller.
   bool set(Transfer&) noexcept;
   bool get(Transfer&) noexcept;
+  bool fetch(Transfer&) noexcept;  // the same, finite or not
   bool set_typed(Index instance, std::vector<Typed>&, const std::vector<double>& cells) noexcept;
   bool get_typed(Index instance, std::vector<Typed>&) noexcept;
+  bool observe(Observed&) noexcept;
+  bool record(double t, double* row) noexcept;
   bool perform(CallRange) noexcept;
   bool perform(ResolvedCall&) noexcept;
   bool pass_on(ResolvedCall&) noexcept;
@@ -338,6 +353,7 @@ class Kernel {
   std::size_t step_ = 0;              // the present one
   std::vector<std::vector<SweepPart>> sweeps_;
   std::vector<StepReport*> reports_;  // of instances in event mode
+  std::vector<Observed> observed_;
   Window recorded_;
   bool records_everything_ = false;  // each slot, in order
   std::array<Point, ring> history_;  // see accepted()

@@ -29,7 +29,8 @@ Index Kernel::add(Member member) {
   if (!wires_.empty()) throw std::invalid_argument("instances must be added before wires are stated");
   check_size(member.inputs.references.size(), member.inputs.slots.size(), "the list of input references");
   check_size(member.outputs.references.size(), member.outputs.slots.size(), "the list of output references");
-  for (const auto* variables : {&member.inputs, &member.outputs})
+  check_size(member.observed.references.size(), member.observed.slots.size(), "the list of observed references");
+  for (const auto* variables : {&member.inputs, &member.outputs, &member.observed})
     for (std::size_t i = 0; i < variables->slots.size(); ++i) {
       const Slot slot = variables->slots[i];
       check_slot(slot);
@@ -44,7 +45,17 @@ Index Kernel::add(Member member) {
   instances_.push_back(member.instance.get());
   members_.push_back(std::move(member));
   add_stepper(index);
+  add_observed(index);
   return index;
+}
+
+void Kernel::add_observed(Index index) {
+  const Member& member = members_[index];
+  if (member.observed.slots.empty()) return;
+  observed_.push_back({.inputs = transfer(index, of_type(member.inputs, Type::float64)),
+                       .floats = transfer(index, of_type(member.observed, Type::float64)),
+                       .typed_inputs = by_type(member.inputs),
+                       .typed = by_type(member.observed)});
 }
 
 void Kernel::add_stepper(Index index) {

@@ -37,7 +37,7 @@ std::vector<Kernel::Task> Kernel::tasks(std::span<const Instruction> program) {
     else if (op != Op::accept && op != Op::drive && op != Op::forget)
       task.group = &checked_group(argument);
     // A row that is recorded at once with the acceptance of all that is in it.
-    if (op == Op::record && records_everything_ && !tasks.empty() && tasks.back().op == Op::accept)
+    if (op == Op::record && records_everything_ && observed_.empty() && !tasks.empty() && tasks.back().op == Op::accept)
       tasks.back().straight = true;
     else if (task.group == nullptr || !task.group->instances.empty())
       tasks.push_back(task);
@@ -64,13 +64,25 @@ inline bool Kernel::execute(const Task& task, double t, double reached, double h
       break;
     case Op::drive: drive(reached, h); break;
     case Op::forget: accept(long_ago); break;
-    case Op::record:
-      *row = reached;
-      if (const std::span<const double> values = recorded_.read(); !values.empty())
-        std::memcpy(row + 1, values.data(), values.size_bytes());
-      break;
+    case Op::record: return record(reached, row);
   }
   return true;
+}
+
+bool Kernel::record(double t, double* row) noexcept {
+  for (Observed& one : observed_)
+    if (!observe(one)) [[unlikely]]
+      return false;
+  if (!observed_.empty()) wires_.copy(outer_wires_, values_.data());
+  *row = t;
+  if (const std::span<const double> values = recorded_.read(); !values.empty())
+    std::memcpy(row + 1, values.data(), values.size_bytes());
+  return true;
+}
+
+Outcome Kernel::record(double t, std::span<double> row) {
+  check_size(row.size(), 1 + recorded_.size(), "the row");
+  return result(record(t, row.data()));
 }
 
 void Kernel::record_slots(const std::vector<Slot>& slots) {

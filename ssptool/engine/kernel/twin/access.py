@@ -22,6 +22,23 @@ def set_floats(member: Member, references: References, slots: list[int], cells: 
     return OK
 
 
+def observe(member: Member, cells: Cells) -> Outcome:
+    """What is observed of it, finite or not, with its inputs as they are now."""
+    if member.table.refreshed:
+        outcome = set_floats(member, member.input_references, member.inputs, cells)
+        outcome = set_typed(member, member.typed_inputs, cells.values, cells) if outcome.ok else outcome
+        if not outcome.ok:
+            return outcome
+    outcome = get_floats(member, member.observed_references, member.observed, cells)
+    if outcome.code is Code.FMI:
+        return outcome
+    for typed in member.typed_observed:
+        outcome = get_typed(member, (typed,), cells)
+        if outcome.code is Code.FMI:
+            return outcome
+    return OK
+
+
 def get_floats(member: Member, references: References, slots: list[int], cells: Cells) -> Outcome:
     if not slots:
         return OK

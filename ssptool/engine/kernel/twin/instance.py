@@ -144,7 +144,7 @@ def functions(table: InstanceTable) -> dict[str, Function]:
     major = table.fmi_major
     if major not in FUNCTIONS:
         raise ValueError(f"FMI {major} is not one that a kernel steps: {sorted(FUNCTIONS)}")
-    names = functions_for(major, (FLOAT, *table.input_types, *table.output_types))
+    names = functions_for(major, (FLOAT, *table.input_types, *table.output_types, *table.observed_types))
     missing = [name for name in names if not table.functions.get(name)]
     if missing:
         raise ValueError(f"the function table has no {', '.join(missing)}")

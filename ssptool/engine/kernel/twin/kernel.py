@@ -60,8 +60,9 @@ class TwinKernel:
         # What these do is put together from the operations above.
         self._iterations = iterations = Iterations(self, cells, members, sweeps)
         self.iteration, self.iterate = iterations.register, iterations.iterate
-        programs = Programs(self, cells, members, sweeps, iterations)
-        self.run, self.run_through, self.record_slots = programs.run, programs.run_through, programs.record_slots
+        programs = Programs(self, cells, members, wires, sweeps, iterations)
+        self.run, self.run_through = programs.run, programs.run_through
+        self.record_slots, self.record = programs.record_slots, programs.record
 
     @property
     def contents(self) -> int:

@@ -12,7 +12,14 @@ from ssptool.engine.kernel.twin.fmi2 import Fmi2Instance
 from ssptool.engine.kernel.twin.fmi3 import Fmi3Instance
 from ssptool.engine.kernel.twin.instance import FmiInstance, References
 from ssptool.engine.kernel.twin.typed import Typed, holds_integers
-from ssptool.engine.kernel.twin.variables import complete, inputs_of, outputs_of, references_of, typed_of
+from ssptool.engine.kernel.twin.variables import (
+    complete,
+    inputs_of,
+    observed_of,
+    outputs_of,
+    references_of,
+    typed_of,
+)
 
 IntermediateUpdate = ctypes.CFUNCTYPE(
     *(None, ctypes.c_void_p, ctypes.c_double, ctypes.c_bool, ctypes.c_bool, ctypes.c_bool, ctypes.c_bool),
@@ -31,6 +38,14 @@ class Member(NamedTuple):
     output_references: References
     typed_inputs: tuple[Typed, ...]
     typed_outputs: tuple[Typed, ...]
+    input_references: References
+    observed: list[int]
+    observed_references: References
+    typed_observed: tuple[Typed, ...]
+
+    @property
+    def is_observed(self) -> bool:
+        return bool(self.observed or self.typed_observed)
 
 
 class Members:
@@ -60,10 +75,13 @@ class Members:
             raise ValueError("as many input slots as input references are needed")
         if len(table.output_slots) != len(table.output_references):
             raise ValueError("as many output slots as output references are needed")
+        if len(table.observed_slots) != len(table.observed_references):
+            raise ValueError("as many observed slots as observed references are needed")
         table = complete(table)
         fmu = self._make(table)
-        self._check_types((*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types))
-        for slot in (*table.input_slots, *table.output_slots):
+        slots = (*table.input_slots, *table.output_slots, *table.observed_slots)
+        self._check_types(slots, (*table.input_types, *table.output_types, *table.observed_types))
+        for slot in slots:
             if slot in self.owner:
                 raise ValueError(f"slot {slot} already belongs to instance {self.owner[slot]}")
             self.owner[slot] = index
@@ -135,7 +153,7 @@ class Members:
 
 
 def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> Member:
-    inputs, outputs = inputs_of(table), outputs_of(table)
+    inputs, outputs, observed = inputs_of(table), outputs_of(table), observed_of(table)
     return Member(
         index,
         fmu,
@@ -145,4 +163,8 @@ def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> Member:
         references_of(outputs),
         typed_of(table.fmi_major, inputs),
         typed_of(table.fmi_major, outputs),
+        references_of(inputs),
+        [variable.slot for variable in observed if variable.kind == FLOAT],
+        references_of(observed),
+        typed_of(table.fmi_major, observed),
     )

@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
+from ssptool.engine.kernel.twin.access import observe
 from ssptool.engine.kernel.twin.cells import Cells
 from ssptool.engine.kernel.twin.checks import check_index, check_order
 from ssptool.engine.kernel.twin.iterations import Iterations
 from ssptool.engine.kernel.twin.members import Members
 from ssptool.engine.kernel.twin.sweeps import Sweeps
+from ssptool.engine.kernel.twin.wires import Wires
 
 CLOSE = 1e-9  # of a macro step: so much before its end an instance is not there yet
 
@@ -19,8 +21,10 @@ CLOSE = 1e-9  # of a macro step: so much before its end an instance is not there
 class Programs:
     """Most instructions are operations of `kernel`."""
 
-    def __init__(self, kernel: Kernel, cells: Cells, members: Members, sweeps: Sweeps, iterations: Iterations) -> None:
-        self._kernel, self._cells, self._members = kernel, cells, members
+    def __init__(
+        self, kernel: Kernel, cells: Cells, members: Members, wires: Wires, sweeps: Sweeps, iterations: Iterations
+    ) -> None:
+        self._kernel, self._cells, self._members, self._wires = kernel, cells, members, wires
         self._sweeps, self._iterations = sweeps, iterations
         self._recorded: list[int] = []
 
@@ -81,16 +85,30 @@ class Programs:
             Op.EVALUATE: lambda: kernel.evaluate(argument),
             Op.ACCEPT: lambda: kernel.accept(reached),
             Op.ITERATE: lambda: self._iterations.converge(argument, t, h),
-            Op.RECORD: lambda: self._record(reached, row),
+            Op.RECORD: lambda: self.record(reached, row),
             Op.DRIVE: lambda: kernel.drive(reached, h),
             Op.SAVE: lambda: kernel.save(argument),
             Op.FORGET: lambda: kernel.accept(LONG_AGO),
         }
         return operations[instruction.op]() or OK
 
-    def _record(self, t: float, row: Floats) -> None:
+    def record(self, t: float, row: Floats) -> Outcome:
+        if row.shape != (1 + len(self._recorded),):
+            raise ValueError(f"row has shape {row.shape}, must be ({1 + len(self._recorded)},)")
+        outcome = self._observe()
         row[0] = t
         row[1:].view(np.int64)[:] = self._cells.integers[self._recorded]
+        return outcome
+
+    def _observe(self) -> Outcome:
+        observed = [member for member in self._members if member.is_observed]
+        for member in observed:
+            outcome = observe(member, self._cells)
+            if not outcome.ok:
+                return outcome
+        if observed:
+            self._wires.copy(self._wires.outer)
+        return OK
 
     def _check(self, program: Sequence[Instruction], rows: Floats) -> None:
         for instruction in program:

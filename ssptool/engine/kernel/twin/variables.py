@@ -26,6 +26,11 @@ def outputs_of(table: InstanceTable) -> tuple[Variable, ...]:
     return tuple(map(Variable, table.output_slots, table.output_references, table.output_types, table.output_elements))
 
 
+def observed_of(table: InstanceTable) -> tuple[Variable, ...]:
+    observed = table.observed_slots, table.observed_references, table.observed_types, table.observed_elements
+    return tuple(map(Variable, *observed))
+
+
 def known_of(slots: Slots, known: Sequence[Variable], what: str) -> tuple[Variable, ...]:
     """Those in these slots; of an array all or none. Raises ValueError."""
     places = {variable.slot: place for place, variable in enumerate(known)}
@@ -63,6 +68,16 @@ def complete(table: InstanceTable) -> InstanceTable:
     elements = tuple(table.input_elements) or (0,) * len(inputs), tuple(table.output_elements) or (0,) * len(outputs)
     if (len(elements[0]), len(elements[1])) != (len(inputs), len(outputs)):
         raise ValueError("as many elements as slots are needed, or none at all")
+    count = len(table.observed_slots)
+    observed = tuple(table.observed_types) or (FLOAT,) * count, tuple(table.observed_elements) or (0,) * count
+    if (len(observed[0]), len(observed[1])) != (count, count):
+        raise ValueError("as many types and elements as observed slots are needed, or none at all")
     return replace(
-        table, input_types=inputs, output_types=outputs, input_elements=elements[0], output_elements=elements[1]
+        table,
+        input_types=inputs,
+        output_types=outputs,
+        input_elements=elements[0],
+        output_elements=elements[1],
+        observed_types=observed[0],
+        observed_elements=observed[1],
     )
