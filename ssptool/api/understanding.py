@@ -1,6 +1,6 @@
 """What a system is made of, how its signals depend on each other, and why its variables have their values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,11 +12,18 @@ from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.drawing.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
 from ssptool.drawing.inventory import INVENTORY_RENDERERS as INVENTORY_RENDERERS
+from ssptool.engine.recording.patterns import check_patterns, fits, fits_any
 from ssptool.network.dependencies import Stage
 from ssptool.network.explanation import Explained, Explanation, explain_all
 from ssptool.network.explanation import explain as explain_names
 from ssptool.network.flatten import build_network
-from ssptool.network.inventory import Inventory, take_inventory
+from ssptool.network.inventory import (
+    Inventory,
+    VariableEntry,
+    components_called,
+    list_variables,
+    take_inventory,
+)
 from ssptool.network.network import Network
 from ssptool.network.system_graph import SystemGraph, analyze
 from ssptool.network.units import document_units
@@ -47,11 +54,55 @@ def flatten(
         return network.accepting(accepted.codes)
 
 
-def info(system: Path | str, *, variant: str | None = None) -> Inventory:
-    """What is in a system, at a glance."""
+def info(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    component: str | None = None,
+    variables: str | Sequence[str] = (),
+) -> Inventory:
+    """What is in a system, at a glance; of one component, and of a single FMU, also what variables the FMU has.
+
+    Parameters
+    ----------
+    component
+        Only this one, by its full name, or those of this nested system, and their variables.
+    variables
+        Patterns such as "*.x1" or "x*": only such variables, of all components or of that one. They fit the full name,
+        or the name in the FMU.
+
+    Raises
+    ------
+    UnknownComponent
+        The system has none of that name; `near` has names like it.
+    NothingMatches
+        A pattern fits no variable.
+    """
+    patterns = (variables,) if isinstance(variables, str) else tuple(variables)
     with Archive.open(system) as archive:
         structure = archive.structure(variant)
-        return take_inventory(archive, structure, build_network(archive, structure))
+        network = build_network(archive, structure)
+        inventory = take_inventory(archive, structure, network)
+        whole = archive.is_generated and len(network.components) == 1
+    asked = tuple(network.components) if component is None else components_called(network, component)
+    if component is not None:
+        kept = tuple(entry for entry in inventory.components if entry.name in asked)
+        inventory = replace(inventory, components=kept)
+    if component is None and not patterns and not whole:
+        return inventory
+    return replace(inventory, variables=_chosen(list_variables(network, asked), patterns))
+
+
+def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> tuple[VariableEntry, ...]:
+    if not patterns:
+        return variables
+    own = {entry.variable for entry in variables}
+    check_patterns(
+        [pattern for pattern in patterns if not any(fits(pattern, name) for name in own)],
+        [entry.name for entry in variables],
+        "variable",
+    )
+    return tuple(one for one in variables if fits_any(patterns, one.name) or fits_any(patterns, one.variable))
 
 
 def explain(

@@ -12,7 +12,7 @@ PANELS = {
     "Check and understand": {
         "validate": "Say what is wrong with a system, where, why, and how to fix it.",
         "rule": "Say what a rule demands, why, and how to fix a violation.",
-        "info": "Say what is in a system: components, their FMUs, variants.",
+        "info": "Say what is in a system, and what variables an FMU has.",
         "graph": "Show how the parts of a system depend on each other.",
         "draw": "Draw a system as a diagram, as its documents place it.",
         "explain": "Say why a parameter or connector has its value, step by step.",

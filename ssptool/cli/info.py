@@ -10,13 +10,25 @@ from ssptool.cli.options import SystemPath, TextOrJson, Variant
 
 def info_command(
     system: SystemPath,
+    component: Annotated[
+        str | None,
+        typer.Argument(metavar="COMPONENT", help="List the variables of this component, or of a nested system."),
+    ] = None,
+    variables: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--variables", metavar="PATTERN", help="List such variables, e.g. 'x*' or '*.x1'; repeated: more."
+        ),
+    ] = None,
     variant: Variant = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
-    """Say what is in a system: components, their FMUs, variants.
+    """Say what is in a system, and what variables an FMU has.
 
-    Of an FMU: its version, interface types, and what it can do.
+    Of a system its components and variants; of an FMU version, interface types, and what it can do. Of a variable:
+    causality, variability, type, unit, start value, range and description. All of them can be recorded: run --record.
 
-    For example `ssptool info plant.ssp`.
+    For example `ssptool info plant.ssp`, `ssptool info plant.ssp Motor`, `ssptool info motor.fmu --variables 'x*'`.
     """
-    typer.echo(ssptool.INVENTORY_RENDERERS[format.value](ssptool.info(system, variant=variant)))
+    inventory = ssptool.info(system, variant=variant, component=component, variables=variables or ())
+    typer.echo(ssptool.INVENTORY_RENDERERS[format.value](inventory))

@@ -181,6 +181,11 @@ class Archive:
             self._documents[name] = Document(name, self.read(name))
         return self._documents[name]
 
+    @property
+    def is_generated(self) -> bool:
+        """Whether no system structure is written down, as of a single FMU."""
+        return isinstance(self._entries, GeneratedEntries)
+
     def variants(self) -> tuple[Document, ...]:
         """All SSDs at the root, the default first; of a lone `.ssd` that alone."""
         return tuple(self.document(name) for name in self._variant_names())

@@ -19,8 +19,8 @@ def explanations_text(explained: Sequence[Explained]) -> str:
 
 def explanations_table(explained: Sequence[Explained]) -> str:
     """One line each."""
-    rows = [("name", "kind", "value", "from"), *map(_row, explained)]
-    return "\n".join(_columns(rows))
+    rows = [("name", "kind", "value", "from", "description"), *map(_row, explained)]
+    return "\n".join(columns(rows))
 
 
 def explanations_json(explained: Sequence[Explained]) -> str:
@@ -49,7 +49,7 @@ def _lines(explained: Explained) -> Iterator[str]:
     if explained.assignment is not None:
         yield from _given(explained, explained.assignment)
     if explained.default is not None and explained.origin in (Origin.ASSIGNMENT, Origin.CONNECTION):
-        value = _quantity(explained.default.value, explained.unit)
+        value = quantity(explained.default.value, explained.unit)
         yield from _section("otherwise", [f"{value}, the start value in the FMU{_at(explained)}"])
     if explained.refused:
         lines = [f"{item.feature}   {item.position}" for item in explained.refused]
@@ -72,7 +72,7 @@ def _headline(explanation: Explanation) -> str:
     if explanation.arriving is not None:
         parts.append(explanation.arriving.conversion.formula(str(explanation.arriving.source)))
     if explanation.value is not None:
-        parts.append(_quantity(explanation.value, explanation.unit, explanation.item))
+        parts.append(quantity(explanation.value, explanation.unit, explanation.item))
     return " = ".join(parts) + (f"   ({explanation.description})" if explanation.description else "")
 
 
@@ -118,13 +118,13 @@ def _at(explanation: Explanation) -> str:
 
 def _losers(assignment: Assignment) -> Iterator[str]:
     for loser in assignment.overridden:
-        yield f"{_quantity(loser.assignment.value, loser.assignment.unit)}, because {loser.reason}"
+        yield f"{quantity(loser.assignment.value, loser.assignment.unit)}, because {loser.reason}"
         yield from (f"  {line}" for line in _steps(loser.assignment.chain))
 
 
 def _steps(chain: Iterable[ProvenanceStep]) -> list[str]:
-    return _columns(
-        (str(step.kind), f"{step.name} = {_quantity(step.value, step.unit)}", *_place(step)) for step in chain
+    return columns(
+        (str(step.kind), f"{step.name} = {quantity(step.value, step.unit)}", *_place(step)) for step in chain
     )
 
 
@@ -138,9 +138,9 @@ def _way(wire: Wire, brought: Assignment | None) -> Iterator[str]:
     if brought is None:
         yield str(wire.source)
     else:
-        yield f"{wire.source} = {_quantity(brought.value, brought.unit)}"
+        yield f"{wire.source} = {quantity(brought.value, brought.unit)}"
         yield from (f"  {line}" for line in _steps(brought.chain))
-    yield from _columns((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
+    yield from columns((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
 
 
 def _onward(wire: Wire) -> Iterator[str]:
@@ -150,7 +150,7 @@ def _onward(wire: Wire) -> Iterator[str]:
         return
     yield equation
     rows = ((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
-    yield from (f"  {line}" for line in _columns(rows))
+    yield from (f"  {line}" for line in columns(rows))
 
 
 def _change(leg: Leg) -> str:
@@ -174,7 +174,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield from (f"    {line}" for line in content)
 
 
-def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
     """Rows with aligned columns, three blanks between them."""
     table = list(rows)
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
@@ -185,7 +185,8 @@ def _columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
     ]
 
 
-def _quantity(value: Value, unit: str | None, item: str = "") -> str:
+def quantity(value: Value, unit: str | None, item: str = "") -> str:
+    """A value with its unit and, of an enumeration, its name."""
     match value:
         case bool():
             text = "true" if value else "false"
@@ -200,13 +201,13 @@ def _quantity(value: Value, unit: str | None, item: str = "") -> str:
     return " ".join(filter(None, (text, unit, item and f"({item})")))
 
 
-def _row(explained: Explained) -> tuple[str, str, str, str]:
+def _row(explained: Explained) -> tuple[str, str, str, str, str]:
     if isinstance(explained, Unmatched):
         near = f"; did you mean {explained.near[0]}?" if explained.near else ""
-        return explained.name, "–", "", f"no variable, given at {explained.position}{near}"
-    value = "" if explained.value is None else _quantity(explained.value, explained.unit, explained.item)
+        return explained.name, "–", "", f"no variable, given at {explained.position}{near}", ""
+    value = "" if explained.value is None else quantity(explained.value, explained.unit, explained.item)
     during = "; changed during a run" if explained.during else ""
-    return str(explained.signal), explained.kind, value, f"{_short(explained)}{during}"
+    return str(explained.signal), explained.kind, value, f"{_short(explained)}{during}", explained.description
 
 
 def _short(explanation: Explanation) -> str:
@@ -216,7 +217,7 @@ def _short(explanation: Explanation) -> str:
             return f"{explanation.arriving.conversion.formula(str(explanation.arriving.source))} (connected)"
         case Origin.ASSIGNMENT:
             assert explanation.assignment is not None
-            beaten = ", ".join(_quantity(each.assignment.value, None) for each in explanation.assignment.overridden)
+            beaten = ", ".join(quantity(each.assignment.value, None) for each in explanation.assignment.overridden)
             return f"{explanation.assignment.chain[0].position}" + (f", instead of {beaten}" if beaten else "")
         case Origin.DEFAULT:
             return "constant of the FMU" if explanation.kind == "constant" else "start value in the FMU"

@@ -1,11 +1,13 @@
 """An inventory as text or JSON."""
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
 
-from ssptool.network.inventory import ComponentEntry, Inventory
+from ssptool.drawing.explanation import columns, quantity
+from ssptool.network.inventory import ComponentEntry, Inventory, VariableEntry
 
 
 def inventory_text(inventory: Inventory) -> str:
@@ -13,10 +15,13 @@ def inventory_text(inventory: Inventory) -> str:
 
 
 def inventory_json(inventory: Inventory) -> str:
-    return json.dumps(asdict(inventory), indent=2, ensure_ascii=False)
+    return json.dumps(asdict(inventory), indent=2, ensure_ascii=False, default=bytes.hex)
 
 
 def _lines(inventory: Inventory) -> Iterator[str]:
+    if inventory.variables:
+        yield from _with_variables(inventory)
+        return
     variant, experiment = inventory.variant, inventory.experiment
     yield f"{variant.name}  ({variant.file} in {inventory.path}, SSP {variant.version})"
     if inventory.description:
@@ -31,6 +36,42 @@ def _lines(inventory: Inventory) -> Iterator[str]:
     yield "Variants"
     for entry in inventory.variants:
         yield f"  {entry.name}  ({entry.file}, SSP {entry.version})"
+
+
+def _with_variables(inventory: Inventory) -> Iterator[str]:
+    """Each component that has any, with a table."""
+    of: dict[str, list[VariableEntry]] = defaultdict(list)
+    for variable in inventory.variables:
+        of[variable.component].append(variable)
+    for number, entry in enumerate(one for one in inventory.components if one.name in of):
+        if number:
+            yield ""
+        yield from _component(entry)
+        heads = ("variable", "causality", "variability", "type", "unit", "start", "range", "description")
+        yield from (f"  {line}" for line in columns((heads, *map(_variable, of[entry.name]))))
+
+
+def _variable(entry: VariableEntry) -> tuple[str, ...]:
+    shape = f"[{', '.join(map(str, entry.shape))}]" if entry.shape else ""
+    value = entry.start if entry.value is None else entry.value
+    item = next((name for name, number in entry.items if number == value and not isinstance(value, bool)), "")
+    start = "" if value is None else quantity(value, None, item) + (", …" if entry.shape else "")
+    set_by = "" if entry.value is None else "  (set by the system)"
+    bounds = "" if entry.minimum is entry.maximum is None else f"{_bound(entry.minimum)} … {_bound(entry.maximum)}"
+    return (
+        entry.variable + shape,
+        entry.causality,
+        entry.variability,
+        entry.type,
+        entry.unit or "",
+        start + set_by,
+        bounds,
+        entry.description,
+    )
+
+
+def _bound(value: float | None) -> str:
+    return "" if value is None else f"{value:.15g}"
 
 
 def _time(value: float | None) -> str:

@@ -1,11 +1,36 @@
 """What is in a system, at a glance: `ssptool info`."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+from math import isfinite
+
 from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.fmu.description import Causality, FmuDescription
+from ssptool.fmu.description import Causality, FmuDescription, Value, Variable
+from ssptool.fmu.shapes import element_names
 from ssptool.network.network import Component, Experiment, Network
+from ssptool.network.signals import Signal
+from ssptool.wrong_usage import WrongUsage
+
+
+class UnknownComponent(WrongUsage, LookupError):
+    """The system has no component of this name; `near` are the likeliest."""
+
+    def __init__(self, name: str, components: tuple[str, ...]) -> None:
+        near = tuple(get_close_matches(name, components)) or components[:MOST_NAMED]
+        more = f", {len(components) - MOST_NAMED} more" if near == components[:MOST_NAMED] != components else ""
+        super().__init__(f"the system has no component {name!r}; there are {', '.join(near) or 'none'}{more}")
+        self.name = name
+        self.near = near
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+MOST_NAMED = 6
+"""Components that a message names where none has a similar name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +58,34 @@ class ComponentEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class VariableEntry:
+    """One variable of a component's FMU. `causality`, `variability` and `type` are FMI's words, types in the spelling
+    of FMI 3.0.
+
+    `start` is the start value of the FMU, `value` the one that the system gives instead; None: none. Both are in
+    `unit`, as `minimum` and `maximum` are; None: no bound. `items` are the names of an enumeration's values. An
+    array (`shape`) has one entry, with its first value.
+    """
+
+    name: str
+    component: str
+    variable: str
+    causality: str
+    variability: str
+    type: str
+    unit: str | None
+    start: Value | None
+    value: Value | None
+    minimum: float | None
+    maximum: float | None
+    description: str
+    shape: tuple[int, ...] = ()
+    items: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Inventory:
-    """The contents of one variant, and which others the package has."""
+    """The contents of one variant, and which others the package has. `variables` are those that were asked for."""
 
     path: str
     variant: VariantEntry
@@ -44,6 +95,7 @@ class Inventory:
     wires: int
     assignments: int
     experiment: Experiment
+    variables: tuple[VariableEntry, ...] = ()
 
 
 def take_inventory(archive: Archive, structure: Document, network: Network) -> Inventory:
@@ -95,3 +147,47 @@ def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:
         "variable steps": interface.variable_step,
     }
     return tuple(name for name, present in flags.items() if present)
+
+
+def components_called(network: Network, name: str) -> tuple[str, ...]:
+    """The component of this name, or all that are in the nested system of this name.
+
+    Raises
+    ------
+    UnknownComponent
+    """
+    found = tuple(own for own in network.components if own == name or own.startswith(f"{name}."))
+    if not found:
+        raise UnknownComponent(name, tuple(network.components))
+    return found
+
+
+def list_variables(network: Network, components: Iterable[str]) -> tuple[VariableEntry, ...]:
+    """The variables of components, in the order of their FMUs; clocks too."""
+    return tuple(
+        _entry(network, own, variable)
+        for own in map(network.components.__getitem__, components)
+        for variable in (own.description.whole or own.description.variables).values()
+    )
+
+
+def _entry(network: Network, component: Component, variable: Variable) -> VariableEntry:
+    shape = component.description.arrays.get(variable.name, ())
+    signal = Signal(component.name, element_names(variable.name, shape)[0] if all(shape) else variable.name)
+    given = network.assignments.get(signal)
+    return VariableEntry(
+        name=str(Signal(component.name, variable.name)),
+        component=component.name,
+        variable=variable.name,
+        causality=variable.causality,
+        variability=variable.variability,
+        type=variable.type,
+        unit=variable.unit,
+        start=variable.start,
+        value=None if given is None else given.value,
+        minimum=variable.minimum if isfinite(variable.minimum) else None,
+        maximum=variable.maximum if isfinite(variable.maximum) else None,
+        description=variable.description,
+        shape=shape,
+        items=tuple(variable.items.items()),
+    )

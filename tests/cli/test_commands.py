@@ -199,6 +199,34 @@ def test_plan_names_choices_and_calls(ssptool):
         assert part in out
 
 
+def test_info_of_a_component_lists_the_variables_of_its_fmu(ssptool):
+    status, out, _ = ssptool("info", SYSTEM, "System2")
+    assert status == 0 and "System1" not in out
+    lines = {line.split()[0]: line.split() for line in out.splitlines()[4:]}
+    assert lines["x2"][1:] == ["local", "continuous", "Float64", "m", "position", "of", "mass", "2"]
+    assert lines["k3"][1:6] == ["parameter", "tunable", "Float64", "N/m", "20"]
+    found = json.loads(ssptool("info", SYSTEM, "--variables", "*.k?", "--format", "json")[1])["variables"]
+    assert [(one["name"], one["value"], one["unit"]) for one in found] == [
+        ("System1.k1", 10.0, "N/m"),
+        ("System2.k2", 10.0, "N/m"),
+        ("System2.k3", 20.0, "N/m"),
+    ]
+
+
+def test_info_of_what_is_not_there_names_what_is(ssptool):
+    status, _, err = ssptool("info", SYSTEM, "System3")
+    assert status == 2 and "no component 'System3'; there are System" in err
+    status, _, err = ssptool("info", SYSTEM, "--variables", "K3")
+    assert status == 2 and "System2.k3" in err
+
+
+def test_info_of_one_fmu_lists_its_variables(ssptool):
+    status, out, _ = ssptool("info", SYSTEM / "resources" / "System2.fmu")
+    assert status == 0 and "der(x2)" in out
+    _, out, _ = ssptool("info", SYSTEM / "resources" / "System2.fmu", "--variables", "x?")
+    assert [line.split()[0] for line in out.splitlines()[4:]] == ["variable", "x1", "x2"]
+
+
 def test_info_lists_components_and_variants(ssptool):
     status, out, _ = ssptool("info", SYSTEM)
     assert status == 0

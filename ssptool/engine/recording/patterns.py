@@ -32,7 +32,7 @@ def _instead(pattern: str, signals: Sequence[str]) -> tuple[Sequence[str], str]:
     near = near_names(pattern, signals)
     if near and fits(f"*.{pattern}", near[0]):
         return near, f"try '*.{pattern}' ({_some(near)})"
-    if near and fits(pattern.lower(), near[0].lower()):
+    if near and fits_any((pattern.lower(), f"*.{pattern.lower()}"), near[0].lower()):
         return near, f"try {', '.join(map(repr, near[:_SHOWN]))}"
     return near, f"did you mean {', '.join(near)}?" if near else f"there are {_some(signals)}"
 
@@ -41,7 +41,8 @@ def near_names(pattern: str, signals: Sequence[str]) -> Sequence[str]:
     """Names that end with a pattern, else those that differ from it in case, else similar ones."""
     if ending := [signal for signal in signals if fits(f"*.{pattern}", signal)]:
         return ending
-    if alike := [signal for signal in signals if fits(pattern.lower(), signal.lower())]:
+    small = pattern.lower()
+    if alike := [signal for signal in signals if fits_any((small, f"*.{small}"), signal.lower())]:
         return alike
     return get_close_matches(pattern, signals) if len(signals) <= _COMPARED else []
 

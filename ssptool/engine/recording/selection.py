@@ -108,7 +108,8 @@ class Inside:
         variable = self.variable(signal)
         if variable is None:
             return self.connectors[signal].kind not in _SETTLED_KINDS
-        return variable.variability in (Variability.CONTINUOUS, Variability.DISCRETE)
+        varies = variable.variability in (Variability.CONTINUOUS, Variability.DISCRETE)
+        return varies and variable.causality is not Causality.INDEPENDENT
 
     @cached_property
     def connectors(self) -> Mapping[Signal, Port]:
@@ -143,8 +144,7 @@ class Inside:
 
     @staticmethod
     def _can_be_got(one: PlannedInstance, variable: Variable) -> bool:
-        apart = variable.negated or variable.causality is Causality.INDEPENDENT
-        return not apart and variable.type in ACCESS[one.description.fmi_major]
+        return not variable.negated and variable.type in ACCESS[one.description.fmi_major]
 
     def variable(self, signal: Signal) -> Variable | None:
         one = self._components.get(signal.component)

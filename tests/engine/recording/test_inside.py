@@ -94,9 +94,7 @@ def test_they_are_those_of_a_bare_loop_of_fmpy(tmp_path):
     """One FMU without inputs that are driven: the same calls give the same bits."""
     with ssptool.new(tmp_path / "alone", stop_time=1.0) as alone:
         alone.add(str(RESOURCES / "System2.fmu"))
-    result = ssptool.simulate(
-        tmp_path / "alone", settings=Settings(step_size=0.01), recording=Recording(signals=["System2.x2", "*.der(v2)"])
-    )
+    result = ssptool.simulate(tmp_path / "alone", settings=Settings(step_size=0.01), record=["System2.x2", "*.der(v2)"])
     fmu = RESOURCES / "System2.fmu"
     description = fmpy.read_model_description(fmu)
     references = {v.name: v.valueReference for v in description.modelVariables}
@@ -141,7 +139,7 @@ def test_a_pattern_that_fits_nothing_leads_to_one_that_does(pattern, hint):
 
 def test_a_simulation_reads_and_records_them():
     system = RESOURCES.parent
-    with ssptool.Simulation(system, signals=["System2.x2", "System2.der(v2)"]) as simulation:
+    with ssptool.Simulation(system, record=["System2.x2", "System2.der(v2)"]) as simulation:
         simulation.run_until(0.5)
         assert simulation.get("System2.x2") == simulation.trace["System2.x2"][-1]
         simulation.set("System2.k3", 40.0)
@@ -225,7 +223,7 @@ def test_connectors_of_systems_inside_have_the_values_that_pass_through_them(nes
     """In their own units: the force in kN, the position in mm; a parameter has the value of what it leads to."""
     signals = ["inner.?", "inner.k", "inner.pos", "inner.System2.F", "System1.x1", "inner.System2.x2"]
     settings = Settings(step_size=0.01, **settings)
-    trace = ssptool.simulate(nested, settings=settings, recording=Recording(signals=signals)).unwrap()
+    trace = ssptool.simulate(nested, settings=settings, record=signals).unwrap()
     units = {column.signal: column.unit for column in trace.columns}
     assert (units["inner.F"], units["inner.pos"], units["inner.x"]) == ("kN", "mm", "m")
     assert trace["inner.F"] == pytest.approx(trace["inner.System2.F"] / 1000, rel=1e-15)
@@ -239,7 +237,7 @@ def test_a_local_connector_that_is_connected_is_an_output_and_another_one_is_not
     assert trace["where"] == pytest.approx(1000 * trace["inner.System2.x2"], rel=1e-15)
     assert trace["inner.System2.x2"] == pytest.approx(DualMass().signals(trace.t)["x2"], abs=1e-3)
     assert "inner.System2.v2" not in trace.signals and "inner.pos" not in trace.signals
-    found = ssptool.simulate(nested, settings=Settings(step_size=0.01), recording=Recording(signals=["*.v2"]))
+    found = ssptool.simulate(nested, settings=Settings(step_size=0.01), record=["*.v2"])
     assert found.unwrap().signals == ("inner.System2.v2",)
 
 
