@@ -81,7 +81,11 @@ def _steps(plan: Plan) -> str:
     if plan.settings.adaptive is not None:
         return f"macro steps of varying size, at first {plan.interval.step:g} s"
     cut = ", cut where inputs jump" if plan.stimuli.jumps else ""
-    return f"{plan.interval.steps} macro steps of {plan.interval.step:g} s{cut}"
+    interval = plan.interval
+    if interval.end is None:
+        return f"{interval.steps} macro steps of {interval.step:g} s{cut}"
+    last = interval.stop - (interval.start + (interval.steps - 1) * interval.step)
+    return f"{interval.steps - 1} macro steps of {interval.step:g} s{cut}, and one of {last:.6g} s"
 
 
 def _start_values(plan: Plan) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What a run takes where the user leaves a choice: each with its reason."""
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ssptool.dataclass import dataclass
@@ -35,25 +35,31 @@ ASKED = "asked for"
 
 
 class Interval(NamedTuple):
-    """start + k·step, k = 0 … steps. [s]"""
+    """start + k·step, k = 0 … steps. [s]
+
+    Where `end` is given, the last of the steps is shorter, and leads there.
+    """
 
     start: float
     step: float
     steps: int
+    end: float | None = None
 
     @property
     def stop(self) -> float:
-        return self.start + self.steps * self.step
+        return self.start + self.steps * self.step if self.end is None else self.end
 
 
-def choose_interval(network: Network, settings: Settings) -> tuple[Interval, tuple[Choice, ...]]:
-    """The times of a run.
+def choose_interval(
+    network: Network, settings: Settings, in_equal_steps: Callable[[], Sequence[str]]
+) -> tuple[Interval, tuple[Choice, ...]]:
+    """The times of a run. `in_equal_steps` gives the components whose FMUs do not accept a shorter last step.
 
     Raises
     ------
     ValueError
         There is no stop time; it is before the start; the step is not positive; the step size asked for does
-        not divide the interval into whole steps, to within 1e-9 of a step.
+        not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones.
     """
     start, start_reason, start_place = start_time(network, settings)
     stop, stop_reason, stop_place = _stop(network, settings)
@@ -62,13 +68,13 @@ def choose_interval(network: Network, settings: Settings) -> tuple[Interval, tup
             raise ValueError(f"the {what} time must be a finite number of seconds, found {time:g}")
     if stop < start:
         raise ValueError(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
-    step, steps, step_reason, step_place = _step(network, settings, start, stop)
+    interval, step_reason, step_place = _interval(network, settings, start, stop, in_equal_steps)
     choices = (
         Choice("start_time", f"{start:g} s", start_reason, start_place),
         Choice("stop_time", f"{stop:g} s", stop_reason, stop_place),
-        Choice("step_size", f"{step:g} s", step_reason, step_place),
+        Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
     )
-    return Interval(start, step, steps), choices
+    return interval, choices
 
 
 def start_time(network: Network, settings: Settings) -> tuple[float, str, str]:
@@ -113,20 +119,22 @@ def _experiment_place(component: Component) -> str:
     return f"{component.model_description}:{line}" if line else ""
 
 
-def _step(network: Network, settings: Settings, start: float, stop: float) -> tuple[float, int, str, str]:
-    """The size of a step [s], how many there are, why, and the place that says so."""
+def _interval(
+    network: Network, settings: Settings, start: float, stop: float, in_equal_steps: Callable[[], Sequence[str]]
+) -> tuple[Interval, str, str]:
+    """The interval, why its steps are of that size, and the place that says so."""
     length = stop - start
     if settings.step_size is not None:
         check_step("the step size", settings.step_size, start, stop)
-        steps = _whole_steps(length, settings.step_size)
-        return length / steps if steps else settings.step_size, steps, ASKED, ""
+        return *_of_size(settings.step_size, start, stop, in_equal_steps), ""
     wish = _recommended(network)
     if wish is None:
-        return length / DEFAULT_STEPS or 1.0, DEFAULT_STEPS if length else 0, "a thousandth of the interval", ""
+        interval = Interval(start, length / DEFAULT_STEPS or 1.0, DEFAULT_STEPS if length else 0)
+        return interval, "a thousandth of the interval", ""
     steps = math.ceil(length / wish.value * (1 - 1e-9))
     fits = not steps or math.isclose(length / steps, wish.value, rel_tol=1e-9)
     fitted = "" if fits else ", made to fit the interval"
-    return length / steps if steps else wish.value, steps, f"{wish.by}{fitted}", wish.place
+    return Interval(start, length / steps if steps else wish.value, steps), f"{wish.by}{fitted}", wish.place
 
 
 class _Recommended(NamedTuple):
@@ -178,17 +186,27 @@ def unfollowed(network: Network, settings: Settings, step: float, exchange: Coll
         )
 
 
-def _whole_steps(length: float, step: float) -> int:
+def _of_size(
+    step: float, start: float, stop: float, in_equal_steps: Callable[[], Sequence[str]]
+) -> tuple[Interval, str]:
+    """Whole steps of a size [s], or the last one is shorter."""
+    length = stop - start
     exact = length / step
     steps = round(exact)
     # The quotient itself is exact to half a unit in the last place only.
-    if abs(exact - steps) > max(1e-9, 4 * math.ulp(exact)):
-        nearest = length / max(steps, 1)
+    if abs(exact - steps) <= max(1e-9, 4 * math.ulp(exact)):
+        return Interval(start, length / steps if steps else step, steps), ASKED
+    whole = math.floor(exact)
+    if unable := in_equal_steps():
+        nearest = [f"{length / count!r} s" for count in (whole, whole + 1) if count]
+        sizes = f"sizes that fit are {' and '.join(nearest)}" if whole else f"size that fits is {nearest[0]}"
         raise ValueError(
-            f"the interval of {length:.12g} s is not a whole number of steps of {step:.12g} s ({exact:.6g} steps); "
-            f"the nearest step size that fits is {nearest!r} s"
+            f"the interval of {length!r} s is not a whole number of steps of {step!r} s ({exact:.6g} steps), and the "
+            f"FMU of {unable[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
+            f"the nearest step {sizes}"
         )
-    return steps
+    last = stop - (start + whole * step)
+    return Interval(start, step, whole + 1, stop), f"{ASKED}; the last step is {last:.6g} s"
 
 
 def choose_integrator(

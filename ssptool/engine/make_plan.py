@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ssptool.engine import event_mode
+from ssptool.engine import event_mode, masters
 from ssptool.engine import ode as model_exchange
 from ssptool.engine.choices import (
     COUPLED_TOLERANCE,
@@ -35,6 +35,7 @@ from ssptool.engine.settings import InitName, MasterName, Settings
 from ssptool.engine.slot_table import SlotTable
 from ssptool.engine.stimuli.acting import acted_on
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended
+from ssptool.fmu.description import InterfaceType
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
 from ssptool.network.signals import Wire
@@ -92,7 +93,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     for log in (settings.log_loops, settings.log_coupling):
         if log is not None:
             check_log_name(log)
-    interval, choices = choose_interval(network, settings)
+    interval, choices = choose_interval(network, settings, lambda: _in_equal_steps(network, settings))
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
     network = extended(network, stimuli, interval.start)
@@ -105,6 +106,17 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     choices = (*choices, implementations.choice)
     notes = (*notes, *unfollowed(network, settings, interval.step, implementations.exchange))
     return _Prepared(network, interval, stimuli, parameter_wires, implementations, events, of_ode, choices, notes)
+
+
+def _in_equal_steps(network: Network, settings: Settings) -> list[str]:
+    """Components whose FMUs take communication steps of one size only."""
+    of = choose_implementations(network, settings).of
+    found = ((name, one.description.interface(of[name])) for name, one in network.components.items())
+    return [
+        name
+        for name, interface in found
+        if of[name] is InterfaceType.CO_SIMULATION and interface is not None and not interface.variable_step
+    ]
 
 
 def _planned(
@@ -171,6 +183,8 @@ def _choose_master(
     base, choices = choose_master(situation, settings)
     acted = acted_on(base, schedules.table.stimuli, everyone, interval)
     base = event_mode.with_event_mode(base, events) if events else acted
+    if interval.end is not None and not base.chooses_steps:
+        base = masters.WithShortStep(base)
     if ode is None:
         refuse_integrator(settings)
         return base, choices

@@ -243,7 +243,7 @@ class Plan:
         return self.network.name
 
     def __repr__(self) -> str:
-        start, step, steps = self.interval
+        start, step, steps, _ = self.interval
         components = f"{len(self.instances)} component{'' if len(self.instances) == 1 else 's'}"
         return (
             f"<Plan of {self.name}: {start:g} … {self.interval.stop:g} s, {steps} steps of {step:g} s, "

@@ -125,7 +125,7 @@ def test_an_fmu_outside_of_all_cycles_does_not_keep_others_from_being_iterated()
         (Settings(master="gauss-seidel"), GaussSeidel(Interpolate())),
         (Settings(master="gauss-seidel", input="hold"), GaussSeidel(Hold())),
         (Settings(master="iterated", input="hold"), Iterated(Hold())),
-        (Settings(input_order=2), Iterated(Interpolate(2))),
+        (Settings(input_order=2), Iterated(Interpolate(2), retreats=True)),
     ],
 )
 def test_what_is_asked_for_is_taken(settings, master):
@@ -212,10 +212,22 @@ def test_without_any_recommendation_there_are_a_thousand_steps():
 
 
 def test_a_step_size_that_does_not_divide_the_interval_is_refused_with_one_that_does():
-    with pytest.raises(ValueError, match=r"10 s is not a whole number of steps of 0\.003 s") as caught:
-        make_plan(oscillator(), Settings(step_size=0.003))
-    fitting = float(str(caught.value).removesuffix(" s").rsplit(" ", 1)[1])
-    assert make_plan(oscillator(), Settings(step_size=fitting)).interval.steps == 3333
+    rigid = with_interface(oscillator(), "System2", variable_step=False)
+    with pytest.raises(
+        ValueError, match=r"10\.0 s is not a whole number of steps of 0\.003 s.*FMU of System2"
+    ) as caught:
+        make_plan(rigid, Settings(step_size=0.003))
+    sizes = str(caught.value).rsplit("fit are ", 1)[1].split(" and ")
+    fitting = [float(size.removesuffix(" s")) for size in sizes]
+    assert [make_plan(rigid, Settings(step_size=size)).interval.steps for size in fitting] == [3333, 3334]
+    with pytest.raises(ValueError, match=r"the nearest step size that fits is 0\.1 s"):
+        make_plan(rigid, Settings(step_size=0.3, stop_time=0.1))
+
+
+def test_the_last_step_is_shorter_where_all_fmus_accept_that():
+    plan = make_plan(oscillator(), Settings(step_size=0.003))
+    assert (plan.interval.step, plan.interval.steps, plan.interval.stop) == (0.003, 3334, 10.0)
+    assert choice(plan, "step_size") == ("0.003 s", "asked for; the last step is 0.001 s")
 
 
 @pytest.mark.parametrize("step", [0.1, 1e-3, 1 / 3, 1e-6])

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ssptool.engine.masters.iterated import Iterated as Iterated
     from ssptool.engine.masters.iterated_choice import choose_iterated as choose_iterated
     from ssptool.engine.masters.jacobi import Jacobi as Jacobi
+    from ssptool.engine.masters.short_step import WithShortStep as WithShortStep
 else:
     __getattr__ = on_demand(
         __name__,
@@ -25,5 +26,6 @@ else:
             "iterated": ("Iterated",),
             "iterated_choice": ("choose_iterated",),
             "jacobi": ("Jacobi",),
+            "short_step": ("WithShortStep",),
         },
     )

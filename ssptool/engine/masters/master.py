@@ -187,6 +187,12 @@ class Coupled:
         number = round((t - self.start) / self.step)
         return number if self.time(number) <= t + CLOSE * self.step else number - 1
 
+    @property
+    def macro_steps(self) -> int:
+        """From start to stop, a shorter last one included."""
+        number = self.passed(self.stop)
+        return number + (self.stop - self.time(number) > CLOSE * self.step)
+
     def next_step(self, t: float, limit: float) -> tuple[float, float]:
         """Size and end [s] of the step from t to the next communication point, or to `limit` if that comes before it.
 
@@ -382,6 +388,7 @@ class Alone(Stepper, Ode, Protocol):
     """A system that is nothing but an ODE."""
 
 
+@runtime_checkable
 class OneStepper(Stepper, Protocol):
     """A stepper that can also be asked for one step of any size, from where it is."""
 

@@ -78,7 +78,7 @@ class Alone:
             if self._point == 1 and self._failure is None:
                 integration.cross_at_start()
             while not integration.rows and self._failure is None and self._point <= self._interval.steps:
-                point = self._interval.start + float(self._point) * self._interval.step
+                point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
                 self._at_point = integration.advance(point, self._interval.stop)
                 self._point += self._at_point
         except Stopped as stopped:

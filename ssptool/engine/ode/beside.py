@@ -62,7 +62,7 @@ class _WithEvents:
 
     def __init__(self, base: Stepper, system: Coupled, ode: Component, chooses_steps: bool) -> None:
         self.base, self.system, self.ode, self.chooses_steps = base, system, ode, chooses_steps
-        self.steps = round((system.stop - system.start) / system.step)
+        self.steps = system.macro_steps
         self.point = 0  # communication points since the start
         self.rows: deque[Row] = deque()  # not handed out yet
         self.last = np.empty(1 + len(system.recorded))

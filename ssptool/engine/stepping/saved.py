@@ -15,7 +15,7 @@ from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.partners import Memory, part_of, under
 from ssptool.engine.plan import Plan
 
-_FORMAT = 3
+_FORMAT = 4
 _FACTS, _MEMORY = "facts", "master"
 
 
@@ -134,11 +134,22 @@ class SavedSimulation:
         except _DAMAGED:
             # What numpy says of files that are none of its own would be bad advice: to unpickle them.
             raise NotASavedSimulation(path, "it is incomplete, or was not written by save()") from None
+        except OSError as error:
+            if error.errno is not None:  # of the system, not of a decompressor
+                raise
+            raise NotASavedSimulation(path, f"it is damaged: {error}") from None
         if facts.get("format") != _FORMAT:
             raise NotASavedSimulation(path, f"its format is {facts.get('format')!r}, must be {_FORMAT}")
         for what, present in _identity(plan).items():
             if facts["plan"].get(what) != present:
                 raise SavedForAnother(path, what, facts["plan"].get(what), present)
+        try:
+            return cls._of(arrays, facts, plan)
+        except KeyError as missing:
+            raise NotASavedSimulation(path, f"it is damaged: it has no {missing}") from None
+
+    @classmethod
+    def _of(cls, arrays: dict[str, Any], facts: dict[str, Any], plan: Plan) -> "SavedSimulation":
         return cls(
             steps=facts["steps"],
             values=arrays["values"],

@@ -1,0 +1,69 @@
+"""A master whose last macro step is shorter than all others, where they do not fill the interval."""
+
+from collections.abc import Sequence
+
+from ssptool.dataclass import dataclass
+from ssptool.engine.ending import Failure
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.master import Coupled, Master, OneStepper, Participants, Remembering, Stretch
+from ssptool.engine.masters.partners import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class WithShortStep:
+    """The macro steps of another master, which are all of one size, and one that leads from the last of their ends to
+    the stop time.
+    """
+
+    base: Master
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def chooses_steps(self) -> bool:
+        return False
+
+    def start(self, system: Coupled) -> OneStepper:
+        stepper = self.base.start(system)
+        assert isinstance(stepper, OneStepper)
+        return _ToTheStop(stepper, system)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return self.base.outline(groups)
+
+
+class _ToTheStop:
+    """Whole steps as the stepper does them, and the rest."""
+
+    def __init__(self, stepper: OneStepper, system: Coupled) -> None:
+        self.stepper, self.system = stepper, system
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        system = self.system
+        whole = min(system.whole_steps(first, system.stop), len(rows))
+        done = self.stepper.run(first, rows[:whole]) if whole > 0 else Stretch(0)
+        if done.failure is not None or done.interrupted or not done.steps == whole < len(rows):
+            return done
+        t = system.time(first + whole)
+        h, end = system.next_step(t, system.stop)
+        if system.drive is not None:
+            system.drive.begin(h, end)
+        iterations = self.stepper.step(t, h, end)
+        if isinstance(iterations, Failure):
+            return Stretch(whole, iterations, done.iterations)
+        system.finish_at(end, rows[whole])
+        return Stretch(whole + 1, None, (*done.iterations, iterations))
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        return self.stepper.step(t, h, end)
+
+    def memory(self) -> Memory:
+        if not isinstance(self.stepper, Remembering):
+            raise TypeError("this master does not remember")
+        return self.stepper.memory()
+
+    def recall(self, memory: Memory) -> None:
+        if isinstance(self.stepper, Remembering):
+            self.stepper.recall(memory)
