@@ -17,7 +17,6 @@ Output = Annotated[
         "--output",
         "-o",
         metavar="FILE",
-        rich_help_panel=RESULTS,
         help="Where to write the results, as CSV, Parquet or MAT by the ending .csv, .parquet or .mat; else the "
         "system's file name with .csv, here.",
     ),
@@ -27,7 +26,6 @@ Record = Annotated[
     typer.Option(
         "--record",
         metavar="PATTERN",
-        rich_help_panel=RESULTS,
         help="Record only these, e.g. '*.x1' or 'System1.*': signals, but also any variable of an FMU (a local, a "
         "state, a parameter) as Component.variable, and connectors of nested systems. Repeat it for more.",
     ),
@@ -66,9 +64,7 @@ LogCoupling = Annotated[
 ]
 Plot = Annotated[
     Path | None,
-    typer.Option(
-        "--plot", metavar="FILE", rich_help_panel=RESULTS, help="Draw the results: .png, .svg, .pdf or .html."
-    ),
+    typer.Option("--plot", metavar="FILE", help="Draw the results: .png, .svg, .pdf or .html."),
 ]
 Isolated = Annotated[
     bool,

@@ -36,7 +36,6 @@ StopTime = Annotated[
         "--stop-time",
         parser=time,
         metavar="T",
-        rich_help_panel=TIME,
         help="In seconds; else that of the default experiment (of the system, else of its FMUs).",
     ),
 ]
@@ -46,7 +45,6 @@ StepSize = Annotated[
         "--step-size",
         parser=time,
         metavar="H",
-        rich_help_panel=TIME,
         help="Macro step in seconds, or with a unit: 1ms, 500us; else the one that the system states for other tools "
         "(osp:, oms:), the smallest that the FMUs recommend, or a thousandth of the interval.",
     ),
@@ -66,7 +64,6 @@ Master = Annotated[
     typer.Option(
         "--master",
         metavar="NAME",
-        rich_help_panel=COUPLING,
         help="auto, jacobi (all step at once), gauss-seidel (one after the other) or iterated (those that feed each "
         "other repeat the step until their values agree).",
     ),
@@ -106,7 +103,6 @@ Tolerance = Annotated[
     typer.Option(
         "--tolerance",
         metavar="RTOL",
-        rich_help_panel=COUPLING,
         help="Relative tolerance of the iterated master (else 1e-8), or of the integrator of model exchange (else "
         "1e-6, or 1e-8 beside co-simulation).",
     ),

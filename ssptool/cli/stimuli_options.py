@@ -15,7 +15,6 @@ InputFiles = Annotated[
     typer.Option(
         "--inputs",
         metavar="FILE.csv",
-        rich_help_panel=INPUTS,
         help="Courses of inputs that nothing drives: column time, then full names such as speed or Vehicle.speed, or "
         "with a unit speed [km/h]; repeated: several files.",
     ),

@@ -22,7 +22,8 @@ def result_text(result: "Result", plot: Path | None = None) -> str:
     """How initialization went, how the run went, what was chosen, where the results and the plot are."""
     failure = [] if result.failure is None else [str(result.failure)]
     went = _lines(_initialization(result), _choices(result), _run(result))
-    return "\n".join([result.name, *went, *failure, *_lines(_calls(result), _files(result, plot))])
+    measured = _lines(_costs(result.statistics), _calls(result), _files(result, plot))
+    return "\n".join([result.name, *went, *failure, *measured])
 
 
 def _lines(*parts: Iterable[Entry]) -> Iterator[str]:
@@ -120,6 +121,29 @@ def _calls(result: "Result") -> Iterator[Entry]:
     for one in sorted(calls, key=lambda one: -one.seconds):
         each = 1e6 * one.seconds / one.calls
         yield "", f"{one.component:<24}{one.function:<34}{one.calls:>10}{one.seconds:>12.6f}{each:>12.3f}"
+
+
+def _costs(statistics: "Statistics") -> Iterator[Entry]:
+    """Where the time of stepping went."""
+    name = "cost"
+    for one in statistics.costs[:_MOST_COSTS]:
+        yield name, f"{one.component or one.part:<24}{one.percent:>6.1f} %{one.seconds:>12.6f} s"
+        name = ""
+    if left := statistics.costs[_MOST_COSTS:]:
+        percent, seconds = sum(one.percent for one in left), sum(one.seconds for one in left)
+        yield "", f"{f'{len(left)} more':<24}{percent:>6.1f} %{seconds:>12.6f} s"
+    if (slowest := statistics.slowest) is not None:
+        yield "slowest step", f"{slowest.component} from t = {slowest.time:g} s took {_duration(slowest.seconds)}"
+
+
+_MOST_COSTS = 20
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1e6 * seconds:.3g} µs"
 
 
 def _files(result: "Result", plot: Path | None) -> Iterator[Entry]:

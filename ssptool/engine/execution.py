@@ -21,7 +21,7 @@ from ssptool.engine.plan import Plan
 from ssptool.engine.pool import Pool
 from ssptool.engine.recording.contents import NO_NEWS, News
 from ssptool.engine.sources import Sources
-from ssptool.engine.watch import CallCount, Watch
+from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 
 FIRST_CHUNK = 64
 """Macro steps before the first look at the clock."""
@@ -75,7 +75,7 @@ class Rows(Protocol):
 @dataclass(slots=True)
 class Counts:
     """What an execution counted. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is
-    how far it was behind the clock at most, if it had to keep pace.
+    how far it was behind the clock at most, if it had to keep pace, and `waited` [s] how long it waited for the clock.
     """
 
     steps: int = 0
@@ -91,6 +91,7 @@ class Counts:
     rescue_iterations: int = 0
     seconds: float = 0.0
     latest: float = 0.0
+    waited: float = 0.0
 
     def add(self, steps: int, iterations: Sequence[int]) -> None:
         self.steps += steps
@@ -113,6 +114,7 @@ class Counts:
 class Execution(NamedTuple):
     """How it went; `calls` of FMUs if they were measured, and `remarks` on what went on.
 
+    `costs` and `slowest` say where the time of stepping went, if it was measured.
     `end` is `TERMINATED` where a component ended the simulation before the stop time, which is no failure.
     """
 
@@ -122,6 +124,8 @@ class Execution(NamedTuple):
     counts: Counts
     calls: tuple[CallCount, ...] = ()
     remarks: tuple[str, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    slowest: SlowestStep | None = None
     end: Ending = Ending.COMPLETED
 
 
@@ -134,6 +138,8 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         An FMU cannot be loaded or instantiated. Everything later is in the result.
     """
     counts = Counts()
+    shares: tuple[Cost, ...] = ()
+    slowest: SlowestStep | None = None
     with assemble(job.plan, job.sources, job.native, watch, pool) as assembly:
         initialized = initialize(assembly)
         report, kernel = initialized.report, assembly.kernel.name
@@ -144,14 +150,18 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
         before = evaluation.swept()
+        spent = watch.seconds() if watch and watch.measured else {}
         failure = _step(job, system, rows, counts)
+        if watch and watch.measured:
+            since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
+            shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
         counts.add_loops(before, evaluation.swept(), evaluation.rescues)
         for remark in (*assembly.retreats(), *system.remarks()):
             assembly.remark(remark)
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
-    return Execution(kernel, report, failure, counts, _calls(watch), tuple(assembly.remarks), end)
+    return Execution(kernel, report, failure, counts, _calls(watch), tuple(assembly.remarks), shares, slowest, end)
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
@@ -195,7 +205,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
             chunk = _next_chunk(len(space), perf_counter() - chunk_began)
         else:
             pace.keep(reached)
-            counts.latest = pace.latest
+            counts.latest, counts.waited = pace.latest, pace.waited
     counts.seconds = perf_counter() - began
     return failure
 

@@ -20,12 +20,15 @@ class Pace:
     ----------
     latest : [s]
         How far a point was behind the clock at most; 0 where the components were always fast enough.
+    waited : [s]
+        Wall time of waiting, all in all.
     """
 
     def __init__(self, factor: float, start: float) -> None:
         if not 0 < factor < float("inf"):
             raise ValueError(f"the factor of real time must be greater than 0, found {factor:g}")
         self.latest = 0.0
+        self.waited = 0.0
         self._factor = factor
         self._start = start
         self._began = perf_counter()
@@ -36,8 +39,10 @@ class Pace:
 
     def keep(self, time: float) -> None:
         """Wait until `time` [s] may be."""
-        ahead = self._began + (time - self._start) / self._factor - perf_counter()
+        now = perf_counter()
+        ahead = self._began + (time - self._start) / self._factor - now
         if ahead > 0:
             sleep(ahead)
+            self.waited += perf_counter() - now
         else:
             self.latest = max(self.latest, -ahead)

@@ -12,7 +12,7 @@ from ssptool.engine.execution import Execution
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.trace import Column, Floats, Trace, Values
-from ssptool.engine.watch import CallCount
+from ssptool.engine.watch import CallCount, Cost, SlowestStep
 
 if TYPE_CHECKING:
     from ssptool.engine.plotting import Plot
@@ -48,6 +48,10 @@ class Statistics:
         How far a run that had to keep pace with the clock was behind it at most.
     calls
         How often each function of each FMU was called, and how long that took, if it was to be measured.
+    costs
+        What each FMU and the engine cost of the wall time of stepping, in percent, if it was to be measured.
+    slowest
+        The step of a component that took longest, if it was to be measured: component, time, and how long it took.
     """
 
     kernel: str
@@ -66,6 +70,8 @@ class Statistics:
     real_time_factor: float
     latest: float = 0.0
     calls: tuple[CallCount, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    slowest: SlowestStep | None = None
 
 
 class TraceNotKept(Exception):
@@ -225,4 +231,6 @@ def statistics_of(execution: Execution, simulated: float) -> Statistics:
         real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
         latest=counts.latest,
         calls=execution.calls,
+        costs=execution.costs,
+        slowest=execution.slowest,
     )

@@ -72,3 +72,11 @@ def test_an_argument_of_a_run_has_an_option(command):
     logs = {"log_loops", "log_coupling"} if command == ("plan",) else set()
     wanted = (set(inspect.signature(function).parameters) | more) - {"system"} - set(NOT_OF_THE_SHELL) - logs
     assert wanted - offered == set()
+
+
+def test_the_help_of_a_run_shows_the_common_options_first():
+    """The first panel has no title of its own; each of the others is about one subject."""
+    found = typer.main.get_command(app).commands["run"]
+    first = [one.name for one in found.params if one.param_type_name == "option" and not one.rich_help_panel]
+    assert {"stop_time", "step_size", "start_values", "parameters", "inputs", "output", "record", "plot"} <= set(first)
+    assert len(first) <= 16

@@ -7,4 +7,7 @@ process, so that the notes outlive a crash.
 
 from ssptool.engine.watch.records import NATIVE as NATIVE
 from ssptool.engine.watch.records import CallCount as CallCount
+from ssptool.engine.watch.records import Cost as Cost
+from ssptool.engine.watch.records import SlowestStep as SlowestStep
 from ssptool.engine.watch.records import Watch as Watch
+from ssptool.engine.watch.records import costs as costs

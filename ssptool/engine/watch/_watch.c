@@ -16,7 +16,9 @@
 
 enum {
 #define FUNCTION(name, shape) INDEX_##name,
+#define STEP FUNCTION
 #include "functions.h"
+#undef STEP
 #undef FUNCTION
   FUNCTION_COUNT
 };
@@ -25,6 +27,8 @@ enum {
 typedef struct {
   int64_t calls[FUNCTION_COUNT];
   int64_t nanoseconds[FUNCTION_COUNT];
+  int64_t slowest_nanoseconds; /* of all steps */
+  double slowest_time;         /* from which that one stepped [s] */
 } Counts;
 
 /* One running FMU, in a cache line of its own: thousands of them stay in the cache, and two threads share none. */
@@ -42,8 +46,14 @@ static int64_t now(void) {
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
+static void note_step(Counts* counts, double time, int64_t nanoseconds) {
+  if (nanoseconds <= counts->slowest_nanoseconds) return;
+  counts->slowest_nanoseconds = nanoseconds;
+  counts->slowest_time = time;
+}
+
 /* An FMU may call back in the middle of a step, and be called from there: what was in flight before is again then. */
-#define FUNCTION(name, shape)                                               \
+#define STAND_INS(name, shape, note)                                        \
   static int watched_##name(Record* record PARAMETERS_##shape) {            \
     const int64_t outer = record->in_flight;                                \
     record->in_flight = 1 + INDEX_##name;                                   \
@@ -56,11 +66,16 @@ static int64_t now(void) {
   static int measured_##name(Record* record PARAMETERS_##shape) {           \
     const int64_t began = now();                                            \
     const int status = watched_##name(record ARGUMENTS_##shape);            \
-    record->counts->nanoseconds[INDEX_##name] += now() - began;             \
+    const int64_t took = now() - began;                                     \
+    record->counts->nanoseconds[INDEX_##name] += took;                      \
     record->counts->calls[INDEX_##name] += 1;                               \
+    note;                                                                   \
     return status;                                                          \
   }
+#define FUNCTION(name, shape) STAND_INS(name, shape, (void)0)
+#define STEP(name, shape) STAND_INS(name, shape, note_step(record->counts, a, took))
 #include "functions.h"
+#undef STEP
 #undef FUNCTION
 
 static const struct {
@@ -68,7 +83,9 @@ static const struct {
   uintptr_t watched, measured;
 } stand_ins[FUNCTION_COUNT] = {
 #define FUNCTION(name, shape) {#name, (uintptr_t)watched_##name, (uintptr_t)measured_##name},
+#define STEP FUNCTION
 #include "functions.h"
+#undef STEP
 #undef FUNCTION
 };
 

@@ -1,9 +1,10 @@
 /* Every FMI function whose first argument is the instance and whose result is a status, with the shape of its other
  * arguments, one letter each: P address, N size_t, U value reference, D double, I 32-bit integer, B bool; V: none.
+ * STEP are those whose first double is the time from which they step.
  * The functions that are called at every step come first, so that their entries share a cache line. */
 
 FUNCTION(fmiSetReal, PNP)
-FUNCTION(fmiDoStep, DDB)
+STEP(fmiDoStep, DDB)
 FUNCTION(fmiGetReal, PNP)
 FUNCTION(fmiSetRealInputDerivatives, PNPP)
 FUNCTION(fmiSetInteger, PNP)
@@ -25,7 +26,7 @@ FUNCTION(fmiGetBooleanStatus, IP)
 FUNCTION(fmiGetStringStatus, IP)
 
 FUNCTION(fmi2SetReal, PNP)
-FUNCTION(fmi2DoStep, DDI)
+STEP(fmi2DoStep, DDI)
 FUNCTION(fmi2GetReal, PNP)
 FUNCTION(fmi2SetRealInputDerivatives, PNPP)
 FUNCTION(fmi2GetFMUstate, P)
@@ -66,7 +67,7 @@ FUNCTION(fmi2GetBooleanStatus, IP)
 FUNCTION(fmi2GetStringStatus, IP)
 
 FUNCTION(fmi3SetFloat64, PNPN)
-FUNCTION(fmi3DoStep, DDBPPPP)
+STEP(fmi3DoStep, DDBPPPP)
 FUNCTION(fmi3GetFloat64, PNPN)
 FUNCTION(fmi3GetFMUState, P)
 FUNCTION(fmi3SetFMUState, P)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from enum import StrEnum
 from time import perf_counter_ns
 from typing import Any
 
@@ -46,6 +47,8 @@ _FIELDS: list[tuple[Any, ...]] = [
     # The layout of `Counts` …
     ("calls", np.int64, (_COUNT,)),
     ("nanoseconds", np.int64, (_COUNT,)),
+    ("slowest_nanoseconds", np.int64),
+    ("slowest_time", np.float64),
     # … and behind it the function that Python is calling.
     ("called", "S48"),
 ]
@@ -60,6 +63,66 @@ class CallCount:
     function: str
     calls: int
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SlowestStep:
+    """The call of fmiDoStep, fmi2DoStep or fmi3DoStep that took longest: from which time [s], and how long [s]."""
+
+    component: str
+    time: float
+    seconds: float
+
+
+class Part(StrEnum):
+    """Where the time of a run goes."""
+
+    COMPONENT = "component"
+    ENGINE = "engine"
+    WAITING = "waiting for the clock"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """A part of the wall time of stepping: of the calls to the FMU of a component, of the engine, or of waiting.
+
+    `percent` has one decimal; those of a run sum to 100. Calls of FMUs that step at the same time, on several threads,
+    are counted one by one: percentages are then of the sum of all parts.
+    """
+
+    part: Part
+    component: str
+    seconds: float
+    percent: float
+
+
+def costs(components: Mapping[str, float], seconds: float, waited: float = 0.0) -> tuple[Cost, ...]:
+    """What each component and the engine cost, the dearest first.
+
+    Parameters
+    ----------
+    components
+        Full name → time in calls of its FMU [s].
+    seconds, waited : [s]
+        Wall time of stepping, and the part of it in which the run waited for the clock.
+    """
+    engine = max(0.0, seconds - waited - sum(components.values()))
+    parts = [(Part.COMPONENT, name, spent) for name, spent in components.items()]
+    parts += [(Part.ENGINE, "", engine)] + ([(Part.WAITING, "", waited)] if waited > 0 else [])
+    parts.sort(key=lambda part: -part[2])
+    tenths = _tenths([spent for _, _, spent in parts])
+    return tuple(Cost(*part, tenth / 10) for part, tenth in zip(parts, tenths, strict=True))
+
+
+def _tenths(amounts: Sequence[float]) -> list[int]:
+    """Shares in tenths of a percent that sum to 1000: rounded down, and up where most was lost (largest remainder)."""
+    total = sum(amounts)
+    exact = [1000 * amount / total if total > 0 else 1000 / len(amounts) for amount in amounts]
+    rounded = [int(share) for share in exact]
+    by_loss = sorted(range(len(exact)), key=lambda place: rounded[place] - exact[place])
+    for place in by_loss[: 1000 - sum(rounded)]:
+        rounded[place] += 1
+    return rounded
 
 
 class Watch:
@@ -154,6 +217,21 @@ class Watch:
             inner = _NAMES.get(int(native[instance]) - 1)
             found.append((self.names[instance], inner or called[instance].decode()))
         return tuple(found)
+
+    def seconds(self) -> dict[str, float]:
+        """Component → time in all calls so far [s]."""
+        totals = self._notes["nanoseconds"].sum(axis=1)
+        for (instance, _), (_, nanoseconds) in self._python.items():
+            totals[instance] += nanoseconds
+        return {name: int(total) * 1e-9 for name, total in zip(self.names, totals, strict=True)}
+
+    def slowest_step(self) -> SlowestStep | None:
+        """Of all steps of all components; None where none was measured, as where all are integrated as one ODE."""
+        took = self._notes["slowest_nanoseconds"]
+        if not took.any():
+            return None
+        place = int(took.argmax())
+        return SlowestStep(self.names[place], float(self._notes["slowest_time"][place]), int(took[place]) * 1e-9)
 
     def calls(self) -> tuple[CallCount, ...]:
         """All calls, from Python and through stand-ins that measure, by component and function."""
