@@ -39,6 +39,7 @@ from ssptool.fmu.description import InterfaceType
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
 from ssptool.network.signals import Wire
+from ssptool.network.unconnected import notes_on_inputs
 
 
 def make_plan(
@@ -96,6 +97,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     interval, choices = choose_interval(network, settings, lambda: _in_equal_steps(network, settings))
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
+    notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.driven}))
     network = extended(network, stimuli, interval.start)
     check_settings(network, parameter_wires, (one.signal for one in stimuli.settings))
     implementations = choose_implementations(network, settings)

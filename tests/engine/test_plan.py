@@ -387,3 +387,36 @@ def test_a_conversion_leads_a_guess_back_to_its_source():
     )
     plan = make_plan(replace(net, wires=wires), Settings())
     assert list(plan.guesses.values()) == [3.0]
+
+
+# -- inputs that nothing drives --------------------------------------------------------------------------------
+
+
+def loose(*ends):
+    """The oscillator without the wires to these inputs."""
+    return network(FMI2, [wire for wire in WIRES if wire[1] not in ends])
+
+
+@pytest.mark.parametrize(
+    ("ends", "noted"),
+    [
+        ((), []),
+        (
+            ["System2.v1"],
+            [
+                "1 input is not connected: System2.v1 = 0 m/s all run "
+                "(connect it: ssptool connect SYSTEM System1.v1 System2.v1)"
+            ],
+        ),
+        (
+            ["System2.x1", "System1.F"],
+            [
+                "2 inputs are not connected: System1.F = 0 N, System2.x1 = 0 m all run "
+                "(connect e.g.: ssptool connect SYSTEM System2.F System1.F)"
+            ],
+        ),
+    ],
+)
+def test_inputs_that_nothing_drives_are_noted_with_their_values(ends, noted):
+    notes = make_plan(loose(*ends), Settings(stop_time=1.0, step_size=0.1)).notes
+    assert [note for note in notes if "not connected" in note] == noted
