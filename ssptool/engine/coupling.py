@@ -18,6 +18,7 @@ from ssptool.engine.masters.master import Alone, Coupled, Instances, Part
 from ssptool.engine.masters.partners import Component
 from ssptool.engine.plan import Plan, PlannedGroup
 from ssptool.engine.settings import InitName
+from ssptool.fmu.description import Variability
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +236,17 @@ def _set(
 
 def _part(assembly: Assembly, instance: int) -> Part:
     if instance == len(assembly.plan.instances):
-        return Part(assembly.kernel.group((instance,)), np.empty(0, dtype=np.intp), 1, follows=True)
+        nothing = np.empty(0, dtype=np.intp)
+        return Part(assembly.kernel.group((instance,)), nothing, 1, follows=True, held=nothing)
     planned = assembly.plan.instances[instance]
+    variables = planned.description.variables
+    continuous = {name: variables[name].variability is Variability.CONTINUOUS for name, _ in planned.moving}
     return Part(
         group=assembly.kernel.group((instance,)),
-        inputs=np.array([slot for _, slot in planned.moving], dtype=np.intp),
+        inputs=np.array([slot for name, slot in planned.moving if continuous[name]], dtype=np.intp),
         substeps=_substeps(assembly.plan, instance),
         follows=planned.capabilities.follows,
+        held=np.array([slot for name, slot in planned.moving if not continuous[name]], dtype=np.intp),
     )
 
 

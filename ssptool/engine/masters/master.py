@@ -59,12 +59,16 @@ class Instances(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them."""
+    """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them.
+
+    `inputs` are those that are continuous; the others, `held`, keep one value in all substeps.
+    """
 
     group: int
     inputs: NDArray[np.intp]
     substeps: int
     follows: bool
+    held: NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,6 +236,8 @@ class Coupled:
         step is repeated, driven ones do so again.
         """
         kernel, slots, size = self.kernel, part.inputs, h / part.substeps
+        moving = part.held[kernel.input_rates[:, part.held].any(axis=0)]
+        kernel.input_value[moving], kernel.input_rates[:, moving] = kernel.values[moving], 0.0
         value, outcome = kernel.input_value[slots], OK
         first, second = kernel.input_rates[0][slots], kernel.input_rates[1][slots]
         for number in range(part.substeps):

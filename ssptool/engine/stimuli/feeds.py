@@ -151,7 +151,9 @@ def _running(plan: Plan, instance: PlannedInstance, place: int, course: Course) 
     """As its course does, if it can; else at the value of the middle of a step, if it is continuous."""
     if not course.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
         return Running.HELD
+    variable = instance.description.variables[instance.inputs[place].variable]
+    if variable.variability is not Variability.CONTINUOUS:
+        return Running.HELD
     if instance.capabilities.follows or plan.settings.substeps.get(instance.name, 1) > 1:
         return Running.FOLLOWING
-    variable = instance.description.variables[instance.inputs[place].variable]
-    return Running.MIDDLE if variable.variability is Variability.CONTINUOUS else Running.HELD
+    return Running.MIDDLE
