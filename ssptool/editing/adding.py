@@ -13,7 +13,8 @@ from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
 from ssptool.editing.units import unit_named
 from ssptool.editing.upgrading import MODERN
-from ssptool.fmu.description import DefaultExperiment, FmuDescription, read_description
+from ssptool.fmu.description import DefaultExperiment, FmuDescription
+from ssptool.fmu.validity import read_and_judge
 
 RESOURCES = "resources"
 TYPES_1_0 = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
@@ -45,7 +46,7 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     name = path.stem if name is None else name
     require_free(system, name, str(where), "choose another with --name")
     entry = None if path.is_file() else stored(draft, str(fmu))
-    description = read_description(draft.archive.local_path(entry) if entry else path)
+    description = read_and_judge(draft.archive.local_path(entry) if entry else path)
     require_ssp_for(draft, name, description)
     causalities = SIGNALS + PARAMETERS * parameters
     made = connectors_of(description, causalities, draft.root)

@@ -20,7 +20,7 @@ from ssptool.fmu.description import (
 )
 from ssptool.fmu.instance import Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, Slave1, references_of
 from ssptool.fmu.messages import STATUS, MessageLog
-from ssptool.fmu.platforms import entries, library
+from ssptool.fmu.platforms import entries, library, misnamed_library
 from ssptool.fmu.prototypes import Library
 from ssptool.fmu.unloadable import why_unloadable, why_unsafe
 from ssptool.scratch import ScratchFolder
@@ -240,7 +240,8 @@ class Binary:
 
     def _load(self, slave: Any) -> Any:
         identifier = _offered(self.path, self.description, self.interface).model_identifier
-        found = self.folder / library(self.description.fmi_major, identifier)
+        wanted = library(self.description.fmi_major, identifier)
+        found = self.folder / (misnamed_library(entries(self.folder), wanted) or wanted)
         if reason := why_unsafe(found):
             raise UnloadableBinary(self.path, reason)
         prefix = f"{identifier}_" if self.description.fmi_major == 1 else ""
@@ -258,6 +259,8 @@ def instantiation(major: int, interface: InterfaceType) -> str:
 def load(path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION) -> Binary:
     """Unpack an FMU (a zip, or a folder that is already unpacked) so that it can be instantiated.
 
+    A library that has another name than the model identifier is used where it is the only one for this platform.
+
     Raises
     ------
     UnsupportedFmu
@@ -273,7 +276,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         names = entries(path)
     except (OSError, zipfile.BadZipFile) as error:
         raise UnreadableFmu(path, str(error)) from error
-    if wanted not in names:
+    if wanted not in names and misnamed_library(names, wanted) is None:
         raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names))
     if path.is_dir():
         return Binary(path, description, path.resolve(), None, interface)

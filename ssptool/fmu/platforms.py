@@ -30,8 +30,26 @@ def platforms(path: Path, interface: Interface) -> frozenset[str]:
         names = entries(path)
     except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
         return frozenset()
-    parts = (name.split("/") for name in names if name.startswith(BINARIES))
-    return frozenset(part[1] for part in parts if len(part) == 3 and Path(part[2]).stem == interface.model_identifier)
+    found = [name for name in names if name.startswith(BINARIES) and name.count("/") == 2]
+    return frozenset(name.split("/")[1] for name in found if _serves(name, names, interface))
+
+
+def misnamed_library(names: Set[str], wanted: str) -> str | None:
+    """The one library that stands in the place of the library `wanted`, under another name; None if there is none."""
+    folder, suffix = wanted.rpartition("/")[0], Path(wanted).suffix
+    beside = [name for name in names if name.rpartition("/")[0] == folder and name.endswith(suffix)]
+    return beside[0] if len(beside) == 1 and wanted not in names else None
+
+
+_SUFFIXES = (".so", ".dll", ".dylib")
+
+
+def _serves(name: str, names: Set[str], interface: Interface) -> bool:
+    path = Path(name)
+    if path.stem == interface.model_identifier:
+        return True
+    wanted = path.with_name(interface.model_identifier + path.suffix).as_posix()
+    return path.suffix in _SUFFIXES and misnamed_library(names, wanted) is not None
 
 
 def entries(path: Path) -> Set[str]:

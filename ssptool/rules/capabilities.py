@@ -1,14 +1,15 @@
 """The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 1.0, FMI 2.0, FMI 3.0)"""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
+from zipfile import BadZipFile
 
 from ssptool.documents import ssd
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.nesting import INSIDE
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
 from ssptool.fmu.model_xml import MODEL_DESCRIPTION
-from ssptool.fmu.platforms import platforms, this_platform
+from ssptool.fmu.platforms import entries, library, misnamed_library, platforms, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
 from ssptool.fmu.validity import description_problems
 from ssptool.network.digraph import strong_components
@@ -58,6 +59,24 @@ def binary_for_this_machine(component: ssd.Component, structure: Structure) -> I
         if here not in there:
             others = ", ".join(sorted(there)) or "no binaries at all"
             yield Finding(component, f"the FMU has no binary for {here}", f"it has {others}", "source")
+
+
+@rule("FMU-108", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5.1.3")
+def named_library(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The library of an FMU has the name of its model identifier.
+
+    ssptool uses a library of another name where it is the only one for the platform; other tools refuse such an FMU.
+
+    Fix: export the FMU again, or rename the library.
+    """
+    for path, description, offered in _offered(component, structure):
+        for identifier in sorted({interface.model_identifier for interface in offered}):
+            wanted = Path(library(description.fmi_major, identifier))
+            found = misnamed_library(_entries(path, structure), wanted.as_posix())
+            if found is not None:
+                folder = wanted.parent.as_posix()
+                message = f"the library in {folder} must be called {wanted.name}; found {Path(found).name}"
+                yield Finding(component, message, "export the FMU again, or rename the library", "source")
 
 
 @rule("FMU-103", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8")
@@ -184,6 +203,14 @@ def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...
         return ((structure.archive.local_path(reference.entry), description, offered),)
     except InvalidDocument:
         return ()  # FMU-001
+
+
+@remembered
+def _entries(path: Path, structure: Structure) -> Set[str]:
+    try:
+        return entries(path)
+    except (OSError, BadZipFile, NotImplementedError, ValueError):
+        return frozenset()  # FMU-001
 
 
 @remembered
