@@ -37,7 +37,7 @@ def test_a_picture_of_the_worst_signals(ssptool, traces, tmp_path):
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        (["--absolute", "wide"], 2, "not a number"),
+        (["--absolute", "wide"], 2, "must be a number; found"),
         (["--relative", "-1"], 2, "not negative"),
         (["--signals", "System1.y1"], 2, "System1.v1"),
         (["--plot", "p.bmp"], 2, ".png"),

@@ -14,7 +14,7 @@ def test_a_signal_is_found_by_its_full_name():
 
 def test_an_unknown_signal_is_refused_with_those_recorded():
     trace = Trace(np.zeros(1), np.zeros((1, 1)), (Column("A.x"),))
-    with pytest.raises(KeyError, match=r"'A\.z' is not recorded; recorded are: A\.x"):
+    with pytest.raises(KeyError, match=r"'A\.z' is not recorded; did you mean A\.x"):
         trace["A.z"]
 
 

@@ -143,7 +143,7 @@ def test_lines_of_keys_are_found_in_all_ways_to_write_them():
 
 def test_every_setting_of_a_run_has_a_type_in_studies():
     """So that one that is new is not read as something else."""
-    typed = (*run_settings.NUMBERS, *run_settings.COUNTS, *run_settings.WORDS, *run_settings.LOGS)
+    typed = (*run_settings.TIMES, *run_settings.NUMBERS, *run_settings.COUNTS, *run_settings.WORDS, *run_settings.LOGS)
     tables = ("substeps", "convergence", "power_bonds")
     assert sorted((*typed, *tables)) == sorted(field.name for field in fields(ssptool.Settings))
 
@@ -178,7 +178,7 @@ def test_settings_are_fixed_or_varied():
         ('[settings]\ntolerance = "tight"', "expected a number"),
         ('[factors]\ns = {setting = "stepsize", values = [0.1]}', "did you mean step_size"),
         ('[factors]\ns = {setting = "substeps", values = [2]}', "substeps.System1"),
-        ('[factors]\ns = {setting = "step_size", values = ["fast"]}', "step_size is a number; found 'fast'"),
+        ('[factors]\ns = {setting = "step_size", values = ["fast"]}', "such as 10 or 1ms; found 'fast'"),
         ('[factors]\ns = {setting = "threads", values = [1.5]}', "whole number"),
         ('[factors]\ns = {setting = "master", values = ["jacobi", "jacoby"]}', "jacoby"),
         ('[factors]\ns = {setting = "power_bonds", values = ["System1.v1"]}', "two names of signals"),

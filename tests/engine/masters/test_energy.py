@@ -262,7 +262,7 @@ def test_the_iterated_master_leaves_no_residual_to_choose_steps_by():
 
 @pytest.mark.parametrize("bond", ["System1.v1", ("System1.v1",), ("a", "b", "c")])
 def test_a_bond_is_a_pair(bond):
-    with pytest.raises(ValueError, match="pair of names"):
+    with pytest.raises(ValueError, match="pairs of names"):
         Settings(power_bonds=(bond,))
 
 
