@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
 
+from ssptool.api.opening import open_archive
 from ssptool.api.validating import validate
 from ssptool.arguments import count, texts, word
 from ssptool.documents.archive import Archive
@@ -79,7 +80,7 @@ def draw(
         check_plot_name(Path(output), DRAWINGS)
     count("depth", depth, 0)
     wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
-    with Archive.open(system) as archive:
+    with open_archive(system) as archive:
         structure = archive.structure(variant)
         stated = stated_sheets(archive, structure)
         chosen = _chosen(list(stated), level)

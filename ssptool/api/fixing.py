@@ -5,8 +5,9 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from ssptool.api.opening import Files
 from ssptool.api.validating import choice
-from ssptool.arguments import path
+from ssptool.arguments import path, paths
 from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
@@ -38,6 +39,7 @@ def fix(
     ignore: str | Sequence[str] = (),
     strict: bool | None = None,
     tools: str | Sequence[str] = (),
+    allow_outside: Files = (),
     unsafe: bool = False,
     save: bool = True,
 ) -> Mended:
@@ -47,7 +49,7 @@ def fix(
 
     Parameters
     ----------
-    variant, select, ignore, strict, tools
+    variant, select, ignore, strict, tools, allow_outside
         As of `validate`: what is not reported is not fixed.
     unsafe
         Apply guesses as well, such as the nearest known name.
@@ -59,8 +61,10 @@ def fix(
     InvalidDocument
         The archive cannot be opened.
     """
-    switches = Switches((choice(select, ignore, strict, tools), find_settings(path("system", system))))
-    with Archive.open(system) as archive, closing(Packages()) as packages:
+    stated = find_settings(path("system", system))
+    switches = Switches((choice(select, ignore, strict, tools), stated))
+    outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
+    with Archive.open(system, outside=outside) as archive, closing(Packages()) as packages:
         mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
         fixed, report = mended.diagnostics, mended.report
         if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):

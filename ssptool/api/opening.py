@@ -59,8 +59,16 @@ class InvalidSystem(Exception):
         super().__init__(f"{report.subject} has {what} and cannot be run\n\n{shown}{advice}")
 
 
+def open_archive(path: Path | str, allow_outside: Files = ()) -> Archive:
+    """An archive that may read files around it in these folders, and in those that its settings file allows."""
+    stated = find_settings(system_path("system", path)).allow_outside
+    return Archive.open(path, outside=(*paths("allow_outside", allow_outside), *stated))
+
+
 @contextmanager
-def valid(path: Path | str, variant: str | None, accept: Codes = ()) -> Iterator[ValidSystem]:
+def valid(
+    path: Path | str, variant: str | None, accept: Codes = (), allow_outside: Files = ()
+) -> Iterator[ValidSystem]:
     """An open archive and a structure in it that has no errors but accepted ones.
 
     Errors of rules that the nearest settings file switches off are accepted too.
@@ -73,7 +81,7 @@ def valid(path: Path | str, variant: str | None, accept: Codes = ()) -> Iterator
         A code in `accept` is that of no rule, or of one whose errors keep a system from running.
     """
     switches = Switches((find_settings(system_path("system", path)),))
-    with Archive.open(path) as archive:
+    with open_archive(path, allow_outside) as archive:
         structure = archive.structure(variant)
         report = check(archive, structure.name)
         refused, accepted = judge(report, texts("accept", accept, "a code of a rule"), switches)

@@ -1,15 +1,27 @@
 """Packages and folders, and the variants in them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ssptool.api.saving import BrokenEdit, new_errors
 from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic
 from ssptool.editing import packing, variants
 from ssptool.editing.errors import EditError
 from ssptool.editing.packing import Packed, Unpacked
 from ssptool.editing.variants import VariantEdit
 from ssptool.network.inventory import VariantEntry
+from ssptool.rules.runner import check
+
+
+class NotInFolder(EditError):
+    """A package would lack files that its documents name; `diagnostics` are the places."""
+
+    def __init__(self, folder: Path, diagnostics: Sequence[Diagnostic]) -> None:
+        listed = "\n".join(f"  {one.position}: {one.message}" for one in diagnostics)
+        advice = "copy the files into the folder and correct the references, or pack without them (--force)"
+        super().__init__(f"a package of {folder} would lack files that it needs; {advice}\n{listed}")
+        self.diagnostics = tuple(diagnostics)
 
 
 def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = False) -> Packed:
@@ -22,7 +34,7 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
     target
         The package to write, which is replaced if it exists; else beside the folder, with its name.
     force
-        Write even if what is left out is needed.
+        Write even if what is left out, or lies outside the folder, is needed.
 
     Raises
     ------
@@ -30,6 +42,8 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
         `folder` is no folder, or has files that no package can hold.
     BrokenEdit
         Something that is left out is needed.
+    NotInFolder
+        Documents name files outside the folder.
     """
     folder = Path(folder)
     if folder.exists() and not folder.is_dir():
@@ -39,6 +53,8 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
         left_out = packing.leave_out(archive)
         if left_out and not force and (found := new_errors(archive)):
             raise BrokenEdit(folder, found)
+        if not force and (outside := [one for one in check(archive).diagnostics if one.code == "URI-006"]):
+            raise NotInFolder(folder, outside)
         return Packed(target, packing.write_package(archive, target), left_out)
 
 

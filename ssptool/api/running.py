@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ssptool.api.opening import NO_START_VALUES, Codes, Files, StartValues, parameter_files, settings_of, valid
 from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
 from ssptool.documents.archive import Archive
+from ssptool.documents.uri import UP
 from ssptool.engine.isolation.limits import Limits
 from ssptool.engine.manifest import Input
 from ssptool.engine.plan import Plan as Plan
@@ -41,6 +42,7 @@ def plan(
     interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None" = None,
     accept: Codes = (),
+    allow_outside: Files = (),
     settings: Settings | Mapping[str, Any] | None = None,
     **options: Unpack[SettingsOptions],
 ) -> Plan:
@@ -62,6 +64,7 @@ def plan(
         interpolation=interpolation,
         scenario=scenario,
         accept=accept,
+        allow_outside=allow_outside,
     ) as (_, made):
         return made
 
@@ -76,6 +79,7 @@ def simulate(
     interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None" = None,
     accept: Codes = (),
+    allow_outside: Files = (),
     output: Path | str | None = None,
     record: str | list[str] | tuple[str, ...] = (),
     every: int = 1,
@@ -121,6 +125,8 @@ def simulate(
     accept
         Codes of rules, or beginnings of them: the system is run in spite of their findings. `ssptool.rule` says what
         becomes of these, and the manifest names them. Errors of rules that `ssptool.toml` ignores are accepted too.
+    allow_outside
+        Folders in which an .ssp may read files around it, as in `validate`.
     output
         File to which the trace is streamed, in the format of its ending: .csv, .parquet or .mat.
     record
@@ -189,6 +195,7 @@ def simulate(
         interpolation=interpolation,
         scenario=scenario,
         accept=accept,
+        allow_outside=allow_outside,
     ) as (archive, made):
         made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
         return run(
@@ -200,7 +207,7 @@ def simulate(
             measured=flag("statistics", statistics),
             realtime=None if realtime is None else number("realtime", realtime),
             progress=_callable("progress", progress),
-            inputs=_inputs(archive, (*parameter_files(parameters), *made.stimuli.files)),
+            inputs=tuple(_inputs(archive, made, (*parameter_files(parameters), *made.stimuli.files))),
         )
 
 
@@ -216,10 +223,11 @@ def opened_plan(
     interpolation: str | Mapping[str, str] | None,
     scenario: "Scenario | Path | str | None",
     accept: Codes,
+    allow_outside: Files,
 ) -> Iterator[tuple[Archive, Plan]]:
     """An open system, and the plan of its run with all that a caller gave."""
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with valid(system, variant, accept) as (archive, structure, accepted):
+    with valid(system, variant, accept, allow_outside) as (archive, structure, accepted):
         yield (
             archive,
             planned(
@@ -250,6 +258,12 @@ def _callable(name: str, value: Callable[[float], None] | None) -> Callable[[flo
     return value
 
 
-def _inputs(archive: Archive, files: tuple[Path, ...]) -> tuple[Input, ...]:
-    inside = (Input(name, archive.local_path(name)) for name in archive.names())
-    return (*inside, *(Input(str(path), absolute(path)) for path in files))
+def _inputs(archive: Archive, plan: Plan, files: tuple[Path, ...]) -> Iterator[Input]:
+    """Every file that the run depends on: of the archive, FMUs around it, and those that were given."""
+    for name in archive.names():
+        yield Input(name, archive.local_path(name))
+    for source in dict.fromkeys(instance.source for instance in plan.instances if instance.source.startswith(UP)):
+        fmu = archive.local_path(source)
+        inner = sorted(each for each in fmu.rglob("*") if each.is_file()) if fmu.is_dir() else (fmu,)
+        yield from (Input(str(each), each) for each in inner)
+    yield from (Input(str(file), absolute(file)) for file in files)

@@ -24,7 +24,8 @@ class Simulation(simulation.Simulation):
 
     Parameters
     ----------
-    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, settings, stop_time, ...
+    system, variant, parameters, start_values, inputs, interpolation, scenario, accept, allow_outside, settings,
+    stop_time, ...
         As of `simulate`.
     record
         One pattern of full names or several, such as "*.x1": what `trace` holds: signals, variables of FMUs,
@@ -61,6 +62,7 @@ class Simulation(simulation.Simulation):
         interpolation: str | Mapping[str, str] | None = None,
         scenario: "Scenario | Path | str | None" = None,
         accept: Codes = (),
+        allow_outside: Files = (),
         record: str | list[str] | tuple[str, ...] = (),
         saved: Path | str | None = None,
         compile: bool = False,
@@ -82,6 +84,7 @@ class Simulation(simulation.Simulation):
                     interpolation=interpolation,
                     scenario=scenario,
                     accept=accept,
+                    allow_outside=allow_outside,
                 )
             )
             plan, sources = with_libraries(plan, archive) if flag("compile", compile) else (plan, archive)

@@ -5,9 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ssptool.api.opening import NO_START_VALUES, Codes, Files, StartValues, parameter_files, valid
+from ssptool.api.opening import NO_START_VALUES, Codes, Files, StartValues, open_archive, parameter_files, valid
 from ssptool.arguments import start_value_texts
-from ssptool.documents.archive import Archive
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.drawing.explanation import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
 from ssptool.drawing.graphs import GRAPH_RENDERERS as GRAPH_RENDERERS
@@ -40,6 +39,7 @@ def flatten(
     parameters: Files = (),
     start_values: StartValues = NO_START_VALUES,
     accept: Codes = (),
+    allow_outside: Files = (),
 ) -> Network:
     """The flat network: components, wires with conversions, parameters with provenance.
 
@@ -49,7 +49,7 @@ def flatten(
         The system has errors that `accept` does not name; see `simulate`.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with valid(system, variant, accept) as (archive, structure, accepted):
+    with valid(system, variant, accept, allow_outside) as (archive, structure, accepted):
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         return network.accepting(accepted.codes)
 
@@ -60,6 +60,7 @@ def info(
     variant: str | None = None,
     component: str | None = None,
     variables: str | Sequence[str] = (),
+    allow_outside: Files = (),
 ) -> Inventory:
     """What is in a system, at a glance; of one component, and of a single FMU, also what variables the FMU has.
 
@@ -79,7 +80,7 @@ def info(
         A pattern fits no variable.
     """
     patterns = (variables,) if isinstance(variables, str) else tuple(variables)
-    with Archive.open(system) as archive:
+    with open_archive(system, allow_outside) as archive:
         structure = archive.structure(variant)
         network = build_network(archive, structure)
         inventory = take_inventory(archive, structure, network)
@@ -114,6 +115,7 @@ def explain(
     inputs: "Given | None" = None,
     interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None" = None,
+    allow_outside: Files = (),
 ) -> tuple[Explained, ...]:
     """Why variables and connectors have their values, by their full names; without a name, all of them.
 
@@ -128,7 +130,7 @@ def explain(
         They do not fit the system.
     """
     files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
-    with Archive.open(system) as archive:
+    with open_archive(system, allow_outside) as archive:
         structure = archive.structure(variant)
         network = build_network(archive, structure, start_values=values, parameter_files=files)
         units = document_units(structure.root_as(SystemStructureDescription))
@@ -152,6 +154,7 @@ def graph(
     variant: str | None = None,
     stage: Stage = Stage.COMMUNICATION,
     accept: Codes = (),
+    allow_outside: Files = (),
 ) -> SystemGraph:
     """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
-    return analyze(flatten(system, variant=variant, accept=accept), stage)
+    return analyze(flatten(system, variant=variant, accept=accept, allow_outside=allow_outside), stage)

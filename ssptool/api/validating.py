@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ssptool.arguments import flag, text, texts
+from ssptool.arguments import flag, paths, text, texts
 from ssptool.arguments import path as checked_path
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
@@ -33,6 +33,7 @@ def validate(
     ignore: str | Sequence[str] = (),
     strict: bool | None = None,
     tools: str | Sequence[str] = (),
+    allow_outside: Path | str | Sequence[Path | str] = (),
 ) -> Report:
     """Everything that is wrong with a system, with file, line, reason and fix. No FMU binary is loaded.
 
@@ -50,6 +51,9 @@ def validate(
     tools
         Other tools that are to take the system: omsimulator, fmpy, libcosim, ecos. What they are known not to take is
         a finding as well (docs/interoperability.md).
+    allow_outside
+        Folders in which an .ssp may read files around it, which its documents name with `../`. Around a folder or an
+        .ssd every file can be read.
 
     Raises
     ------
@@ -61,7 +65,10 @@ def validate(
     place = checked_path("system", system)
     if variant is not None:
         text("variant", variant)
-    return check_path(place, variant, switches=Switches((choice(select, ignore, strict, tools), find_settings(place))))
+    stated = find_settings(place)
+    outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
+    switches = Switches((choice(select, ignore, strict, tools), stated))
+    return check_path(place, variant, switches=switches, outside=outside)
 
 
 def choice(select: object, ignore: object, strict: object, tools: object) -> Choice:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import ssptool
-from ssptool.cli.options import Accept, SystemPath, Variant, codes
+from ssptool.cli.options import Accept, AllowOutside, SystemPath, Variant, codes
 
 
 class GraphFormat(StrEnum):
@@ -20,6 +20,7 @@ def graph_command(
     system: SystemPath,
     variant: Variant = None,
     accept: Accept = None,
+    allow_outside: AllowOutside = None,
     format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
 ) -> None:
     """Show how the parts of a system depend on each other.
@@ -28,4 +29,5 @@ def graph_command(
 
     For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
     """
-    typer.echo(ssptool.GRAPH_RENDERERS[format.value](ssptool.graph(system, variant=variant, accept=codes(accept))))
+    graph = ssptool.graph(system, variant=variant, accept=codes(accept), allow_outside=allow_outside or ())
+    typer.echo(ssptool.GRAPH_RENDERERS[format.value](graph))

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import ssptool
-from ssptool.cli.options import SystemPath, TextOrJson, Variant
+from ssptool.cli.options import AllowOutside, SystemPath, TextOrJson, Variant
 
 
 def info_command(
@@ -21,6 +21,7 @@ def info_command(
         ),
     ] = None,
     variant: Variant = None,
+    allow_outside: AllowOutside = None,
     format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
 ) -> None:
     """Say what is in a system, and what variables an FMU has.
@@ -30,5 +31,11 @@ def info_command(
 
     For example `ssptool info plant.ssp`, `ssptool info plant.ssp Motor`, `ssptool info motor.fmu --variables 'x*'`.
     """
-    inventory = ssptool.info(system, variant=variant, component=component, variables=variables or ())
+    inventory = ssptool.info(
+        system,
+        variant=variant,
+        component=component,
+        variables=variables or (),
+        allow_outside=allow_outside or (),
+    )
     typer.echo(ssptool.INVENTORY_RENDERERS[format.value](inventory))

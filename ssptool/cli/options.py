@@ -40,6 +40,14 @@ Accept = Annotated[
         help="Run in spite of the findings of these rules; `ssptool rule CODE` says what becomes of them.",
     ),
 ]
+AllowOutside = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--allow-outside",
+        metavar="FOLDER",
+        help="Let an .ssp read files in this folder, which lies outside of it; repeated: several.",
+    ),
+]
 
 
 def time(text: str) -> float:
@@ -72,7 +80,15 @@ def codes(texts: list[str] | None) -> list[str]:
 
 
 def changes_from(
-    start_values: StartValues = None, parameters: ParameterFiles = None, variant: Variant = None
+    start_values: StartValues = None,
+    parameters: ParameterFiles = None,
+    variant: Variant = None,
+    allow_outside: AllowOutside = None,
 ) -> dict[str, Any]:
     """Which system is meant, as keyword arguments of the public API."""
-    return {"variant": variant, "parameters": parameters or [], "start_values": parse_start_values(start_values)}
+    return {
+        "variant": variant,
+        "parameters": parameters or [],
+        "start_values": parse_start_values(start_values),
+        "allow_outside": allow_outside or [],
+    }

@@ -13,7 +13,9 @@ def pack_command(
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE.ssp", help="The package; without it beside the folder, of its name.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write even if what is left out is needed.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write even if what is left out, or lies outside, is needed.")
+    ] = False,
 ) -> None:
     """Make a package of a folder. Equal folders give equal files.
 

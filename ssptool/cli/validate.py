@@ -8,7 +8,7 @@ import typer
 
 import ssptool
 from ssptool.cli.console import complain
-from ssptool.cli.options import codes
+from ssptool.cli.options import AllowOutside, codes
 
 if TYPE_CHECKING:
     from ssptool.rules.report import Report
@@ -22,6 +22,7 @@ class Choice(TypedDict):
     ignore: list[str]
     strict: bool | None
     tools: list[str]
+    allow_outside: list[Path]
 
 
 class ReportFormat(StrEnum):
@@ -65,6 +66,7 @@ def validate_command(
         list[str] | None,
         typer.Option("--for", metavar="TOOL,…", help="Also find limits of: omsimulator, fmpy, libcosim, ecos."),
     ] = None,
+    allow_outside: AllowOutside = None,
     fix: Annotated[bool, typer.Option("--fix", help="Apply the fixes that are certain.")] = False,
     unsafe_fixes: Annotated[
         bool, typer.Option("--unsafe-fixes", help="Apply all fixes, guesses such as the nearest name as well.")
@@ -82,7 +84,14 @@ def validate_command(
     """
     if len(systems) > 1 and (output is not None or format not in (ReportFormat.TEXT, ReportFormat.GITHUB)):
         raise typer.BadParameter(f"a report in a file, or as {format}, is of one system", param_hint="SYSTEM")
-    choice = Choice(variant=variant, select=codes(select), ignore=codes(ignore), strict=strict, tools=codes(tools))
+    choice = Choice(
+        variant=variant,
+        select=codes(select),
+        ignore=codes(ignore),
+        strict=strict,
+        tools=codes(tools),
+        allow_outside=allow_outside or [],
+    )
     failed = False
     for system in systems:
         try:

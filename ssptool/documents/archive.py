@@ -4,7 +4,9 @@ single FMU, as a system of one component.
 The entries of a package inside, or of an FMU, have names like `resources/sub.ssp!SystemStructure.ssd`.
 """
 
+import os
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -14,7 +16,7 @@ from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
-from ssptool.documents.entries import Entries, FolderEntries, Limits, ZipEntries, ZipFacts
+from ssptool.documents.entries import Entries, FolderEntries, Limits, Surroundings, ZipEntries, ZipFacts
 from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
 from ssptool.documents.nesting import INSIDE, Allowance, Nesting
 from ssptool.documents.overlay import Content, Overlay
@@ -45,19 +47,28 @@ class UnknownVariant(WrongUsage, LookupError):
 
 
 class Archive:
-    """The documents and resources of one system. Names are paths inside, with forward slashes.
+    """The documents and resources of one system. Names are paths inside, with forward slashes. `packed`: it is a zip.
 
     Use it as a context manager, or `close` it: files unpacked from a zip live as long as it does.
     """
 
     def __init__(
-        self, path: Path, entries: Entries, default: str = DEFAULT_STRUCTURE, limits: Limits | None = None
+        self,
+        path: Path,
+        entries: Entries,
+        default: str = DEFAULT_STRUCTURE,
+        limits: Limits | None = None,
+        outside: Sequence[Path] = (),
     ) -> None:
         self.path = path
         self._place = absolute(path)
         self.default = default
         self._entries = entries
-        self._now = Overlay(entries, path)
+        unpacked = isinstance(entries, FolderEntries)
+        folder = entries.base if isinstance(entries, FolderEntries) else path
+        self._now = Overlay(entries, path, Surroundings(folder, None if unpacked else outside))
+        self.packed = isinstance(entries, ZipEntries)
+        self._reaches_outside = bool(outside) or unpacked
         allowance = Allowance(limits or Limits())
         if isinstance(entries, ZipEntries):
             allowance.take(entries)
@@ -65,8 +76,11 @@ class Archive:
         self._documents: dict[str, Document] = {}
 
     @classmethod
-    def open(cls, path: Path | str, limits: Limits | None = None) -> Self:
+    def open(cls, path: Path | str, limits: Limits | None = None, *, outside: Sequence[Path] = ()) -> Self:
         """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component.
+
+        Documents of a folder or a lone `.ssd` may name files around it with `../`; those of a zip only such in the
+        folders `outside`.
 
         Raises
         ------
@@ -81,7 +95,7 @@ class Archive:
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
-        archive = cls(path, _entries(place, limits or Limits()), default=default, limits=limits)
+        archive = cls(path, _entries(place, limits or Limits()), default=default, limits=limits, outside=outside)
         if not archive.has(archive.default):
             archive.close()
             raise _no_default(archive)
@@ -214,9 +228,19 @@ class Archive:
             The URI is not relative, or leads out of the package that the document is in.
         """
         if INSIDE not in document_name:
-            return uri.resolve(document_name, reference)
+            return self._allowed(reference, uri.resolve(document_name, reference, upwards=self._reaches_outside))
         place = self._all.place(document_name)
         return place.prefix + uri.resolve(place.name, reference)
+
+    def _allowed(self, reference: str, name: str) -> str:
+        if name.startswith(uri.UP) and self._now.surroundings.path(name) is None:
+            raise UnresolvableUri(reference, "it leads out of the archive, into a folder that is not allowed")
+        return name
+
+    def outside(self, document_name: str, reference: str) -> Path:
+        """Where a URI leads on disk that leads out of the archive, whether or not that is allowed."""
+        name = uri.resolve(document_name, reference, upwards=True)
+        return Path(os.path.normpath(self._now.surroundings.folder / name))
 
     def inside(self, name: str, reference: str) -> str:
         """The name of the entry to which a URI leads that is relative to the root of a package or FMU (AMB-10).
@@ -256,6 +280,8 @@ class Archive:
     def _edited(self) -> set[str]:
         """The documents that were edited; none of a package inside may be, as nothing would come of it."""
         edited = {name for name, document in self._documents.items() if document.changed}
+        if around := sorted(name for name in edited if name.startswith(uri.UP)):
+            raise ValueError(f"{around[0]} is outside of {self.path}: edit it by itself")
         if inside := sorted(name for name in edited if not self._now.has(name)):
             raise ValueError(f"{inside[0]} is in a package inside: edit that package, and put it here")
         return edited

@@ -4,14 +4,14 @@ import os
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
-from ssptool.documents.uri import unsafe
+from ssptool.documents.uri import unsafe, without_ups
 from ssptool.scratch import ScratchFolder
 from ssptool.working_directory import absolute
 
@@ -71,7 +71,10 @@ class MissingEntry(LookupError):
 
 
 class Entries(Protocol):
-    """Files by name; names have forward slashes and are relative to the root of the archive."""
+    """Files by name; names have forward slashes and are relative to the root of the archive.
+
+    `local_path` takes the name of a folder as well, such as that of an unpacked FMU.
+    """
 
     def names(self) -> tuple[str, ...]: ...
     def has(self, name: str) -> bool: ...
@@ -84,7 +87,7 @@ class FolderEntries:
     """An unpacked archive; with `lone`, only that SSD, what stands in the standard folders, and what is asked for."""
 
     def __init__(self, base: Path, lone: str | None = None) -> None:
-        self._base = absolute(base)
+        self.base = absolute(base)
         self._shown = base
         self.lone = lone
 
@@ -95,15 +98,15 @@ class FolderEntries:
         return (self.lone, *sorted(below))
 
     def has(self, name: str) -> bool:
-        return unsafe(name) is None and os.path.isfile(f"{self._base}/{name}")  # noqa: PTH113 (a hundred thousand times)
+        return unsafe(name) is None and os.path.isfile(f"{self.base}/{name}")  # noqa: PTH113 (a hundred thousand times)
 
     def read(self, name: str) -> bytes:
         return self.local_path(name).read_bytes()
 
     def local_path(self, name: str) -> Path:
-        if not self.has(name):
+        if not self.has(name) and (unsafe(name) is not None or not (self.base / name).is_dir()):
             raise MissingEntry(name, self._shown)
-        return self._base / name
+        return self.base / name
 
     def close(self) -> None:
         """Nothing was opened."""
@@ -111,7 +114,7 @@ class FolderEntries:
     def _below(self, folder: str) -> Iterator[str]:
         """Names of the files in a folder and in those inside it; links to folders are not followed."""
         try:
-            with os.scandir(self._base / folder) as found:
+            with os.scandir(self.base / folder) as found:
                 entries = list(found)
         except OSError:  # it is not there, or must not be read
             return
@@ -128,6 +131,27 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return entry.is_dir()
     except OSError:  # a link that leads to itself
         return False
+
+
+class Surroundings:
+    """The files around an archive, which its documents may name with `../`.
+
+    `folder` is that of the archive; of a zip its own path. Only what is in one of the folders `allowed` can be read;
+    None: everything.
+    """
+
+    def __init__(self, folder: Path, allowed: Sequence[Path] | None) -> None:
+        self.folder = absolute(folder)
+        self._allowed = None if allowed is None else [absolute(path).resolve() for path in allowed]
+
+    def path(self, name: str) -> Path | None:
+        """Where a name that starts with `../` leads; None where nothing can be read."""
+        if unsafe(without_ups(name)) is not None:
+            return None
+        path = Path(os.path.normpath(self.folder / name))
+        if self._allowed is None or any(path.resolve().is_relative_to(folder) for folder in self._allowed):
+            return path
+        return None
 
 
 class ZipEntries:
@@ -182,6 +206,9 @@ class ZipEntries:
             raise InvalidDocument(_unreadable(self._prefix + name, str(problem) or type(problem).__name__)) from None
 
     def local_path(self, name: str) -> Path:
+        if name not in self._infos and (below := [each for each in self._infos if each.startswith(f"{name}/")]):
+            unpacked = [self.local_path(each) for each in below]
+            return unpacked[0].parents[below[0].count("/", len(name)) - 1]
         content_of = self.info(name)
         if self._folder is None:
             self._folder = ScratchFolder()

@@ -3,7 +3,8 @@
 from pathlib import Path
 from typing import TypeAlias
 
-from ssptool.documents.entries import Entries, MissingEntry
+from ssptool.documents.entries import Entries, MissingEntry, Surroundings
+from ssptool.documents.uri import UP
 from ssptool.scratch import ScratchFolder
 
 Content: TypeAlias = bytes | Path
@@ -11,10 +12,14 @@ Content: TypeAlias = bytes | Path
 
 
 class Overlay:
-    """The entries of an archive as they will be: those `below`, without the removed ones, and the added ones."""
+    """The entries of an archive as they will be: those `below`, without the removed ones, and the added ones.
 
-    def __init__(self, below: Entries, path: Path) -> None:
+    Files in its `surroundings` are no entries of it, but can be read under names that start with `../`.
+    """
+
+    def __init__(self, below: Entries, path: Path, surroundings: Surroundings) -> None:
         self._below = below
+        self.surroundings = surroundings
         self._path = path
         self._folder: ScratchFolder | None = None
         self.added: dict[str, Content] = {}
@@ -38,17 +43,24 @@ class Overlay:
         return (*below, *(name for name in self.added if name not in known))
 
     def has(self, name: str) -> bool:
+        if name.startswith(UP):
+            outside = self.surroundings.path(name)
+            return outside is not None and outside.is_file()
         return name in self.added or (name not in self.removed and self._below.has(name))
 
     def read(self, name: str) -> bytes:
         content = self.added.get(name)
         if content is not None:
             return content if isinstance(content, bytes) else content.read_bytes()
+        if name.startswith(UP):
+            return self._outside(name).read_bytes()
         self._require(name)
         return self._below.read(name)
 
     def local_path(self, name: str) -> Path:
         content = self.added.get(name)
+        if content is None and name.startswith(UP):
+            return self._outside(name)
         if content is None:
             self._require(name)
             return self._below.local_path(name)
@@ -65,6 +77,12 @@ class Overlay:
         self._below.close()
         if self._folder is not None:
             self._folder.cleanup()
+
+    def _outside(self, name: str) -> Path:
+        path = self.surroundings.path(name)
+        if path is None or not path.exists():
+            raise MissingEntry(name, self._path)
+        return path
 
     def _require(self, name: str) -> None:
         if name in self.removed:

@@ -31,10 +31,14 @@ def unsafe(name: str) -> str | None:
     return "contains '..'" if ".." in name.split("/") else None
 
 
-def resolve(base: str, uri: str) -> str:
+UP = "../"
+
+
+def resolve(base: str, uri: str, *, upwards: bool = False) -> str:
     """The name of the entry to which `uri` leads, as used in the document that is the entry `base`.
 
-    The empty reference is the document itself. A fragment is not looked at: it points to something inside.
+    The empty reference is the document itself. A fragment is not looked at: it points to something inside. With
+    `upwards` it may leave the archive; such a name starts with `../`.
 
     Raises
     ------
@@ -57,8 +61,8 @@ def resolve(base: str, uri: str) -> str:
         raise UnresolvableUri(uri, "it has a '%' that is not followed by two hexadecimal digits")
     if not path:
         return base
-    name = _merged(base, uri, [_decoded(segment, uri) for segment in path.split("/")])
-    if problem := unsafe(name):
+    name = _merged(base, uri, [_decoded(segment, uri) for segment in path.split("/")], upwards)
+    if problem := unsafe(without_ups(name) if upwards else name):
         raise UnresolvableUri(uri, f"the name {name!r} {problem}")
     return name
 
@@ -73,14 +77,24 @@ def _decoded(segment: str, uri: str) -> str:
     return decoded
 
 
-def _merged(base: str, uri: str, segments: list[str]) -> str:
-    """Merge with the folder of `base` and remove dot segments, never above the root of the archive."""
+def without_ups(name: str) -> str:
+    """What of a name follows its leading `../`."""
+    while name.startswith(UP):
+        name = name[len(UP) :]
+    return name
+
+
+def _merged(base: str, uri: str, segments: list[str], upwards: bool) -> str:
+    """Merge with the folder of `base` and remove dot segments: above the root of the archive only with `upwards`."""
     path = base.split("/")[:-1]
     for segment in segments:
         if segment == "..":
-            if not path:
+            if path and path[-1] != "..":
+                path.pop()
+            elif upwards:
+                path.append("..")
+            else:
                 raise UnresolvableUri(uri, "it leads out of the archive")
-            path.pop()
         elif segment not in ("", "."):
             path.append(segment)
     return "/".join(path)

@@ -12,7 +12,7 @@ from ssptool.documents.media_types import FMU, PACKAGE, SIGNAL_DICTIONARY, SYSTE
 from ssptool.documents.nesting import INSIDE
 from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description, unsupported_of_fmi1
-from ssptool.network.component_fmu import fmu_path
+from ssptool.network.component_fmu import fmu_entry, fmu_path
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.sizes import sized
 from ssptool.network.units import document_units
@@ -88,6 +88,7 @@ class _Gardener:
         if entry is None:
             self.tree.refuse(component.position, f"{component.name!r}: the source {component.source!r} is not followed")
             return
+        entry = fmu_entry(scope.archive, entry)
         if entry not in self._fmus:
             self._fmus[entry] = _read(scope.archive, entry)
         fmu = self._fmus[entry]

@@ -12,6 +12,7 @@ from ssptool.fmu.model_xml import MODEL_DESCRIPTION
 from ssptool.fmu.platforms import entries, library, misnamed_library, platforms, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
 from ssptool.fmu.validity import description_problems
+from ssptool.network.component_fmu import fmu_path
 from ssptool.network.digraph import strong_components
 from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Finding, near, rule
 from ssptool.rules.feeding import feeding
@@ -35,7 +36,7 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
     for entry, description in structure.fmus.items():
         if isinstance(description, FmuDescription):
             try:
-                problems = description_problems(structure.archive.local_path(entry))
+                problems = description_problems(fmu_path(structure.archive, entry))
             except (UnreadableFmu, InvalidDocument):
                 continue  # FMU-001
             file = f"{entry}{INSIDE}{MODEL_DESCRIPTION}"
@@ -103,7 +104,7 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
             continue
         file = Position(f"{entry}{INSIDE}{TERMINALS}")
         try:
-            terminals = read_terminals(structure.archive.local_path(entry))
+            terminals = read_terminals(fmu_path(structure.archive, entry))
         except UnreadableTerminals as problem:
             yield Finding(file, problem.reason)
             continue
@@ -200,7 +201,7 @@ def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...
     if not offered:
         return ()
     try:
-        return ((structure.archive.local_path(reference.entry), description, offered),)
+        return ((fmu_path(structure.archive, reference.entry), description, offered),)
     except InvalidDocument:
         return ()  # FMU-001
 

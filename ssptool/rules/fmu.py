@@ -44,13 +44,15 @@ def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Fin
             yield Finding(component, f"{reference.entry}: {description.reason}", "export or copy it again", "source")
 
 
-@rule("FMU-002", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
+@rule("FMU-002", severity=ERROR, basis=MUST, source=SECTION)
 def known_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU has the name of one of its variables.
 
     (A Binary connector of an FMI 1.0 or 2.0 FMU stands for a group of variables, as layered standards define it.)
 
     Fix: correct the name; `ssptool info` lists the variables.
+
+    Accepted: the connector and its connections are left out.
     """
     description = structure.fmu_of(component)
     if description is not None:
@@ -61,11 +63,13 @@ def known_variables(component: ssd.Component, structure: Structure) -> Iterator[
                 yield Finding(connector, message, near(name, description.variables), "name")
 
 
-@rule("FMU-003", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
+@rule("FMU-003", severity=ERROR, basis=MUST, source=SECTION)
 def single_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU names one variable, not a group of them such as `vec` for `vec[1]`, `vec[2]`.
 
     Fix: declare one connector for each variable.
+
+    Accepted: the connector and its connections are left out.
     """
     description = structure.fmu_of(component)
     if description is not None:
@@ -211,13 +215,15 @@ def same_clocks(structure: Structure) -> Iterator[Finding]:
                 yield from _everywhere(pair, "a clock is no array", "delete the Dimension")
 
 
-@rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1", blocks_run=True)
+@rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
 def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A Binary connector of an FMU of FMI 1.0 or 2.0 is a binary variable by the conventions of OSMP.
 
     These versions of FMI have no binary variables; OSMP names groups of three Integers that stand for one.
 
     Fix: connect the variables that there are, or export the FMU as FMI 3.0.
+
+    Accepted: the connector and its connections are left out.
     """
     description = structure.fmu_of(component)
     if description is not None and description.fmi_major < 3:

@@ -11,6 +11,7 @@ from ssptool.documents.nesting import INSIDE
 from ssptool.documents.schema import SchemaFinding, schema_findings
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.validity import read_and_judge
+from ssptool.network.component_fmu import fmu_path, has_fmu
 from ssptool.rules.references import Reach, inside, refer, resolve
 from ssptool.rules.subjects import (
     File,
@@ -103,7 +104,7 @@ class _Reader:
     def fmu(self, name: str) -> Fmu:
         if name not in self._fmus:
             try:
-                self._fmus[name] = read_and_judge(self.archive.local_path(name))
+                self._fmus[name] = read_and_judge(fmu_path(self.archive, name))
             except UnreadableFmu as problem:
                 self._fmus[name] = problem
             except InvalidDocument as problem:
@@ -142,10 +143,10 @@ class _Reader:
                     yield entry
 
     def _entries(self, sources: list[str], base: str) -> Iterator[str]:
-        """The existing entries to which the URIs lead, each once."""
+        """The existing FMUs to which the URIs lead, each once."""
         resolved = dict.fromkeys(resolve(source, base, self.archive.resolve) for source in sources)
         for reference in resolved:
-            if reference.reach is Reach.INSIDE and self.archive.has(reference.entry):
+            if reference.reach is Reach.INSIDE and has_fmu(self.archive, reference.entry):
                 yield reference.entry
 
 

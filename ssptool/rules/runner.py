@@ -1,7 +1,7 @@
 """Check a package: read it, apply the catalogue, report."""
 
 import codecs
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -27,7 +27,12 @@ MOST_LINES = 30
 
 
 def check_path(
-    path: Path | str, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
+    path: Path | str,
+    variant: str | None = None,
+    *,
+    switches: Switches = EVERYTHING,
+    unguarded: bool = False,
+    outside: Sequence[Path] = (),
 ) -> Report:
     """Check a zip, a folder or a lone SSD. No FMU binary is loaded.
 
@@ -41,6 +46,8 @@ def check_path(
         Which findings are shown.
     unguarded
         Let a rule that fails raise, instead of reporting that under the code INTERNAL.
+    outside
+        Folders in which a zip may read files around it.
 
     Raises
     ------
@@ -51,7 +58,7 @@ def check_path(
     """
     path = Path(path)
     try:
-        archive = Archive.open(path)
+        archive = Archive.open(path, outside=outside)
     except InvalidDocument as problem:
         found = set(Run(unguarded=unguarded).unreadable(Unreadable(problem.diagnostics)))
         listed, withheld = switches.apply(_sorted(found))

@@ -10,7 +10,8 @@ from ssptool.rules.switches import Choice, UnknownRule, UnknownTool
 from ssptool.working_directory import absolute
 
 OWN_FILE, PROJECT_FILE = "ssptool.toml", "pyproject.toml"
-KEYS = ("select", "ignore", "strict", "for")
+KEYS = ("select", "ignore", "strict", "for", "allow-outside")
+_EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
 
 
 class InvalidSettings(Exception):
@@ -70,13 +71,13 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
         if key == "strict" and not isinstance(value, bool):
             raise InvalidSettings(path, line, f"strict is {value!r}", "it is true or false")
         if key != "strict" and not _is_list_of_texts(value):
-            items, example = ("tools", "fmpy") if key == "for" else ("codes", "SSD-GEO")
+            items, example = _EXAMPLES.get(key, ("codes", "SSD-GEO"))
             advice = f'it is a list of {items}, such as {key} = ["{example}"]'
             raise InvalidSettings(path, line, f"{key} is {value!r}", advice)
         try:
             if key == "for":
                 Choice(tools=tuple(value))
-            elif key != "strict":
+            elif key in ("select", "ignore"):
                 Choice(select=tuple(value))
         except UnknownRule as problem:
             raise InvalidSettings(path, line, f"no rule has the code {problem.code!r}", problem.advice) from None
@@ -84,7 +85,8 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
             message = f"the limits of {problem.tool!r} are not known"
             raise InvalidSettings(path, line, message, problem.advice) from None
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
-    return Choice(select, ignore, content.get("strict"), tools)
+    folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
+    return Choice(select, ignore, content.get("strict"), tools, folders)
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -7,11 +7,13 @@ from urllib.parse import quote
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 from ssptool.documents.nesting import INSIDE
+from ssptool.documents.uri import UP, UnresolvableUri
+from ssptool.network.component_fmu import fmu_entry, has_fmu
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
 from ssptool.rules.fixes import renamed, rewritten
 from ssptool.rules.memory import found_once
 from ssptool.rules.references import Reach
-from ssptool.rules.subjects import Structure
+from ssptool.rules.subjects import Structure, is_fmu
 from ssptool.rules.trees import every
 
 
@@ -21,13 +23,20 @@ def resolves(structure: Structure) -> Iterator[Finding]:
 
     Upper and lower case matter in a package, whatever the file system of the author does.
 
+    Instead of an FMU there may be the folder of an unpacked one. Where there is no `x.fmu`, but an unpacked FMU in the
+    folder `x`, that is read: a warning.
+
     Fix: add the file, or correct the reference; for an FMU that has to be built first, build it.
     """
     names = structure.archive.names()
     at_root = "/" not in structure.file.name
     for element, uri in _sources(structure):
         reference = structure.reference(element, uri)
-        if reference.reach is Reach.INSIDE and not structure.archive.has(reference.entry):
+        if reference.reach is not Reach.INSIDE or structure.archive.has(reference.entry):
+            continue
+        if isinstance(element, ssd.Component) and is_fmu(element) and has_fmu(structure.archive, reference.entry):
+            yield from _plain_folder(element, reference.entry, structure)
+        else:
             message = f"there is no file '{reference.entry}'{_for(element)}"
             # Entries are named from the root of the package, as references are from a structure that stands there.
             same = [name for name in names if Path(name).suffix == Path(reference.entry).suffix]
@@ -70,20 +79,25 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, f"'{uri}' leads {reference.reach}", "refer to a file of the package", "source")
 
 
-@rule("URI-006", severity=ERROR, basis=POLICY, source="SSP 2.0 §3, §5.4")
+@rule("URI-006", severity=ERROR, basis=POLICY, source="SSP 2.0 §3, §5.4", blocks_run=True)
 def stays_inside(structure: Structure) -> Iterator[Finding]:
     """A URI does not lead out of the package.
 
     Files there are missing wherever the package is sent, and a foreign package must not reach into the file system.
+    Around an unpacked package, or a lone SSD, they are read: a warning. So they are around a zip if they are in a
+    folder of `--allow-outside`, or of `allow-outside` in `ssptool.toml`.
 
     Fix: put the file into `resources/`.
-
-    Accepted: nothing outside is read: a component without its FMU still ends the run, other references are left out.
     """
     for element, uri in _sources(structure):
         reference = structure.reference(element, uri)
         if reference.reach is Reach.OUTSIDE:
-            yield Finding(element, f"'{uri}' leads {reference.reach}", "move the file into the package", "source")
+            advice = "move the file into the package" + _permission(structure, uri)
+            yield Finding(element, f"'{uri}' leads {reference.reach}", advice, "source")
+        elif reference.reach is Reach.INSIDE and reference.entry.startswith(UP):
+            around = "package" if structure.archive.packed else "folder of this SSD"
+            message = f"'{uri}' lies outside the {around}"
+            yield Finding(element, message, "move the file into the package", "source", WARNING)
 
 
 @rule("SSD-COMP-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
@@ -124,6 +138,22 @@ def _each_source(structure: Structure) -> Iterator[tuple[Element, str]]:
         for data in every(root, *stated):
             if data.source:
                 yield data, data.source
+
+
+def _plain_folder(component: ssd.Component, entry: str, structure: Structure) -> Iterator[Finding]:
+    found = fmu_entry(structure.archive, entry)
+    if found != entry.rstrip("/"):
+        message = f"there is no file '{entry}': the unpacked FMU in the folder '{found}' is read"
+        yield Finding(component, message, f"pack the folder as {entry}", "source", WARNING)
+
+
+def _permission(structure: Structure, uri: str) -> str:
+    """How to let a zip read a file around it."""
+    try:
+        folder = structure.archive.outside(structure.file.name, uri.partition("#")[0]).parent
+    except UnresolvableUri:
+        return ""
+    return f", or allow to read it with --allow-outside {folder}" if structure.archive.packed else ""
 
 
 def _for(element: Element) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Severity
@@ -48,13 +49,15 @@ class Choice:
     """What one place, a file or a command line, says. `select` and `ignore` are codes or beginnings of codes.
 
     Of two that match a code the longer counts, and of equal ones `ignore`; with a selection everything else is off.
-    `tools` are those whose limits are respected (names in `TOOLS`).
+    `tools` are those whose limits are respected (names in `TOOLS`), `allow_outside` folders in which a zip may read
+    files around it.
     """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     strict: bool | None = None
     tools: tuple[str, ...] = ()
+    allow_outside: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
         for tool in self.tools:

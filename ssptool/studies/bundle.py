@@ -3,6 +3,7 @@
 import hashlib
 import io
 import pickle
+import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -10,8 +11,12 @@ from pathlib import Path
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
-from ssptool.network.flatten import build_network
+from ssptool.documents.nesting import INSIDE
+from ssptool.documents.uri import UP
+from ssptool.network.component_fmu import fmu_entry
 from ssptool.pickling import dumps
+from ssptool.rules.load import load
+from ssptool.rules.settings import find_settings
 from ssptool.studies.definition import Role, Study
 from ssptool.studies.points import Points
 
@@ -30,8 +35,11 @@ class Bundle:
 
 def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
     """Everything that a run needs. Raises OSError for a file that cannot be read."""
-    with Archive.open(study.system) as archive:
-        named = dict(_system_files(archive, study))
+    with Archive.open(study.system, outside=find_settings(study.system).allow_outside) as archive:
+        files = dict(_system_files(archive, study))
+        # So deep that files around the system have their place around it there.
+        root = "/".join(["system", *["in"] * max(name.count(UP) for name in files)])
+        named = {posixpath.normpath(f"{root}/{name}"): path for name, path in files.items()}
         system = archive.default if study.system.suffix.lower() == ".ssd" else ""
         moved = {"parameters": study.parameters, "inputs": study.inputs}
         moved["scenario"] = () if study.scenario is None else (study.scenario,)
@@ -43,7 +51,7 @@ def pack(study: Study, points: Points, signals: tuple[str, ...]) -> Bundle:
         named |= {place: study.file(text) for text, place in values.items()}
         moved_study = replace(
             study,
-            system=Path("system") / system,
+            system=Path(root) / system,
             parameters=places["parameters"],
             inputs=places["inputs"],
             scenario=places["scenario"][0] if places["scenario"] else None,
@@ -77,12 +85,15 @@ def unpack(content: bytes, folder: Path) -> tuple[Study, tuple[str, ...]]:
 
 
 def _system_files(archive: Archive, study: Study) -> Iterator[tuple[str, Path]]:
+    """By name: the entries of the archive, and what lies around it; of a lone SSD what that needs."""
     names = set(archive.names())
-    if study.system.suffix.lower() == ".ssd":
-        network = build_network(archive, archive.structure(study.variant))
-        names |= {component.source for component in network.components.values()}
+    package = load(archive, study.variant)
+    needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmus}
+    needed |= {file.name for file in package.files}
+    lone = study.system.suffix.lower() == ".ssd"
+    names |= {name for name in needed if INSIDE not in name and (lone or name.startswith(UP))}
     for name in sorted(names):
-        yield f"system/{name}", archive.local_path(name)
+        yield name, archive.local_path(name)
 
 
 def _value_files(study: Study, points: Points) -> Iterable[str]:

@@ -28,6 +28,7 @@ from ssptool.network.units import conversion, document_units, named
 from ssptool.network.values import InvalidValue, from_text
 from ssptool.network.wiring import Wiring
 from ssptool.rules.acceptance import Acceptance, accepted_codes
+from ssptool.rules.settings import find_settings
 from ssptool.studies.definition import Factor, Role, Study
 from ssptool.studies.points import Points
 from ssptool.studies.run_settings import changed
@@ -130,7 +131,9 @@ class Prepared:
         self._stack = ExitStack()
         self._plans: dict[tuple[tuple[str, str], ...], Plan] = {}
         with ExitStack() as stack:
-            self.archive = stack.enter_context(Archive.open(study.system))
+            self.archive = stack.enter_context(
+                Archive.open(study.system, outside=find_settings(study.system).allow_outside)
+            )
             self.structure: Document = self.archive.structure(wanted.variant)
             if wanted.fmus:
                 editor = Editor(self.archive, self.structure)
