@@ -20,7 +20,7 @@ class DictionaryEntry(ssc.Base, tag="ssb:DictionaryEntry"):
 
     @property
     def unit(self) -> str | None:
-        return getattr(self.type, "unit", None)
+        return getattr(self.type, "unit", None) or None  # an empty one is none
 
 
 class SignalDictionary(ssc.TopLevel, tag="ssb:SignalDictionary"):

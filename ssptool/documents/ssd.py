@@ -118,7 +118,7 @@ class Connector(ssc.Base, tag="ssd:Connector"):
     @property
     def unit(self) -> str | None:
         """The name of a unit of the same document; None where none is stated or the type has none."""
-        return getattr(self.type, "unit", None)
+        return getattr(self.type, "unit", None) or None  # an empty one is none
 
 
 class Connection(ssc.Base, tag="ssd:Connection"):

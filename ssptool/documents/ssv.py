@@ -215,7 +215,7 @@ class Parameter(ssc.Base, tag="ssv:Parameter"):
 
     @property
     def unit(self) -> str | None:
-        return getattr(self.type, "unit", None)
+        return getattr(self.type, "unit", None) or None  # an empty one is none
 
     @property
     def value(self) -> Any:

@@ -179,7 +179,7 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
         if variable is None:
             continue
         kind, type, variable_unit = connector.kind, connector.type, unit_of(variable, fmu)
-        stated = None if type is None else type.get("unit")
+        stated = None if type is None else type.get("unit") or None  # an empty one is none
         # By place, not by name: there are very many of these.
         yield Terminal(
             Key(path, variable.name),

@@ -199,7 +199,7 @@ def known_parameters(structure: Structure) -> Iterator[Finding]:
 
     SSP ignores a parameter that matches nothing, so that one large set can serve many systems: an information. But
     where the name starts with that of an element of this system, it is meant for that element, and if that has no
-    such variable the name is most likely wrong and the value lost: an error.
+    such variable the name is most likely wrong and the value lost: a warning.
 
     Fix: correct the name, or delete the parameter.
     """
@@ -212,7 +212,7 @@ def known_parameters(structure: Structure) -> Iterator[Finding]:
 def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
     """The target of a mapping entry is the name of something that takes a value.
 
-    As in SSD-PAR-023: no match is an information, but an error where the name is meant for an element of this system.
+    As in SSD-PAR-023: no match is an information, but a warning where the name is meant for an element of this system.
 
     Fix: correct the target, or delete the entry.
     """
@@ -290,7 +290,7 @@ def _unmatched(use: Use) -> Finding:
         advice = near(use.name.partition(".")[0], use.offered)
         return Finding(_place(use), message, advice, _attribute(use))
     message = f"'{use.addressed.name}' has no parameter '{use.rest}'"
-    return Finding(_place(use), message, near(use.rest, use.offered), _attribute(use), ERROR)
+    return Finding(_place(use), message, near(use.rest, use.offered), _attribute(use), WARNING)
 
 
 def _shaped(use: Use, target: Target) -> tuple[Finding, ...]:

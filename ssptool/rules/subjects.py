@@ -260,12 +260,17 @@ class Package:
 
 def is_fmu(component: ssd.Component) -> bool:
     """Whether a component says that it is an FMU."""
-    return component.media_type == FMU
+    return component.media_type == FMU and not _of_same_document(component)
 
 
 def is_structure(component: ssd.Component) -> bool:
     """Whether a component says that it is a system of its own."""
-    return component.media_type in STRUCTURE_TYPES
+    return component.media_type in STRUCTURE_TYPES or _of_same_document(component)
+
+
+def _of_same_document(component: ssd.Component) -> bool:
+    """Whether a component without a type is a system of the same document: `source="#id"` (AMB-18)."""
+    return (component.source or "").startswith("#") and component.get("type") is None
 
 
 def is_packed(component: ssd.Component) -> bool:

@@ -8,7 +8,7 @@ from ssptool.documents.element import Element
 from ssptool.fmu.units import Unit
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
-from ssptool.rules.fixes import renamed, repeats
+from ssptool.rules.fixes import renamed, repeats, without
 from ssptool.rules.links import alike
 from ssptool.rules.subjects import WITH_UNITS, Structure
 from ssptool.rules.trees import container, every
@@ -42,7 +42,7 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """A unit that a type names is defined in the same document.
 
     Each document stands for itself: a parameter set does not see the units of the system structure. Without the
-    definition nobody can convert values.
+    definition nobody can convert values. An empty unit means no unit: a warning.
 
     Fix: add it to the `Units` of the document, or correct the name.
 
@@ -51,7 +51,10 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     known = structure.units(root)
     for use in every(root, *_WITH_UNIT):
         unit = use.get("unit")
-        if unit is not None and unit not in known and container(use) is root:
+        if unit == "" and container(use) is root:
+            message = "the unit is empty; it is read as no unit"
+            yield Finding(use, message, "remove the attribute", "unit", WARNING, without(use, "unit"))
+        elif unit is not None and unit not in known and container(use) is root:
             advice = near(unit, known) or "define it in the Units of this document"
             message = f"the unit '{unit}' is not defined in this document"
             yield Finding(use, message, advice, "unit", fix=renamed(use, "unit", known))

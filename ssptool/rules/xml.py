@@ -168,7 +168,8 @@ def no_newer_features(file: File) -> Iterator[Finding]:
 
     Fix: write `version="2.0"`, or do without the feature.
     """
-    yield from _violations(file, "VER-002")
+    for found in _violations(file, "VER-002"):
+        yield replace(found, fix=rewritten(_root(file), "version", "2.0"))
 
 
 @rule("ID-001", severity=ERROR, basis=XSD, source="SSP 2.0 §4.1", blocks_run=True)

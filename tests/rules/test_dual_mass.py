@@ -77,7 +77,7 @@ def test_a_broken_copy_is_told_by_rule_file_and_line(kind: str, copy: Path):
     report = check_path(copy, unguarded=True)
     told = [(one.position.file, one.position.line) for one in report.diagnostics if one.code == change.code]
     assert (change.file, line) in told
-    assert not report.ok
+    assert report.errors or report.warnings
     assert f"{change.code} {change.file}:{line}" in RENDERERS["text"](report)
 
 

@@ -90,6 +90,7 @@ CERTAIN = [
     ("UNIT-002", 'unit="N"', 'unit=" N"'),
     ("XML-009", "  </ssd:System>", "    <ssd:GraphicalElements/>\n  </ssd:System>"),
     ("VER-001", 'version="2.0"', 'version="2.0.1"'),
+    ("UNIT-002", "<ssc:Real/>", '<ssc:Real unit=""/>'),
 ]
 GUESSED = [
     ("URI-002", "resources/Mass.fmu", "resources/Mas.fmu"),
