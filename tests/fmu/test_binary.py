@@ -16,8 +16,11 @@ from ssptool.engine.kernel.interface import FUNCTIONS
 from ssptool.fmu.binary import MissingBinary, UnloadableBinary, UnsupportedFmu, load
 from ssptool.fmu.description import UnreadableFmu, read_description
 from ssptool.fmu.instance import FmiError
+from ssptool.fmu.processes import AVAILABLE
 from tests.fmu.building import PLATFORM, build_shared
 from tests.fmu.typed_fmu import build_library, write_fmu
+
+only_with_processes = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +43,29 @@ def fmi3_fmu(tmp_path, library):
     return write_fmu(tmp_path / "typed3.fmu", 3, library)
 
 
+@pytest.fixture(params=["here", pytest.param("in a process of its own", marks=only_with_processes)])
+def place(request):
+    return request.param
+
+
 @pytest.fixture
-def binary(fmu):
-    with load(fmu, read_description(fmu)) as binary:
+def binary(fmu, place):
+    with load(fmu, read_description(fmu)) as unpacked:
+        if place == "here":
+            yield unpacked
+        else:
+            yield from elsewhere(unpacked)
+
+
+def elsewhere(unpacked):
+    """The same FMU in a process of its own."""
+    from ssptool.fmu.processes.process import FmuProcess
+    from ssptool.fmu.processes.remote import RemoteBinary
+
+    process = FmuProcess(1)
+    with RemoteBinary(unpacked, process) as binary:
         yield binary
+    process.end()
 
 
 @pytest.fixture
@@ -248,8 +270,9 @@ def test_a_failing_termination_is_reported(binary):
     assert instance.messages[-1] == "ok: freed"
 
 
-def test_a_refused_instantiation_is_reported(fmu):
-    with load(fmu, replace(read_description(fmu), token="{other}")) as binary, pytest.raises(FmiError) as caught:
+def test_a_refused_instantiation_is_reported(binary):
+    binary.description = replace(binary.description, token="{other}")
+    with pytest.raises(FmiError) as caught:
         binary.instantiate("A")
     assert caught.value.function.startswith("fmi")
     assert "wrong" in caught.value.messages[0]

@@ -58,6 +58,8 @@ class RemoteBinary(Binary):
         request = Instantiate(index, name, self.path, self.folder, slim, self.interface, arguments)
         try:
             present = self.process.request(request)
+        except FmiError as error:  # here is what it has said
+            raise FmiError(name, error.function, error.status, log.latest()) from None
         except RuntimeError:
             function = instantiation(self.description.fmi_major, self.interface)
             said = f"the process of the component {self.process.ended_by}"
