@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ssptool.api.opening import UnknownArgument as UnknownArgument
     from ssptool.api.opening import WrongArgument as WrongArgument
     from ssptool.api.packing import add_variant as add_variant
+    from ssptool.api.packing import convert as convert
     from ssptool.api.packing import list_variants as list_variants
     from ssptool.api.packing import pack as pack
     from ssptool.api.packing import remove_variant as remove_variant
@@ -100,7 +101,7 @@ _MODULES = {
     "fixing": ("fix",),
     "migrating": ("downgrade", "upgrade"),
     "opening": ("InvalidSystem", "UnknownArgument", "WrongArgument"),
-    "packing": ("add_variant", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),
+    "packing": ("add_variant", "convert", "list_variants", "pack", "remove_variant", "set_default_variant", "unpack"),
     "plotting": ("check_plot_name", "plot"),
     "reporting": ("report",),
     "running": (

@@ -2,14 +2,19 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from urllib.parse import unquote
 
+from ssptool.api.editing import new
 from ssptool.api.saving import BrokenEdit, new_errors
-from ssptool.documents.archive import Archive
+from ssptool.dataclass import dataclass
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.ssd import Component
 from ssptool.editing import packing, variants
 from ssptool.editing.errors import EditError
 from ssptool.editing.packing import Packed, Unpacked
 from ssptool.editing.variants import VariantEdit
+from ssptool.fmu.description import read_description
 from ssptool.network.inventory import VariantEntry
 from ssptool.rules.runner import check
 
@@ -56,6 +61,64 @@ def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = 
         if not force and (outside := [one for one in check(archive).diagnostics if one.code == "URI-006"]):
             raise NotInFolder(folder, outside)
         return Packed(target, packing.write_package(archive, target), left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """An SSP that was written: its files, and notes on what it does not have of the source."""
+
+    path: Path
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def convert(source: Path | str, target: Path | str) -> Converted:
+    """Write an FMU, or a system of the Open Simulation Platform (OspSystemStructure.xml), as SSP with its FMUs.
+
+    Connectors state type and unit of the FMUs' variables. Step sizes, algorithm and power bonds of the platform are
+    annotations of the SSD; an FMU becomes a system of one component with its default experiment.
+
+    Parameters
+    ----------
+    target
+        A package (`.ssp`) or a folder.
+
+    Raises
+    ------
+    EditError
+        `source` is an SSP already, or `target` is no package or folder.
+    FileExistsError
+        There is something at `target`.
+    InvalidDocument
+        The source cannot be read, or has what SSP has no counterpart of (OSP-101).
+    """
+    target = Path(target)
+    if target.suffix.lower() not in ("", packing.SUFFIX):
+        raise EditError(f"{target} cannot be written: the target is a package ({packing.SUFFIX}) or a folder")
+    with Archive.open(source) as archive:
+        if not archive.is_generated:
+            raise EditError(f"{source} is an SSP already: `ssptool pack` and `ssptool unpack` change its form")
+        if archive.default == DEFAULT_STRUCTURE:
+            return _converted_fmu(archive, target)
+        with Archive.create(target, archive.structure().to_bytes()) as made:
+            for name in archive.names():
+                if name != archive.default:
+                    made.put(name, archive.local_path(name))
+            notes = (*archive.notes, *packing.complete(made))
+            made.save()
+            return Converted(target, made.names(), notes)
+
+
+def _converted_fmu(archive: Archive, target: Path) -> Converted:
+    component = next(archive.structure().structure.every(Component))
+    fmu = archive.local_path(unquote(component.source or ""))
+    with new(target, name=component.name) as editor:
+        editor.add(fmu, name=component.name)
+        experiment = read_description(fmu).experiment
+        names = editor.archive.names()
+    stated = (("step size", experiment.step_size), ("tolerance", experiment.tolerance))
+    notes = (f"the {name} {value:g} stays in the FMU: SSP has no place for it" for name, value in stated if value)
+    return Converted(target, names, tuple(notes))
 
 
 def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool = False) -> Unpacked:

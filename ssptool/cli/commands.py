@@ -46,6 +46,7 @@ PANELS = {
     "Packages, variants and versions": {
         "pack": "Make a package of a folder. Equal folders give equal files.",
         "unpack": "Write the files of a package into a folder.",
+        "convert": "Write an FMU, or a system of the Open Simulation Platform, as SSP.",
         "variant": "List and change the variants of a package.",
         "upgrade": "Make a system, or one document, one of SSP 2.0.",
         "downgrade": "Make a system, or one document, one of SSP 1.0.",

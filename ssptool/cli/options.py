@@ -9,7 +9,11 @@ import typer
 from ssptool.arguments import parse_time
 
 SystemPath = Annotated[
-    Path, typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), an .ssd file, or one FMU.")
+    Path,
+    typer.Argument(
+        metavar="SYSTEM",
+        help="An .ssp file, an unpacked one (folder), an .ssd file, one FMU, or an OspSystemStructure.xml.",
+    ),
 ]
 Variant = Annotated[
     str | None,

@@ -1,5 +1,5 @@
 """The archive: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike; also a
-single FMU, as a system of one component.
+single FMU, as a system of one component, and an OspSystemStructure.xml.
 
 The entries of a package inside, or of an FMU, have names like `resources/sub.ssp!SystemStructure.ssd`.
 """
@@ -19,6 +19,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.entries import Entries, FolderEntries, Limits, Surroundings, ZipEntries, ZipFacts
 from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
 from ssptool.documents.nesting import INSIDE, Allowance, Nesting
+from ssptool.documents.osp import is_osp, system_of_osp
 from ssptool.documents.overlay import Content, Overlay
 from ssptool.documents.replacement import Replacement, replacing
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
@@ -77,7 +78,8 @@ class Archive:
 
     @classmethod
     def open(cls, path: Path | str, limits: Limits | None = None, *, outside: Sequence[Path] = ()) -> Self:
-        """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component.
+        """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component, or
+        a system of the Open Simulation Platform (`OspSystemStructure.xml`, or the folder with it).
 
         Documents of a folder or a lone `.ssd` may name files around it with `../`; those of a zip only such in the
         folders `outside`.
@@ -88,14 +90,20 @@ class Archive:
             There is nothing at `path`.
         InvalidDocument
             It is no readable zip (PKG-001, -002, -003), has unsafe or duplicate names (PKG-020, -021), exceeds the
-            limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009).
+            limits (PKG-024), or has no `SystemStructure.ssd` (PKG-009); or a system of the platform has what
+            SSP lacks (OSP-101).
         """
         path = checked_path("system", path)
         place = absolute(path)
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
+        entries = _entries(place, limits or Limits())
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
-        archive = cls(path, _entries(place, limits or Limits()), default=default, limits=limits, outside=outside)
+        if isinstance(entries, GeneratedEntries):
+            default = entries.names()[0]
+        archive = cls(path, entries, default=default, limits=limits, outside=outside)
+        if isinstance(entries, GeneratedEntries):
+            archive._documents.update(entries.documents)
         if not archive.has(archive.default):
             archive.close()
             raise _no_default(archive)
@@ -151,6 +159,16 @@ class Archive:
         return self._all.local_path(name)
 
     @property
+    def is_generated(self) -> bool:
+        """Whether the structure is generated from an FMU or another format, and is not to be saved in place."""
+        return isinstance(self._entries, GeneratedEntries)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a generated structure states in other words than its source."""
+        return self._entries.notes if isinstance(self._entries, GeneratedEntries) else ()
+
+    @property
     def zip_facts(self) -> ZipFacts | None:
         """What the directory of the zip says that is on disk; None of a folder or a lone `.ssd`."""
         return self._entries.facts if isinstance(self._entries, ZipEntries) else None
@@ -194,11 +212,6 @@ class Archive:
         if name not in self._documents:
             self._documents[name] = Document(name, self.read(name))
         return self._documents[name]
-
-    @property
-    def is_generated(self) -> bool:
-        """Whether no system structure is written down, as of a single FMU."""
-        return isinstance(self._entries, GeneratedEntries)
 
     def variants(self) -> tuple[Document, ...]:
         """All SSDs at the root, the default first; of a lone `.ssd` that alone."""
@@ -298,7 +311,7 @@ class Archive:
         return isinstance(self._entries, FolderEntries) and self._entries.lone is not None
 
     def _variant_names(self) -> list[str]:
-        if self._is_lone:
+        if self._is_lone or isinstance(self._entries, GeneratedEntries):
             return [self.default]
         at_root = (name for name in self.names() if "/" not in name and name.lower().endswith(".ssd"))
         return sorted(at_root, key=lambda name: (name != self.default, name))
@@ -372,6 +385,8 @@ class Archive:
 def _entries(path: Path, limits: Limits) -> Entries:
     """The files behind a path that is there."""
     place = absolute(path)
+    if is_osp(place):
+        return system_of_osp(place)
     if place.is_dir():
         return system_of_fmu(place) if is_fmu_folder(place) else FolderEntries(path)
     if path.suffix.lower() == ".ssd":

@@ -1,7 +1,7 @@
 """One document: its bytes, its tree, and the way back from an edited tree to bytes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import TypeVar, cast
@@ -42,20 +42,22 @@ ROOTS: dict[type[Element], Format] = {
 class Document:
     """An XML file of an archive: `name` is its path there, `source` its bytes as read, `root` its tree, to be edited.
 
+    `lines` are those of the elements, in document order, if they come from another file.
+
     Raises
     ------
     InvalidDocument
         The bytes are not UTF-8 (XML-002), contain a DTD (XML-011), or are not well-formed (XML-001).
     """
 
-    def __init__(self, name: str, source: bytes) -> None:
+    def __init__(self, name: str, source: bytes, lines: Sequence[int] | None = None) -> None:
         self.name = name
         self.source = source
         _require_utf8(name, source)
         _refuse_dtd(name, source)
         with uncollected():
             self.root = _parse(name, source)
-            self._source = Source(source, self.root)
+            self._source = Source(source, self.root, lines)
 
     def __repr__(self) -> str:
         return f"<Document {self.name}>"

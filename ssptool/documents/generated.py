@@ -12,6 +12,7 @@ from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
+from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry, ZipEntries
 from ssptool.documents.namespaces import SSC, SSD
 from ssptool.scratch import ScratchFolder
@@ -26,11 +27,20 @@ _LARGEST = 256 * 1024 * 1024
 class GeneratedEntries:
     """The entries of a system that was generated: `made` are the contents of such files, `files` those on disk.
 
-    Of `files` a folder stands for an FMU, which is packed when it is asked for.
+    Of `files` a folder stands for an FMU, which is packed when it is asked for. `documents` are structures that are
+    generated from an entry, under its name; `notes` say what they state in other words.
     """
 
-    def __init__(self, made: Mapping[str, bytes], files: Mapping[str, Path]) -> None:
+    def __init__(
+        self,
+        made: Mapping[str, bytes],
+        files: Mapping[str, Path],
+        documents: Mapping[str, Document] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
         self._made = made
+        self.notes = notes
+        self.documents = documents or {}
         self._files = files
         self._folder: ScratchFolder | None = None
 
@@ -114,6 +124,13 @@ def _structure(name: str, source: str, signals: Iterator[tuple[str, str]]) -> st
 """
 
 
+def fmu_facts(path: Path | None) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The model's name, and names and causalities of the inputs and outputs; nothing of an FMU that is not there."""
+    content = b"" if path is None else _model_description(path)
+    root = _parse(content)
+    return ("" if root is None else root.get("modelName", "")), tuple(_signals(content))
+
+
 def _model_description(path: Path) -> bytes:
     """Nothing of one that cannot be read: the rules on FMUs say why."""
     try:
@@ -128,12 +145,16 @@ def _model_description(path: Path) -> bytes:
 
 def _signals(description: bytes) -> Iterator[tuple[str, str]]:
     """Names and causalities of the inputs and outputs (FMI 1.0 to 3.0)."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
-    try:
-        root = etree.fromstring(description, parser)
-    except (etree.XMLSyntaxError, ValueError):
-        return
-    for variable in root.iterfind("ModelVariables/*"):
+    root = _parse(description)
+    for variable in () if root is None else root.iterfind("ModelVariables/*"):
         name, causality = variable.get("name"), variable.get("causality")
         if name and causality in _SIGNALS:
             yield name, causality
+
+
+def _parse(description: bytes) -> etree._Element | None:
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    try:
+        return etree.fromstring(description, parser)
+    except (etree.XMLSyntaxError, ValueError):
+        return None

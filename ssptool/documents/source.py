@@ -6,7 +6,7 @@ once more: where a node of the edited tree still equals its pristine counterpart
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain, count, repeat
 from typing import cast
@@ -35,11 +35,13 @@ from ssptool.documents.tags import (
 class Source:
     """The bytes of a document and the place of every node of its tree in them.
 
-    Holding the nodes keeps lxml from re-creating their Python objects, so that a node is known again by identity.
+    `lines` are those of the nodes, if they come from another file. Holding the nodes keeps lxml from re-creating their
+    Python objects, so that a node is known again by identity.
     """
 
-    def __init__(self, source: bytes, root: etree._Element) -> None:
+    def __init__(self, source: bytes, root: etree._Element, lines: Sequence[int] | None = None) -> None:
         self.bytes = source
+        self._stated_lines = lines
         self.root = root
         self.nodes = list(_nodes(root))
         LINES[root] = ref(self)
@@ -58,7 +60,8 @@ class Source:
     @cached_property
     def lines(self) -> "dict[etree._Element, int]":
         """The line on which each node starts, from 1."""
-        return dict(zip(self.nodes, _lines_of_nodes(self.bytes), strict=False))
+        lines = _lines_of_nodes(self.bytes) if self._stated_lines is None else self._stated_lines
+        return dict(zip(self.nodes, lines, strict=False))
 
     def line_of(self, node: etree._Element) -> int:
         """The line on which a node starts, from 1; 0 if it is not in the source."""

@@ -77,6 +77,14 @@ def signal_type(variable: Variable, fmu: FmuDescription, root: Root) -> ssc.Sign
     return made
 
 
+def state_types(component: ssd.Component, fmu: FmuDescription, root: Root) -> None:
+    """Give connectors without a type that of the FMU's variable; units and enumerations are defined in the document."""
+    for connector in component.connectors:
+        variable = fmu.variables.get(connector.name)
+        if variable is not None and connector.type is None:
+            connector.type = signal_type(variable, fmu, root)
+
+
 def arrange(connectors: list[ssd.Connector]) -> None:
     """Inputs and parameters on the left side of the box, what comes out on the right, evenly from the top."""
     entering = (Kind.INPUT, Kind.PARAMETER, Kind.STRUCTURAL_PARAMETER)

@@ -4,12 +4,17 @@ import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 from ssptool.dataclass import dataclass
+from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.replacement import Replacement
 from ssptool.documents.uri import unsafe
+from ssptool.editing.adding import implementation_of
 from ssptool.editing.errors import EditError
+from ssptool.editing.interface import state_types
+from ssptool.fmu.description import read_description
 
 SUFFIX = ".ssp"
 
@@ -145,3 +150,19 @@ def _stay_inside(folder: Path, name: str) -> None:
     target = (folder / name).resolve()
     if folder.resolve() not in target.parents:
         raise EditError(f"{folder / name} is or goes through a link that leads out of {folder}: remove the link")
+
+
+def complete(archive: Archive) -> Iterator[str]:
+    """State in a generated structure what its FMUs say of types; notes on what cannot be carried over."""
+    root = archive.structure().structure
+    for component in root.every(ssd.Component):
+        source = component.source or ""
+        entry = unquote(source)
+        if "://" in source:
+            yield f"{component.name}: the source {source} stays as it is; no FMU is packed"
+        elif not archive.has(entry):
+            yield f"{component.name}: the FMU {entry} is not there: it is not packed, and connectors have no types"
+        else:
+            description = read_description(archive.local_path(entry))
+            component.implementation = implementation_of(description)
+            state_types(component, description, root)

@@ -11,7 +11,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.plan import Plan
-from ssptool.engine.power_bonds import PowerBond, Units, bonds_of_terminals
+from ssptool.engine.power_bonds import NotAPowerBond, PowerBond, Units, bonds_of_terminals, declared_bonds
 from ssptool.engine.settings import Settings
 from ssptool.engine.stimuli.resolve import resolve
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
@@ -49,7 +49,13 @@ def planned(
 
 
 def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:
-    """What terminals say of them; one that cannot be read says nothing."""
+    """What annotations and terminals say of them; one that cannot be read says nothing."""
+    stated: list[PowerBond] = []
+    for pair in network.annotated.power_bonds:
+        with contextlib.suppress(NotAPowerBond):
+            stated.extend(declared_bonds(network, [pair], units))
+    if stated:
+        return tuple(stated)
     terminals: dict[str, Mapping[str, Terminal]] = {}
     for name, component in network.components.items():
         with contextlib.suppress(UnreadableTerminals):

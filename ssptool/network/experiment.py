@@ -18,7 +18,11 @@ from ssptool.documents.document import Document
 TOOLS = {"com.opensimulationplatform": "osp", "org.open-simulation-platform": "osp", "org.openmodelica": "oms"}
 """Types of annotations that are read, with the prefix by which messages name their elements."""
 
-_FIXED_STEP = {"FixedStepAlgorithm": ("baseStepSize", "stepSize"), "FixedStepMaster": ("stepSize",)}
+_FIXED_STEP = {
+    "FixedStepAlgorithm": ("baseStepSize", "stepSize"),
+    "FixedStepMaster": ("stepSize",),
+    "EccoAlgorithm": ("baseStepSize", "stepSize"),
+}
 _SOLVER = "VariableStepSolver"
 _OTHER_ALGORITHMS = ("VariableStepMaster", "EccoAlgorithm")
 _OPTIONS = {
@@ -32,7 +36,7 @@ _WITHOUT_EFFECT = {"description", "bufferSize", "stepSizeHint"}
 _NEUTRAL = {"numWorkerThreads": "-1", "signalFilter": ".*", "loggingInterval": "0"}
 
 
-Holder: TypeAlias = ssd.DefaultExperiment | ssd.SystemStructureDescription | ssd.System | ssd.Component
+Holder: TypeAlias = ssd.DefaultExperiment | ssd.SystemStructureDescription | ssd.System | ssd.Component | ssd.Connection
 """An element with annotations that can state something of a run."""
 
 
@@ -49,12 +53,13 @@ class Annotated:
     """What annotations state of a run.
 
     `tolerance` is the relative one of an integrator of model exchange; `step_sizes` are those of single components,
-    by name [s]. `notes` name what is stated and cannot be followed.
+    by name [s]. `power_bonds` are pairs of outputs. `notes` name what is stated and cannot be followed.
     """
 
     step_size: Stated | None = None
     tolerance: Stated | None = None
     step_sizes: dict[str, Stated] = field(default_factory=dict)
+    power_bonds: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -92,7 +97,18 @@ def read_annotated(document: Document) -> Annotated:
             hint = _number(found, "stepSizeHint", *(["value"] if found.name == "StepSizeHint" else []), notes=notes)
             if hint is not None:
                 step_sizes[component.name] = hint
-    return Annotated(step_size, tolerance, step_sizes, tuple(dict.fromkeys(notes)))
+    return Annotated(step_size, tolerance, step_sizes, _power_bonds(document), tuple(dict.fromkeys(notes)))
+
+
+def _power_bonds(document: Document) -> tuple[tuple[str, str], ...]:
+    """Pairs of connections of the root system that name the same bond; each is known by where it starts."""
+    bonds: dict[str, list[str]] = {}
+    for connection in document.structure.system.connections:
+        for found in _elements(document, [connection]):
+            if found.name == "PowerBond":
+                start = f"{connection.start_element}.{connection.start_connector}"
+                bonds.setdefault(found.node.get("name", ""), []).append(start)
+    return tuple((pair[0], pair[1]) for pair in bonds.values() if len(pair) == 2)
 
 
 def _told(stated: Stated) -> str:
@@ -137,7 +153,8 @@ def _unused(found: _Found) -> Iterator[str]:
     """What an element states that has no part in a run."""
     node, where = found.node, f"{found.position}: {found.by}"
     if found.name in _OTHER_ALGORITHMS:
-        yield f"{where} is not followed: the macro step keeps its size (--adaptive RTOL varies it)"
+        tolerance = node.get("relativeTolerance", "RTOL")
+        yield f"{where} is not followed: the macro step keeps its size (--adaptive {tolerance} varies it)"
         return
     followed = {*_FIXED_STEP.get(found.name, ()), *_WITHOUT_EFFECT}
     if found.name == _SOLVER:

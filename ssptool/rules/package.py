@@ -38,6 +38,17 @@ def readable_zip(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-001")
 
 
+@rule("OSP-101", severity=ERROR, basis=POLICY, source="OSP-IS, OspSystemStructure 0.1", blocks_run=True)
+def counterparts_in_ssp(archive: Unreadable) -> Iterator[Finding]:
+    """Everything that an OspSystemStructure.xml of the Open Simulation Platform states can be said in SSP.
+
+    Sums and sums of vectors have no counterpart; variable groups need the OspModelDescription.xml that defines them.
+
+    Fix: connect the variables without the function; or put the file of the variable groups beside the structure.
+    """
+    yield from archive.reported("OSP-101")
+
+
 @rule("PKG-002", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
 def plain_compression(archive: Unreadable) -> Iterator[Finding]:
     """Every entry is stored or deflated.
@@ -194,7 +205,8 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
     for name in package.names:
         top = "/" not in name
         aside = unpacked and (name.startswith(".") or (top and name.lower().startswith("readme")))
-        if not (aside or name.startswith(_FOLDERS) or (top and name.lower().endswith(".ssd"))):
+        structure = name == package.archive.default or (top and name.lower().endswith(".ssd"))
+        if not (aside or structure or name.startswith(_FOLDERS)):
             yield Finding(Position(name), "the standard reserves this place in a package", "move it to resources/")
 
 

@@ -1,0 +1,446 @@
+"""Systems of the Open Simulation Platform: an OspSystemStructure.xml (OSP-IS) read as a system structure of SSP.
+
+Simulators become components, connections of variables, of variable groups and through linear transformations become
+connections, initial values parameter bindings; times, step sizes, algorithm and power bonds stay annotations of the
+platform. Variable groups are those of the files `NAME_OspModelDescription.xml`. Elements of the generated structure
+have the lines of those that they come from.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote, unquote
+from xml.sax.saxutils import quoteattr
+
+from lxml import etree
+
+from ssptool.dataclass import dataclass
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
+from ssptool.documents.document import Document
+from ssptool.documents.generated import GeneratedEntries, fmu_facts
+from ssptool.documents.namespaces import SSC, SSD, SSV
+
+STRUCTURE = "OspSystemStructure.xml"
+OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
+_MODEL = "OspModelDescription.xml"
+_TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean", "String": "String"}
+_PARTS = ("StartTime", "EndTime", "BaseStepSize", "Algorithm", "Simulators", "Functions", "Connections")
+_ECCO = "EccoConfiguration"
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """A variable of a simulator."""
+
+    simulator: str
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One connection as it is generated: from an output to an input, with factor and offset of a function."""
+
+    start: End
+    end: End
+    line: int
+    transformation: tuple[str, str] | None = None
+    bond: str = ""
+
+
+class Group(NamedTuple):
+    """A variable group: its kind (the name of its element), variables, and the groups inside it."""
+
+    kind: str
+    variables: tuple[str, ...]
+    groups: tuple["Group", ...]
+
+
+def is_osp(path: Path) -> bool:
+    """Whether a file or folder is a system of the platform, and no SSP."""
+    if path.is_dir():
+        return (path / STRUCTURE).is_file() and not (path / "SystemStructure.ssd").exists()
+    return path.suffix.lower() == ".xml"
+
+
+def system_of_osp(path: Path) -> GeneratedEntries:
+    """The system at `path`, a file or the folder around it, with its FMUs.
+
+    Raises
+    ------
+    InvalidDocument
+        It is no XML (XML-001, -002, -011), no OspSystemStructure (XML-003), or has what SSP has no counterpart of
+        (OSP-101).
+    """
+    file = path / STRUCTURE if path.is_dir() else path
+    source = file.read_bytes()
+    reader = _Reader(file, Document(file.name, source))
+    structure, lines = reader.structure()
+    if reader.problems:
+        raise InvalidDocument(*reader.problems)
+    document = Document(file.name, structure, lines)
+    return GeneratedEntries({file.name: source}, reader.files, {file.name: document}, tuple(reader.notes))
+
+
+class _Reader:
+    """Reads one OspSystemStructure; `problems` is what has no counterpart, `files` are the FMUs by entry."""
+
+    def __init__(self, file: Path, document: Document) -> None:
+        self.file, self.document, self.root = file, document, document.root
+        self.problems: list[Diagnostic] = []
+        self.files: dict[str, Path] = {}
+        self.notes: list[str] = []
+        if _name(self.root) != "OspSystemStructure":
+            position = Position(file.name, document.line_of(self.root))
+            message = f"the root element is {_name(self.root)}, not OspSystemStructure"
+            raise InvalidDocument(error("XML-003", position, message, "choose an .ssp, .ssd or .fmu file or a folder"))
+        self.simulators = {node.get("name", ""): node for node in self._all("Simulators")}
+        self.sources = {name: self._source(node.get("source", "")) for name, node in self.simulators.items()}
+        facts = {name: fmu_facts(self._fmu(name)) for name in self.simulators}
+        self.models = {name: model for name, (model, _) in facts.items()}
+        self.causalities = {name: dict(signals) for name, (_, signals) in facts.items()}
+        self._check_names()
+
+    def structure(self) -> tuple[bytes, tuple[int, ...]]:
+        """The SSD, and the line of each of its elements."""
+        links = tuple(self._links())
+        made = _Text()
+        name = self.file.resolve().parent.name if self.file.name == STRUCTURE else self.file.stem
+        spaces = f'xmlns:ssd="{SSD}" xmlns:ssc="{SSC}" xmlns:ssv="{SSV}" xmlns:osp="{OSP}"'
+        line = self.document.line_of(self.root)
+        made.start("ssd:SystemStructureDescription", line, {"version": "2.0", "name": name}, spaces)
+        made.start("ssd:System", line, {"name": name})
+        if self.simulators:
+            made.start("ssd:Elements", line)
+            for simulator, node in self.simulators.items():
+                self._component(made, simulator, node, links)
+            made.end()
+        if links:
+            made.start("ssd:Connections", links[0].line)
+            for link in links:
+                _connection(made, link)
+            made.end()
+        made.end()
+        self._experiment(made)
+        made.end()
+        return made.bytes(), tuple(made.lines)
+
+    # -- simulators -------------------------------------------------------------------------------------------------
+
+    def _component(self, made: "_Text", name: str, node: etree._Element, links: tuple[Link, ...]) -> None:
+        line = self.document.line_of(node)
+        source = self.sources[name]
+        stated = {"name": name, "type": "application/x-fmu-sharedlibrary", "source": source}
+        made.start("ssd:Component", line, stated)
+        if connectors := self._connectors(name, links):
+            made.start("ssd:Connectors", line)
+            for variable, kind in connectors.items():
+                made.empty("ssd:Connector", line, {"name": variable, "kind": kind})
+            made.end()
+        if values := [value for part in node if _name(part) == "InitialValues" for value in part if _name(value)]:
+            self._values(made, name, values)
+        if step := node.get("stepSize"):
+            _annotation(made, line, "osp:StepSizeHint", {"value": step})
+        made.end()
+
+    def _connectors(self, name: str, links: tuple[Link, ...]) -> dict[str, str]:
+        """Those of the FMU; of one that is not there, those that are connected."""
+        if found := dict(self.causalities[name]):
+            return found
+        for link in links:
+            for end, kind in ((link.start, "output"), (link.end, "input")):
+                if end.simulator == name:
+                    found.setdefault(end.variable, kind)
+        return found
+
+    def _values(self, made: "_Text", name: str, values: list[etree._Element]) -> None:
+        first = self.document.line_of(values[0])
+        made.start("ssd:ParameterBindings", first)
+        made.start("ssd:ParameterBinding", first)
+        made.start("ssd:ParameterValues", first)
+        made.start("ssv:ParameterSet", first, {"version": "2.0", "name": f"initial values of {name}"})
+        made.start("ssv:Parameters", first)
+        for value in values:
+            typed = next((child for child in value if _name(child)), None)
+            kind = "" if typed is None else _name(typed)
+            if typed is None or kind not in _TYPES:
+                self._refuse(value, f"the initial value of {value.get('variable')!r} has the type {kind or 'none'}")
+                continue
+            made.start("ssv:Parameter", self.document.line_of(value), {"name": value.get("variable", "")})
+            made.empty(f"ssv:{_TYPES[kind]}", self.document.line_of(typed), {"value": typed.get("value", "")})
+            made.end()
+        for _ in range(5):
+            made.end()
+
+    def _source(self, source: str) -> str:
+        """The URI of the FMU in the generated structure, wherever the file is."""
+        if "://" in source and not source.startswith("file://"):
+            return source  # the rules say what cannot be reached
+        stated = unquote(source.removeprefix("file://"))
+        entry = f"resources/{Path(stated).name}"
+        place = self.file.parent / stated
+        if place.exists():
+            number = 1
+            while self.files.get(entry, place) != place:
+                number += 1
+                entry = f"resources/{Path(stated).stem}_{number}{Path(stated).suffix}"
+            self.files[entry] = place
+        return quote(entry)
+
+    def _fmu(self, name: str) -> Path | None:
+        return self.files.get(unquote(self.sources[name]))
+
+    # -- connections ------------------------------------------------------------------------------------------------
+
+    def _links(self) -> Iterator[Link]:
+        functions = {}
+        refused = set()
+        for node in self._all("Functions"):
+            if _name(node) == "LinearTransformation":
+                functions[node.get("name", "")] = node
+            else:
+                self._refuse(node, f"the function {_name(node)} {node.get('name')!r}")
+                refused.add(node.get("name", ""))
+        into: dict[str, End] = {}
+        out: list[tuple[str, End, int]] = []
+        for node in self._all("Connections"):
+            kind, ends = _name(node), [child for child in node if _name(child)]
+            if kind == "VariableConnection" and len(ends) == 2:
+                yield self._link(_end(ends[0]), _end(ends[1]), node)
+            elif kind == "VariableGroupConnection" and len(ends) == 2:
+                yield from self._of_groups(ends[0], ends[1], node)
+            elif kind == "SignalConnection" and sorted(map(_name, ends)) == ["Signal", "Variable"]:
+                signal, variable = sorted(ends, key=_name)
+                function, line = signal.get("function", ""), self.document.line_of(node)
+                if function in refused:
+                    continue
+                if function not in functions:
+                    self._report(node, f"there is no function {function!r}", "correct the name")
+                elif signal.get("name") == "in":
+                    into[function] = self._known(_end(variable), node)
+                else:
+                    out.append((function, self._known(_end(variable), node), line))
+            else:
+                self._refuse(node, f"the connection {kind} of {len(ends)} ends ({', '.join(map(_name, ends))})")
+        yield from self._through(functions, into, out)
+
+    def _through(
+        self,
+        functions: Mapping[str, etree._Element],
+        into: Mapping[str, End],
+        out: list[tuple[str, End, int]],
+    ) -> Iterator[Link]:
+        """Connections through linear transformations."""
+        for function, end, line in out:
+            if function in into:
+                node = functions[function]
+                yield Link(into[function], end, line, (node.get("factor", "1"), node.get("offset", "0")))
+        for name, node in functions.items():
+            if name not in into or name not in {function for function, _, _ in out}:
+                message = f"the function LinearTransformation {name!r} is not connected on both sides"
+                self._report(node, message, "connect its signals in and out, or remove it")
+
+    def _link(self, first: End, second: End, node: etree._Element) -> Link:
+        """From the output to the input as the FMUs say; if they do not, from the first to the second."""
+        for end in (first, second):
+            self._known(end, node)
+        turned = (
+            self.causalities.get(first.simulator, {}).get(first.variable) == "input"
+            or self.causalities.get(second.simulator, {}).get(second.variable) == "output"
+        )
+        start, end = (second, first) if turned else (first, second)
+        return Link(start, end, self.document.line_of(node), bond=node.get("powerBond", ""))
+
+    def _known(self, end: End, node: etree._Element) -> End:
+        if end.simulator not in self.simulators:
+            known = ", ".join(self.simulators)
+            self._report(node, f"there is no simulator {end.simulator!r}", f"the simulators are {known}")
+        return end
+
+    def _of_groups(self, first: etree._Element, second: etree._Element, node: etree._Element) -> Iterator[Link]:
+        groups = [self._group(each) for each in (first, second)]
+        if groups[0] is None or groups[1] is None:
+            return
+        one, other = (each.get("simulator", "") for each in (first, second))
+        pairs = list(_paired(groups[0], groups[1]))
+        if not all(a and b for a, b in pairs):
+            names = " and ".join(f"{each.get('simulator')}.{each.get('name')}" for each in (first, second))
+            message = f"the variable groups {names} are connected, but have different numbers of variables"
+            self._report(node, message, "connect their variables one by one (VariableConnection)")
+            return
+        links = [self._link(End(one, a or ""), End(other, b or ""), node) for a, b in pairs]
+        position = f"{self.file.name}:{self.document.line_of(node)}"
+        self.notes.append(f"{position}: the connected variable groups become {len(links)} connections of variables")
+        there = [link for link in links if link.start.simulator == one]
+        back = [link for link in links if link.start.simulator != one]
+        # Effort one way, flow the other: by element these are power bonds.
+        bonds = len(there) == len(back) and groups[0].kind.endswith("Port")
+        for several in (there, back):
+            for number, link in enumerate(several, 1):
+                name = f"{first.get('simulator')} {first.get('name')} {second.get('simulator')} {number}"
+                yield Link(link.start, link.end, link.line, bond=name if bonds else "")
+
+    def _group(self, node: etree._Element) -> Group | None:
+        simulator, name = node.get("simulator", ""), node.get("name", "")
+        file = self._model_description(simulator)
+        if file is None:
+            message = f"the variable group {name!r} of {simulator!r} is not known: there is no {simulator}_{_MODEL}"
+            self._report(node, message, "put that file beside the structure or the FMU")
+            return None
+        groups = Document(file.name, file.read_bytes()).root.iter("{*}VariableGroups")
+        for each in next(groups, etree.Element("none")):
+            if each.get("name") == name and _name(each):
+                return _read_group(each)
+        self._report(node, f"{file.name} defines no variable group {name!r}", "correct the name")
+        return None
+
+    def _model_description(self, simulator: str) -> Path | None:
+        """Named by model, FMU or simulator, beside the structure or the FMU, in upper or lower case."""
+        fmu = self._fmu(simulator)
+        source = self.simulators[simulator].get("source", "") if simulator in self.simulators else ""
+        stated = Path(unquote(source.rpartition("file=")[2]))  # proxyfmu://host?file=x.fmu
+        names = (self.models.get(simulator, ""), stated.stem, simulator)
+        wanted = [f"{name}_{_MODEL}".lower() for name in names if name]
+        folders = (self.file.parent, *(() if fmu is None else (fmu.parent,)), self.file.parent / stated.parent)
+        for folder in folders:
+            files = {file.name.lower(): file for file in sorted(folder.glob(f"*{_MODEL}"))}
+            for name in wanted:
+                if name in files:
+                    return Path(files[name])
+        return None
+
+    # -- times and the algorithm ------------------------------------------------------------------------------------
+
+    def _experiment(self, made: "_Text") -> None:
+        parts = {_name(node): node for node in self.root if _name(node)}
+        times = {"startTime": parts.get("StartTime"), "stopTime": parts.get("EndTime")}
+        stated = {name: (node.text or "").strip() for name, node in times.items() if node is not None}
+        first = next((parts[name] for name in ("EndTime", "StartTime", "BaseStepSize") if name in parts), self.root)
+        made.start("ssd:DefaultExperiment", self.document.line_of(first), stated)
+        algorithm, base = parts.get("Algorithm"), parts.get("BaseStepSize")
+        named = "fixedStep" if algorithm is None else (algorithm.text or "").strip()
+        step = {} if base is None else {"baseStepSize": (base.text or "").strip()}
+        if named not in ("fixedStep", "ecco"):
+            self._refuse(self.root if algorithm is None else algorithm, f"the algorithm {named!r}")
+        if named == "ecco" or base is not None:
+            where = self.root if base is None else base
+            if named == "ecco" and _ECCO in parts:
+                options = {_name(each): (each.text or "").strip() for each in parts[_ECCO] if _name(each)}
+                step |= {name[0].lower() + name[1:]: text for name, text in options.items()}
+            tag = "osp:EccoAlgorithm" if named == "ecco" else "osp:FixedStepAlgorithm"
+            _annotation(made, self.document.line_of(where), tag, step, inside="osp:Algorithm")
+        made.end()
+
+    # -- what is wrong ----------------------------------------------------------------------------------------------
+
+    def _all(self, part: str) -> Iterator[etree._Element]:
+        for node in self.root:
+            if _name(node) == part:
+                yield from (each for each in node if _name(each))
+
+    def _check_names(self) -> None:
+        for node in self.root:
+            if _name(node) and _name(node) not in (*_PARTS, _ECCO):
+                self._refuse(node, f"the element {_name(node)}")
+        seen = set()
+        for node in self._all("Simulators"):
+            if node.get("name") in seen:
+                self._report(node, f"a second simulator has the name {node.get('name')!r}", "rename one of them")
+            seen.add(node.get("name"))
+            if _name(node) != "Simulator":
+                self._refuse(node, f"the element {_name(node)}")
+            for each in node:
+                if _name(each) not in ("", "InitialValues"):
+                    self._refuse(each, f"the element {_name(each)} of {node.get('name')}")
+
+    def _refuse(self, node: etree._Element, what: str) -> None:
+        advice = "connect the variables without it, or run the system in a tool of the platform"
+        self._report(node, f"{what} has no counterpart in SSP", advice)
+
+    def _report(self, node: etree._Element, message: str, advice: str) -> None:
+        position = Position(self.file.name, self.document.line_of(node))
+        self.problems.append(error("OSP-101", position, message, advice))
+
+
+class _Text:
+    """XML as it is written, with the line that each element comes from."""
+
+    def __init__(self) -> None:
+        self.lines: list[int] = []
+        self._parts = ['<?xml version="1.0" encoding="UTF-8"?>\n']
+        self._open: list[str] = []
+
+    def start(self, tag: str, line: int, attributes: Mapping[str, str] | None = None, more: str = "") -> None:
+        self._write(tag, line, attributes or {}, more, ">")
+        self._open.append(tag)
+
+    def empty(self, tag: str, line: int, attributes: Mapping[str, str]) -> None:
+        self._write(tag, line, attributes, "", "/>")
+
+    def end(self) -> None:
+        tag = self._open.pop()
+        self._parts.append(f"{'  ' * len(self._open)}</{tag}>\n")
+
+    def bytes(self) -> bytes:
+        return "".join(self._parts).encode()
+
+    def _write(self, tag: str, line: int, attributes: Mapping[str, str], more: str, closing: str) -> None:
+        stated = "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
+        self._parts.append(f"{'  ' * len(self._open)}<{tag}{' ' + more if more else ''}{stated}{closing}\n")
+        self.lines.append(line)
+
+
+def _connection(made: _Text, link: Link) -> None:
+    stated = {
+        "startElement": link.start.simulator,
+        "startConnector": link.start.variable,
+        "endElement": link.end.simulator,
+        "endConnector": link.end.variable,
+    }
+    if link.transformation is None and not link.bond:
+        made.empty("ssd:Connection", link.line, stated)
+        return
+    made.start("ssd:Connection", link.line, stated)
+    if link.transformation is not None:
+        factor, offset = link.transformation
+        made.empty("ssc:LinearTransformation", link.line, {"factor": factor, "offset": offset})
+    if link.bond:
+        _annotation(made, link.line, "osp:PowerBond", {"name": link.bond})
+    made.end()
+
+
+def _annotation(made: _Text, line: int, tag: str, attributes: Mapping[str, str], inside: str = "") -> None:
+    made.start("ssd:Annotations", line)
+    made.start("ssc:Annotation", line, {"type": "com.opensimulationplatform"})
+    if inside:
+        made.start(inside, line)
+    made.empty(tag, line, attributes)
+    for _ in range(3 if inside else 2):
+        made.end()
+
+
+def _name(node: etree._Element) -> str:
+    """The name of an element without its namespace; empty of comments."""
+    return etree.QName(node).localname if isinstance(node.tag, str) else ""
+
+
+def _end(node: etree._Element) -> End:
+    return End(node.get("simulator", ""), node.get("name", ""))
+
+
+def _read_group(node: etree._Element) -> Group:
+    inside = [each for each in node if _name(each)]
+    variables = tuple(each.get("ref", "") for each in inside if _name(each) == "Variable")
+    groups = tuple(_read_group(each) for each in inside if _name(each) != "Variable")
+    return Group(_name(node), variables, groups)
+
+
+def _paired(first: Group, second: Group) -> Iterator[tuple[str | None, str | None]]:
+    """Variables by their order, groups inside by kind and order; None where one side has more."""
+    yield from zip_longest(first.variables, second.variables)
+    for one, other in zip_longest(_ordered(first), _ordered(second), fillvalue=Group("", (), ())):
+        yield from _paired(one, other)
+
+
+def _ordered(group: Group) -> list[Group]:
+    return sorted(group.groups, key=lambda each: each.kind)

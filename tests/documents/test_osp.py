@@ -1,0 +1,195 @@
+"""Systems of the Open Simulation Platform: what becomes of each of their statements."""
+
+from pathlib import Path
+
+import pytest
+from pytest import approx
+
+import ssptool as api
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.network.experiment import read_annotated
+from tests.engine.dual_mass import RESOURCES
+
+CORPUS = Path(__file__).parents[2] / "../shared/corpus/libcosim/tests/data"
+FLANGE = """
+<VariableGroupConnection>
+  <VariableGroup simulator="System2" name="flange"/>
+  <VariableGroup simulator="System1" name="flange"/>
+</VariableGroupConnection>"""
+POSITION = """
+<VariableConnection>
+  <Variable simulator="System2" name="x1"/>
+  <Variable simulator="System1" name="x1"/>
+</VariableConnection>"""
+THROUGH = """
+<SignalConnection>
+  <Variable simulator="System1" name="a1"/>
+  <Signal function="scale" name="in"/>
+</SignalConnection>
+<SignalConnection>
+  <Signal function="scale" name="out"/>
+  <Variable simulator="System2" name="a1"/>
+</SignalConnection>"""
+SCALE = '<LinearTransformation name="scale" factor="{factor}" offset="0"/>'
+SAME = SCALE.format(factor=1)
+GROUPS = """<OspModelDescription xmlns="http://opensimulationplatform.com/MSMI/OSPModelDescription" version="0.1">
+  <VariableGroups>
+    <LinearMechanicalPort name="flange">
+      <Force name="force"><Variable ref="F"/></Force>
+      <LinearVelocity name="velocity"><Variable ref="v1"/></LinearVelocity>
+    </LinearMechanicalPort>
+  </VariableGroups>
+</OspModelDescription>"""
+
+
+@pytest.fixture
+def written(tmp_path):
+    """The dual-mass oscillator as a system of the platform."""
+
+    def write(functions=SAME, connections=FLANGE + POSITION + THROUGH, algorithm="fixedStep"):
+        for name in ("System1", "System2"):
+            (tmp_path / f"{name}_OspModelDescription.xml").write_text(GROUPS)
+        path = tmp_path / "OspSystemStructure.xml"
+        path.write_text(
+            f"""<?xml version="1.0" encoding="utf-8"?>
+<OspSystemStructure xmlns="http://opensimulationplatform.com/MSMI/OSPSystemStructure" version="0.1">
+<StartTime>0.0</StartTime>
+<EndTime>0.5</EndTime>
+<BaseStepSize>0.002</BaseStepSize>
+<Algorithm>{algorithm}</Algorithm>
+<Simulators>
+<Simulator name="System1" source="{RESOURCES}/System1.fmu" stepSize="0.004">
+<InitialValues><InitialValue variable="x1_start"><Real value="0.25"/></InitialValue></InitialValues>
+</Simulator>
+<Simulator name="System2" source="{RESOURCES}/System2.fmu"/>
+</Simulators>
+<Functions>{functions}</Functions>
+<Connections>{connections}</Connections>
+<EccoConfiguration><RelativeTolerance>1e-5</RelativeTolerance></EccoConfiguration>
+</OspSystemStructure>
+"""
+        )
+        return path
+
+    return write
+
+
+def test_it_runs_like_the_same_system_in_ssp(written):
+    result = api.simulate(written())
+    same = api.simulate(RESOURCES.parent, stop_time=0.5, step_size=0.002, start_values={"System1.x1_start": 0.25})
+    assert result.ok
+    for name in ("System1.x1", "System1.a1", "System2.F"):
+        assert list(result.trace[name]) == list(same.trace[name])
+
+
+def test_places_are_those_of_its_own_lines(written):
+    path = written()
+    lines = path.read_text().splitlines()
+    plan = api.plan(path.parent)
+    step = next(choice for choice in plan.choices if choice.setting == "step_size")
+    file, _, line = step.place.partition(":")
+    assert (file, lines[int(line) - 1]) == (path.name, "<BaseStepSize>0.002</BaseStepSize>")
+    assert any("0.004 s for System1" in note for note in plan.notes)
+    broken = api.validate(written(functions="", connections=POSITION.replace('name="x1"', 'name="x9"')))
+    position = next(one.position for one in broken.errors)
+    assert position.file == path.name and "VariableConnection" in path.read_text().splitlines()[position.line - 1]
+
+
+def test_a_linear_transformation_is_one_of_the_connection(written):
+    with Archive.open(written(functions=SCALE.format(factor=3))) as archive:
+        connections = archive.structure().structure.system.connections
+        transformed = [each for each in connections if each.transformation is not None]
+        assert [each.start_connector for each in transformed] == ["a1"]
+        assert transformed[0].transformation.factor == 3
+
+
+def test_power_bonds_of_connected_ports_choose_adaptive_steps(written):
+    network = api.flatten(written())
+    assert network.annotated.power_bonds == (("System2.F", "System1.v1"),)
+
+
+def test_ecco_is_named_as_not_followed_with_the_option_that_comes_nearest(written):
+    plan = api.plan(written(algorithm="ecco"))
+    assert plan.interval.step == approx(0.002)
+    assert any("osp:EccoAlgorithm is not followed" in note and "--adaptive 1e-5" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize("function", ['<Sum name="s" inputCount="2"/>', '<VectorSum name="s" inputCount="2"/>'])
+def test_functions_without_a_counterpart_are_refused_by_name_and_line(written, function):
+    path = written(functions=function, connections="")
+    with pytest.raises(InvalidDocument, match=rf"OspSystemStructure.xml:\d+.*{function.split()[0][1:]} 's'"):
+        api.simulate(path)
+    assert [one.code for one in api.validate(path).errors] == ["OSP-101"]
+
+
+@pytest.mark.parametrize(
+    ("connections", "message"),
+    [
+        (FLANGE.replace("flange", "shaft"), "defines no variable group 'shaft'"),
+        (POSITION.replace("System2", "System3"), "there is no simulator 'System3'"),
+        (THROUGH.replace("scale", "other"), "there is no function 'other'"),
+        (POSITION.replace("VariableConnection", "SignalGroupConnection"), "the connection SignalGroupConnection"),
+    ],
+)
+def test_what_leads_nowhere_is_an_error_and_never_dropped(written, connections, message):
+    with pytest.raises(InvalidDocument, match=message):
+        Archive.open(written(functions="", connections=connections))
+
+
+def test_a_file_of_another_kind_is_refused_by_its_root(tmp_path):
+    (tmp_path / "other.xml").write_text("<other/>")
+    with pytest.raises(InvalidDocument, match="the root element is other, not OspSystemStructure"):
+        Archive.open(tmp_path / "other.xml")
+
+
+def test_converted_it_is_a_valid_package_with_its_fmus_and_the_same_results(written, tmp_path):
+    path = written()
+    converted = api.convert(path, tmp_path / "oscillator.ssp")
+    assert converted.names == ("SystemStructure.ssd", "resources/System1.fmu", "resources/System2.fmu")
+    assert any("2 connections of variables" in note for note in converted.notes)
+    assert not api.validate(converted.path).errors
+    assert list(api.simulate(converted.path).trace["System1.x1"]) == list(api.simulate(path).trace["System1.x1"])
+    with pytest.raises(FileExistsError):
+        api.convert(path, converted.path)
+
+
+def test_a_converted_fmu_is_a_valid_package_with_its_default_experiment(tmp_path):
+    converted = api.convert(RESOURCES / "System1.fmu", tmp_path / "one.ssp")
+    assert not api.validate(converted.path).diagnostics
+    assert api.simulate(converted.path).trace.t[-1] == 10.0
+    assert any("step size 0.001 stays in the FMU" in note for note in converted.notes)
+
+
+@pytest.mark.parametrize(
+    ("file", "elements", "connections"),
+    [
+        ("msmi/OspSystemStructure_Bond.xml", 4, 9),
+        ("msmi/OspSystemStructure_Dahlquist.xml", 1, 0),
+        ("msmi/OspSystemStructure_Dahlquist_proxyfmu.xml", 1, 0),
+        ("msmi/OspSystemStructure_StateInitExample.xml", 1, 0),
+        ("fmi2/quarter_truck/OspSystemStructure.xml", 2, 2),
+    ],
+)
+def test_systems_of_libcosim_are_read_whole(file, elements, connections):
+    if not CORPUS.exists():
+        pytest.skip("the documents of other tools are not here")
+    with Archive.open(CORPUS / file) as archive:
+        system = archive.structure().structure.system
+        assert (len(system.elements), len(system.connections)) == (elements, connections)
+
+
+@pytest.mark.parametrize(
+    ("file", "step", "by"),
+    [
+        ("libcosim/tests/data/ssp/demo/SystemStructure.ssd", 1e-4, "osp:FixedStepAlgorithm"),
+        ("OMSimulator/testsuite/tests/resources/LOC/SystemStructure.ssd", 1e-5, "oms:FixedStepMaster"),
+    ],
+)
+def test_step_sizes_of_other_tools_are_found_in_their_documents(file, step, by):
+    path = CORPUS.parents[2] / file
+    if not path.exists():
+        pytest.skip("the documents of other tools are not here")
+    with Archive.open(path) as archive:
+        stated = read_annotated(archive.structure()).step_size
+    assert (stated.value, stated.by) == (step, by)
