@@ -63,6 +63,7 @@ sanitize: build/models/.ready $(VENV)/.ready-dev  ## the kernel's tests under ad
 
 bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios measured in one run; large documents
 	$(BIN)/python benchmarks/bench.py
+	$(BIN)/python benchmarks/foreign.py
 	$(BIN)/python benchmarks/chain.py
 	$(BIN)/python benchmarks/driven.py
 	$(BIN)/python benchmarks/threads.py

@@ -12,6 +12,9 @@ from ssptool.cli.options import Accept, SystemPath, changes_from, codes
 from ssptool.cli.run_options import (
     Compile,
     Every,
+    FmuLog,
+    FmuLogCategories,
+    FmuLogLevels,
     Isolated,
     LogCoupling,
     LogLoops,
@@ -24,6 +27,8 @@ from ssptool.cli.run_options import (
     Statistics,
     StepTimeout,
     Timeout,
+    categories_from,
+    levels_from,
 )
 from ssptool.cli.settings_options import settings_from
 from ssptool.cli.stimuli_options import stimuli_from
@@ -55,6 +60,9 @@ def run_command(
     statistics: Statistics = None,
     log_loops: LogLoops = None,
     log_coupling: LogCoupling = None,
+    fmu_log: FmuLog = None,
+    fmu_log_level: FmuLogLevels = None,
+    fmu_log_categories: FmuLogCategories = None,
     plot: Plot = None,
 ) -> None:
     """Initialize and simulate a system, and write its results.
@@ -76,6 +84,9 @@ def run_command(
             settings=settings,
             log_loops=log_loops,
             log_coupling=log_coupling,
+            fmu_log=fmu_log,
+            fmu_log_level=levels_from(fmu_log_level),
+            fmu_log_categories=categories_from(fmu_log_categories),
             output=output,
             record=record or (),
             every=every,

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ssptool.cli.options import time
+from ssptool.engine.settings import EVERY_COMPONENT
 
 RESULTS, PROCESS, INSIGHT = "Results", "Process and pace", "Insight"
 """Panels of the help."""
@@ -60,6 +61,36 @@ LogCoupling = Annotated[
         metavar="FILE",
         rich_help_panel=INSIGHT,
         help="Every iterate of every macro step, as .csv or .jsonl.",
+    ),
+]
+FmuLog = Annotated[
+    Path | None,
+    typer.Option(
+        "--fmu-log",
+        metavar="FILE",
+        rich_help_panel=INSIGHT,
+        help="Everything that the FMUs log, as .csv or .jsonl; without it, they log errors and warnings only, and run "
+        "faster.",
+    ),
+]
+FmuLogLevels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fmu-log-level",
+        metavar="LEVEL",
+        rich_help_panel=INSIGHT,
+        help="Least serious messages in that file: ok (all), warning, discard, error or fatal; or of one component, "
+        "as in System1=ok; repeated: all of these.",
+    ),
+]
+FmuLogCategories = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fmu-log-categories",
+        metavar="NAMES",
+        rich_help_panel=INSIGHT,
+        help="Log categories in that file, separated by commas, as the FMUs declare them; or of one component, as in "
+        "System1=logEvents; repeated: all of these.",
     ),
 ]
 Plot = Annotated[
@@ -122,6 +153,24 @@ Realtime = Annotated[
         help="Keep pace with the clock, FACTOR times as fast as it: 1 is real time.",
     ),
 ]
+
+
+def levels_from(texts: list[str] | None) -> dict[str, str]:
+    """`["warning", "System1=ok"]` → `{"*": "warning", "System1": "ok"}`."""
+    return dict(map(_by_component, texts or ()))
+
+
+def categories_from(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
+    """`["logEvents,logStatusError", "System1=logEvents"]` → names by component, `*` being all that are not named."""
+    found: dict[str, tuple[str, ...]] = {}
+    for component, names in map(_by_component, texts or ()):
+        found[component] = (*found.get(component, ()), *(name.strip() for name in names.split(",") if name.strip()))
+    return found
+
+
+def _by_component(text: str) -> tuple[str, str]:
+    component, equals, value = (part.strip() for part in text.rpartition("="))
+    return (component, value) if equals else (EVERY_COMPONENT, value)
 
 
 class StatisticsFormat(StrEnum):

@@ -5,14 +5,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from ssptool.cli.run_options import StatisticsFormat
 from ssptool.engine.few import few
 
 if TYPE_CHECKING:
+    from ssptool.engine.fmu_log import LoggedProblems
     from ssptool.engine.loop_report import LoopReport
     from ssptool.engine.result import Result, Statistics
+
+SHOWN_KINDS, SHOWN_TEXT = 3, 200
+"""Kinds of messages of an FMU that a summary shows, and how many characters of each."""
 
 Entry = tuple[str, str]
 """Of the summary: a name, and what is said under it."""
@@ -42,6 +47,7 @@ def result_json(result: "Result", plot: Path | None = None) -> str:
         "output": result.output,
         "plot": plot,
         "loops": [loop.facts() for loop in result.initialization.loops],
+        "problems": [asdict(one) for one in result.problems],
         "statistics": asdict(result.statistics),
     }
     return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
@@ -86,7 +92,21 @@ def _run(result: "Result") -> Iterator[Entry]:
     yield from _counts(result.statistics)
     for note in result.notes:
         yield "note", note
+    for problems in result.problems:
+        yield from _logged(problems)
     yield "status", result.status
+
+
+def _logged(problems: "LoggedProblems") -> Iterator[Entry]:
+    """What the FMU of a component logged: how many messages, and the first of some kinds."""
+    counts = ", ".join(f"{count} × {status}" for status, count in problems.counts.items())
+    yield "FMU messages", f"{problems.component} logged {counts}"
+    for kind in problems.kinds[:SHOWN_KINDS]:
+        when = "before the start" if kind.time is None else f"first at t = {kind.time:g} s"
+        times = f", {kind.count} ×" if kind.count > 1 else ""
+        yield "", f"{shorten(str(kind), SHOWN_TEXT, placeholder=' …')}  ({when}{times})"
+    if len(problems.kinds) > SHOWN_KINDS:
+        yield "", f"… {len(problems.kinds)} kinds of messages; all: --fmu-log FILE"
 
 
 def _speed(result: "Result") -> str:

@@ -15,6 +15,7 @@ from ssptool.engine.cells import in_cell, read_cell
 from ssptool.engine.chatter import wish_to_end
 from ssptool.engine.checkpoint import Checkpoint, open_checkpoint
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
 from ssptool.engine.kernel import create
 from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
@@ -27,8 +28,6 @@ from ssptool.fmu.binary import Binary
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.instance import FmiError, FmuInstance
 from ssptool.fmu.messages import STATUS, status_word
-
-_LAST_MESSAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +55,8 @@ class Assembly:
         Those of model exchange that exchange something at events only, if there is an ODE.
     kept
         Stand-ins of which the kernel has the addresses only.
+    logging
+        What the FMUs log.
     remarks
         What is to be said of the run besides its results; each once.
     at_end
@@ -65,6 +66,7 @@ class Assembly:
     plan: Plan
     kernel: Kernel
     instances: tuple[FmuInstance, ...]
+    logging: FmuLogging
     tables: tuple[InstanceTable, ...] = ()
     loop_log: IterationLog | None = None
     coupling_log: IterationLog | None = None
@@ -120,14 +122,15 @@ class Assembly:
             return wish_to_end(instance.name, time, instance.last_successful_time())
         returned = f"returned {status_word(outcome.fmi_status)}"
         answer = "did not do what was asked" if ":" in outcome.function else returned
+        messages = instance.log.latest()
         return Failure(
             Ending.FMI,
             f"component {instance.name}: {outcome.function} {answer}",
-            "see the messages of the FMU; try a smaller step size, or other start values and parameters",
+            f"try a smaller step size, or other start values and parameters ({self._more(messages)})",
             time,
             instance.name,
             outcome.function,
-            instance.messages[-_LAST_MESSAGES:],
+            messages,
             recoverable=outcome.fmi_status == STATUS.index("discard"),
         )
 
@@ -141,7 +144,7 @@ class Assembly:
             time,
             name,
             outcome.function,
-            self.instances[outcome.instance].messages[-_LAST_MESSAGES:],
+            self.instances[outcome.instance].log.latest(),
         )
 
     def _out_of_range(self, outcome: Outcome, time: float) -> Failure:
@@ -164,12 +167,15 @@ class Assembly:
         return Failure(
             Ending.FMI,
             f"component {error.instance}: {error.function} returned {status_word(error.status)}",
-            "see the messages of the FMU; check parameters and start values",
+            f"check parameters and start values ({self._more(error.messages)})",
             time,
             error.instance,
             error.function,
-            error.messages[-_LAST_MESSAGES:],
+            error.messages,
         )
+
+    def _more(self, messages: Sequence[str]) -> str:
+        return more_about(self.plan.settings, messages)
 
     def perform(self, calls: Sequence[Call]) -> Outcome:
         """These calls once, at the present instant."""
@@ -227,6 +233,9 @@ def assemble(
     with ExitStack() as stack:
         kernel = create(len(plan.signals), integers=plan.integers, native=native)
         kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
+        logging = stack.enter_context(open_fmu_logging(plan.settings))
+        kernel.report_time(logging.clock.address)
+        remarks: dict[str, None] = {}
         supply = pool if pool is not None else stack.enter_context(Fresh())
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
@@ -238,7 +247,9 @@ def assemble(
                 archive.local_path(planned.source), planned.description, planned.interface, planned.process
             )
             coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
-            added = _add(kernel, plan, binary, supply, watch, len(instances), coupled)
+            added = _add(kernel, plan, binary, supply, watch, len(instances), coupled, logging)
+            if note := added.note:
+                remarks[note] = None
             if added.member is not None:
                 (members if planned.name in plan.event_modes.members else integrated).append(added.member)
             kept.append(added)
@@ -247,7 +258,10 @@ def assemble(
             stack.callback(supply.give_back, binary, added.instance, keep=_serves_again(plan, planned, watch))
         # Pushed last, so that it is done first: saved states belong to instances that must still be there.
         stack.callback(kernel.release)
-        assembly = Assembly(plan, kernel, tuple(instances), tuple(tables), kept=tuple(kept), at_end=stack)
+        logging.clock.time = plan.interval.start
+        assembly = Assembly(
+            plan, kernel, tuple(instances), logging, tuple(tables), kept=tuple(kept), remarks=remarks, at_end=stack
+        )
         if plan.ode is not None:
             assembly = replace(assembly, integrated=event_mode.RunningEvents(plan, kernel, integrated, plan.ode.events))
         if members:
@@ -264,6 +278,7 @@ def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
     instance = model_exchange.AsInstance(event_mode.StepReport() if plan.event_modes.with_ode else None)
     assembly.kernel.add(instance.table())
     kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
+    kernel.report_time(assembly.logging.clock.address)
     for index, table in enumerate(assembly.tables):
         kernel.add(replace(table, environment=0) if index in ode.instances else _unobserved(table))
     slots = _outputs(plan, ode)
@@ -318,6 +333,7 @@ class _Added:
     instance: FmuInstance
     table: InstanceTable
     member: "event_mode.Member | None"
+    note: str
 
 
 def _add(
@@ -328,6 +344,7 @@ def _add(
     watch: Watch | None,
     index: int,
     coupled: bool,
+    logging: FmuLogging,
 ) -> _Added:
     planned = plan.instances[index]
     events = plan.event_modes.members.get(planned.name)
@@ -336,11 +353,12 @@ def _add(
     instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
     if instance is None:
         with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
-            instance = _instantiated(binary, plan, planned, kernel, environment)
+            instance = _instantiated(binary, plan, planned, kernel, environment, logging)
     table = _table(planned, instance, environment)
     if watch:
         instance.intercept(watch.around(index))
         table = watch.stand_in(index, table)
+    note = logging.start(instance)
     if coupled:
         table = model_exchange.idle_steps(table)
     step = event_mode.StepReport() if events is not None and not coupled else None
@@ -349,7 +367,7 @@ def _add(
     kernel.add(table)
     own = events or of_ode
     member = None if own is None else event_mode.Member(index, own, instance, event_mode.EventMode(instance), step)
-    return _Added(instance, table, member)
+    return _Added(instance, table, member, note)
 
 
 def _making(planned: PlannedInstance) -> str:
@@ -359,20 +377,26 @@ def _making(planned: PlannedInstance) -> str:
 
 
 def _instantiated(
-    binary: Binary, plan: Plan, planned: PlannedInstance, kernel: Kernel, environment: int
+    binary: Binary, plan: Plan, planned: PlannedInstance, kernel: Kernel, environment: int, logging: FmuLogging
 ) -> FmuInstance:
     events = plan.event_modes.members.get(planned.name)
     # Only an FMU that asks for its inputs inside a step needs someone to ask.
     asks = _asks_for_inputs(planned)
-    return binary.instantiate(
-        planned.name,
-        environment=environment if asks else 0,
-        intermediate_update=kernel.intermediate_update_address() if asks else 0,
-        required_inputs=[name for name, _ in planned.moving] if asks else (),
-        description=planned.description,
-        event_mode=events is not None,
-        early_return=events is not None and events.returns_early,
-    )
+    try:
+        return binary.instantiate(
+            planned.name,
+            environment=environment if asks else 0,
+            intermediate_update=kernel.intermediate_update_address() if asks else 0,
+            required_inputs=[name for name, _ in planned.moving] if asks else (),
+            logging=logging.everything,
+            log=logging.log(planned.name, planned.description),
+            description=planned.description,
+            event_mode=events is not None,
+            early_return=events is not None and events.returns_early,
+        )
+    except FmiError as error:
+        facts = error.instance, error.function, error.status, error.messages
+        raise FmiError(*facts, more_about(plan.settings, error.messages)) from None
 
 
 def _table(planned: PlannedInstance, instance: FmuInstance, environment: int) -> InstanceTable:
@@ -418,11 +442,12 @@ _REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
 
 def _serves_again(plan: Plan, planned: PlannedInstance, watch: Watch | None) -> bool:
     """Whether the instance may be one of another run: it asks for its inputs for ever of the kernel that it was made
-    for, it is watched for ever, it was told for ever whether there is event mode, the sizes of its arrays stay as they
-    were, and of FMI 1.0 it was initialized in its own way.
+    for, it is watched for ever, it was told for ever whether there is event mode and whether to log everything, the
+    sizes of its arrays stay as they were, and of FMI 1.0 it was initialized in its own way.
     """
     old = planned.description.fmi_major == 1 or planned.name in plan.event_modes.members
-    return not (old or _asks_for_inputs(planned) or watch or planned.structure)
+    logs = plan.settings.fmu_log is not None
+    return not (old or logs or _asks_for_inputs(planned) or watch or planned.structure)
 
 
 def _asks_for_inputs(planned: PlannedInstance) -> bool:

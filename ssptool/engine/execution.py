@@ -12,6 +12,7 @@ from ssptool.engine.assembly import Assembly, assemble
 from ssptool.engine.columns import NUMBERED
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.loop_report import LoopWork
@@ -112,7 +113,7 @@ class Counts:
 
 
 class Execution(NamedTuple):
-    """How it went; `calls` of FMUs if they were measured, and `remarks` on what went on.
+    """How it went; `calls` of FMUs if they were measured, `remarks` on the run, and `problems` that FMUs logged.
 
     `costs` and `slowest` say where the time of stepping went, if it was measured.
     `end` is `TERMINATED` where a component ended the simulation before the stop time, which is no failure.
@@ -124,6 +125,7 @@ class Execution(NamedTuple):
     counts: Counts
     calls: tuple[CallCount, ...] = ()
     remarks: tuple[str, ...] = ()
+    problems: tuple[LoggedProblems, ...] = ()
     costs: tuple[Cost, ...] = ()
     slowest: SlowestStep | None = None
     end: Ending = Ending.COMPLETED
@@ -146,7 +148,7 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         rows.initialized(kernel, report)
         if report.failure is not None:
             assembly.abandon(report.failure)
-            return Execution(kernel, report, report.failure, counts, _calls(watch), tuple(assembly.remarks))
+            return Execution(kernel, report, report.failure, counts, _calls(watch), *_said(assembly))
         evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
         system = couple(assembly, evaluation, initialized.loops)
         before = evaluation.swept()
@@ -160,12 +162,20 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
             assembly.remark(remark)
         terminated = failure is not None and failure.ending is Ending.TERMINATED
         failure = _end(assembly, failure)
+        said = _said(assembly)
     end = Ending.TERMINATED if terminated else Ending.COMPLETED
-    return Execution(kernel, report, failure, counts, _calls(watch), tuple(assembly.remarks), shares, slowest, end)
+    return Execution(kernel, report, failure, counts, _calls(watch), *said, shares, slowest, end)
 
 
 def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
     return watch.calls() if watch and watch.measured else ()
+
+
+def _said(assembly: Assembly) -> tuple[tuple[str, ...], tuple[LoggedProblems, ...]]:
+    """Remarks, and problems that FMUs logged."""
+    if lost := assembly.logging.lost():
+        assembly.remark(lost)
+    return tuple(assembly.remarks), logged_problems(assembly.instances)
 
 
 def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:

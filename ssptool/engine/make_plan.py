@@ -19,6 +19,7 @@ from ssptool.engine.choices import (
     unfollowed,
 )
 from ssptool.engine.event_mode.planned import EventModes, plan_event_modes
+from ssptool.engine.fmu_log import check_fmu_log
 from ssptool.engine.implementations import Implementations, choose_implementations
 from ssptool.engine.iteration_log import check_log_name
 from ssptool.engine.master_choice import Situation, choose_master
@@ -66,6 +67,7 @@ def make_plan(
     network, implementations = prepared.network, prepared.implementations
     table = SlotTable(network, implementations.of, prepared.stimuli, prepared.events.beside(prepared.of_ode))
     instances = tuple(table.instance(name) for name in network.components)
+    check_fmu_log(settings, instances)
     distribution = distribute(instances, settings)
     numbered = zip(instances, distribution.processes, strict=True)
     instances = tuple(replace(one, process=number) if number else one for one, number in numbered)

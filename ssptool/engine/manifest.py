@@ -12,6 +12,7 @@ from typing import Any
 
 from ssptool.dataclass import dataclass
 from ssptool.engine.ending import Failure
+from ssptool.engine.fmu_log import LoggedProblems
 from ssptool.engine.loop_report import LoopReport
 from ssptool.engine.plan import Plan
 
@@ -34,12 +35,14 @@ def manifest(
     statistics: Mapping[str, Any],
     loops: Sequence[LoopReport] = (),
     notes: Sequence[str] = (),
+    problems: Sequence[LoggedProblems] = (),
 ) -> str:
     """The manifest as JSON text.
 
     Its keys: `system`, `created`, `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`,
     `accepted` (findings in spite of which it was run), `stimuli` (what acted on the system), `choices`, `notes` (of
-    planning, of the initialization and of the file), `loops` (how each was solved), `statistics`, `versions`.
+    planning, of the initialization and of the file), `problems` (warnings and errors that FMUs logged: how many, and
+    the first of each kind), `loops` (how each was solved), `statistics`, `versions`.
     """
     interval = plan.interval
     facts = {
@@ -58,6 +61,7 @@ def manifest(
         },
         "choices": [asdict(choice) for choice in plan.choices],
         "notes": list(notes),
+        "problems": [asdict(one) for one in problems],
         "loops": [loop.facts() for loop in loops],
         "statistics": statistics,
         "versions": _versions(),

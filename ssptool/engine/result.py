@@ -9,6 +9,7 @@ from ssptool.dataclass import dataclass
 from ssptool.engine.choices import Choice
 from ssptool.engine.ending import Ending, Failure, RunError
 from ssptool.engine.execution import Execution
+from ssptool.engine.fmu_log import LoggedProblems
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.trace import Column, Floats, Trace, Values
@@ -98,6 +99,8 @@ class Result:
         How many rows were recorded, and the times [s] of the first and the last.
     end
         Of a run without a failure: `TERMINATED` where a component ended it before the stop time.
+    problems
+        Warnings and errors that FMUs logged, by component.
     """
 
     name: str
@@ -113,6 +116,7 @@ class Result:
     notes: tuple[str, ...]
     output: Path | None
     end: Ending = Ending.COMPLETED
+    problems: tuple[LoggedProblems, ...] = ()
 
     @property
     def trace(self) -> Trace:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict
 
-from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, path, seconds, word
+from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, path, seconds, texts, word
 from ssptool.dataclass import dataclass
 
 
@@ -80,6 +80,20 @@ EACH = "each"
 """Of processes: every component has one of its own."""
 
 
+class FmuLogLevel(StrEnum):
+    """Status of the least serious messages of an FMU that are written; `ok`: all."""
+
+    OK = "ok"
+    WARNING = "warning"
+    DISCARD = "discard"
+    ERROR = "error"
+    FATAL = "fatal"
+
+
+EVERY_COMPONENT = "*"
+"""In settings by component: all that are not named."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What the user asked for; None and `auto` leave the choice to the plan.
@@ -109,6 +123,13 @@ class Settings:
         Components as model exchange (me) or co-simulation (cs), else auto; bdf or adams.
     log_loops, log_coupling
         Files (.csv or .jsonl) for every iterate of every algebraic loop, and of every iterated macro step.
+    fmu_log
+        File (.csv or .jsonl) for the messages of the FMUs, one row each: time, component, status, category, text.
+        Without it, FMUs log errors and warnings only, as far as they tell these apart from the rest.
+    fmu_log_level
+        `ok` (all messages), `warning`, `discard`, `error` or `fatal`; or component → level, with `*` for all others.
+    fmu_log_categories
+        Log categories to write; none: all. Or component → categories, with `*` for all others.
     exchange
         Whether outputs with direct feedthrough are consistent at communication points; `late` serves comparisons.
     adaptive
@@ -152,6 +173,9 @@ class Settings:
     integrator: IntegratorName = IntegratorName.BDF
     log_loops: Path | None = None
     log_coupling: Path | None = None
+    fmu_log: Path | None = None
+    fmu_log_level: Mapping[str, str] | str = field(default_factory=dict)
+    fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] = field(default_factory=dict)
     exchange: ExchangeName = ExchangeName.CONSISTENT
     adaptive: float | None = None
     substeps: Mapping[str, int] = field(default_factory=dict)
@@ -173,6 +197,8 @@ class Settings:
                 object.__setattr__(self, one.name, one.default_factory())
             else:
                 object.__setattr__(self, one.name, one.default)
+        if self.fmu_log is None and (self.fmu_log_level or self.fmu_log_categories):
+            raise ValueError("fmu_log_level and fmu_log_categories need a file for the messages (fmu_log, --fmu-log)")
         if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
             raise ValueError(f"the tolerance must be positive, found {self.tolerance:g}")
 
@@ -246,6 +272,19 @@ def _processes(name: str, value: object) -> str | int:
         raise WrongArgument(name, value, f"{EACH!r} or a whole number of at least 1") from None
 
 
+def _levels(name: str, value: object) -> dict[str, str]:
+    """Component → level; one that is stated alone is that of every component."""
+    stated = value if isinstance(value, Mapping) else {EVERY_COMPONENT: value}
+    return {component: str(word(name, level, FmuLogLevel)) for component, level in stated.items()}
+
+
+def _categories(name: str, value: object) -> dict[str, tuple[str, ...]]:
+    """Component → categories; those that are stated alone are those of every component."""
+    stated = value if isinstance(value, Mapping) else {EVERY_COMPONENT: value}
+    found = {component: texts(name, each, "a log category") for component, each in stated.items()}
+    return {component: categories for component, categories in found.items() if categories}
+
+
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("start_time", "stop_time", "step_size"), seconds),
     **dict.fromkeys(("tolerance", "adaptive", "relaxation"), number),
@@ -253,6 +292,9 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "prediction_order": lambda name, value: count(name, value, 0),
     "log_loops": path,
     "log_coupling": path,
+    "fmu_log": path,
+    "fmu_log_level": _levels,
+    "fmu_log_categories": _categories,
     "substeps": _substeps,
     "convergence": _convergence,
     "power_bonds": _power_bonds,
@@ -288,6 +330,9 @@ class SettingsOptions(TypedDict, total=False):
     integrator: str | None
     log_loops: Path | str | None
     log_coupling: Path | str | None
+    fmu_log: Path | str | None
+    fmu_log_level: Mapping[str, str] | str | None
+    fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] | None
     exchange: str | None
     adaptive: float | None
     substeps: Mapping[str, int] | None

@@ -94,7 +94,7 @@ def run(
     if limits is not None and not isolated:
         raise ValueError("limits of time and memory need a child process; found isolated=False")
     recording = recording or Recording(output)
-    logs = plan.settings.log_loops, plan.settings.log_coupling
+    logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
     check_written(recording.output, logs, (one.path for one in inputs))
     plan = select(plan, recording.signals)
     job = Job(plan, archive, native, measured, realtime)
@@ -125,7 +125,8 @@ def _recorded(
         recorder.finish()
         result = _result(plan, execution, recorder, output)
         statistics, loops = asdict(result.statistics), result.initialization.loops
-        recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, result.notes))
+        said = result.notes, result.problems
+        recorder.close(lambda: manifest(plan, inputs, result.failure, result.status, statistics, loops, *said))
     return result
 
 
@@ -173,4 +174,5 @@ def _result(plan: Plan, execution: Execution, recorder: Recorder, output: Path |
         notes=(*plan.notes, *recorder.notes, *execution.remarks),
         output=output,
         end=execution.end,
+        problems=execution.problems,
     )

@@ -85,7 +85,7 @@ class Binary:
         environment: int = 0,
         intermediate_update: int = 0,
         required_inputs: Sequence[str] = (),
-        logging: bool = True,
+        logging: bool = False,
         description: FmuDescription | None = None,
         event_mode: bool = False,
         early_return: bool = False,
@@ -99,6 +99,8 @@ class Binary:
             FMI 3.0: addresses of an instanceEnvironment and of a fmi3IntermediateUpdateCallback; 0: none.
         required_inputs : sequence of str
             FMI 3.0: the inputs that the callback sets (requiredIntermediateVariables).
+        logging
+            loggingOn: the FMU logs all that it can, which may take longer than its steps.
         description
             Of this instance, if its arrays have other sizes than those that the FMU starts with.
         event_mode, early_return : bool
@@ -176,15 +178,16 @@ class Binary:
         exchange = self.interface is InterfaceType.MODEL_EXCHANGE
         slave = self._load(fmi2.FMU2Model if exchange else fmi2.FMU2Slave)
         slave.callbacks = log.fmi2_callbacks()
-        slave.component = slave.fmi2Instantiate(
-            name.encode(),
-            fmi2.fmi2ModelExchange if exchange else fmi2.fmi2CoSimulation,
-            self.description.token.encode(),
-            (self.folder / "resources").as_uri().encode(),
-            ctypes.byref(slave.callbacks),
-            False,
-            logging,
-        )
+        with log.making():
+            slave.component = slave.fmi2Instantiate(
+                name.encode(),
+                fmi2.fmi2ModelExchange if exchange else fmi2.fmi2CoSimulation,
+                self.description.token.encode(),
+                (self.folder / "resources").as_uri().encode(),
+                ctypes.byref(slave.callbacks),
+                False,
+                logging,
+            )
         return self._instance(Fmi2Instance, name, slave, log)
 
     def _instantiate_fmi3(
@@ -202,33 +205,35 @@ class Binary:
         slave = self._load(fmi3.FMU3Slave)
         slave.logMessage, environment = log.fmi3_callback(environment)
         slave.intermediateUpdate = fmi3.fmi3IntermediateUpdateCallback(intermediate_update)
-        slave.component = slave.fmi3InstantiateCoSimulation(
-            name.encode(),
-            self.description.token.encode(),
-            f"{self.folder / 'resources'}/".encode(),
-            False,
-            logging,
-            *modes,  # eventModeUsed, earlyReturnAllowed
-            (fmi3.fmi3ValueReference * len(references))(*references),
-            len(references),
-            environment,
-            slave.logMessage,
-            slave.intermediateUpdate,
-        )
+        with log.making():
+            slave.component = slave.fmi3InstantiateCoSimulation(
+                name.encode(),
+                self.description.token.encode(),
+                f"{self.folder / 'resources'}/".encode(),
+                False,
+                logging,
+                *modes,  # eventModeUsed, earlyReturnAllowed
+                (fmi3.fmi3ValueReference * len(references))(*references),
+                len(references),
+                environment,
+                slave.logMessage,
+                slave.intermediateUpdate,
+            )
         return self._instance(Fmi3Instance, name, slave, log)
 
     def _instantiate_fmi3_exchange(self, name: str, log: MessageLog, logging: bool) -> FmuInstance:
         slave = self._load(fmi3.FMU3Model)
         slave.logMessage, environment = log.fmi3_callback(0)
-        slave.component = slave.fmi3InstantiateModelExchange(
-            name.encode(),
-            self.description.token.encode(),
-            f"{self.folder / 'resources'}/".encode(),
-            False,
-            logging,
-            environment,
-            slave.logMessage,
-        )
+        with log.making():
+            slave.component = slave.fmi3InstantiateModelExchange(
+                name.encode(),
+                self.description.token.encode(),
+                f"{self.folder / 'resources'}/".encode(),
+                False,
+                logging,
+                environment,
+                slave.logMessage,
+            )
         return self._instance(Fmi3Instance, name, slave, log)
 
     def _instance(self, kind: type[FmuInstance], name: str, slave: Any, log: MessageLog) -> FmuInstance:

@@ -149,7 +149,7 @@ class FmuDescription:
     missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are
     the binary variables that groups of Integer variables stand for before FMI 3.0, by the convention of OSMP.
     `arrays` are the extents of arrays in whose place `variables` has their elements (see `elements`), and `whole` then
-    the variables as the FMU states them.
+    the variables as the FMU states them. `log_categories` are those of the messages that it logs.
     """
 
     fmi_version: str
@@ -168,6 +168,7 @@ class FmuDescription:
     arrays: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     whole: Mapping[str, Variable] = field(default_factory=dict)
     experiment: DefaultExperiment = DefaultExperiment()
+    log_categories: tuple[str, ...] = ()
 
     @property
     def fmi_major(self) -> int:
@@ -262,6 +263,7 @@ def as_values(raw: Any, root: etree._Element) -> FmuDescription:
         event_indicators=int(raw.numberOfEventIndicators),
         binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
         experiment=_experiment(root.find("DefaultExperiment")),
+        log_categories=tuple(category.name for category in raw.logCategories if category.name),
     )
 
 

@@ -100,6 +100,7 @@ class ContinuousModel:
     ) -> None:
         self.name = instance.name
         self._instance = instance
+        self._clock = instance.log.clock
         self._component = component
         self.major = description.fmi_major
         prefix = f"fmi{self.major}"
@@ -125,6 +126,8 @@ class ContinuousModel:
 
     def move(self, t: float, states: int) -> None:
         """Set time [s] and states, in continuous-time mode."""
+        if self._clock is not None:
+            self._clock.time = t
         status = self._set_time(self._component, t)
         if status > _WARNING:
             self._refuse("SetTime", status)
@@ -218,4 +221,4 @@ class ContinuousModel:
 
     def _refuse(self, function: str, status: int) -> NoReturn:
         self._instance.note(status)
-        raise FmiError(self.name, f"fmi{self.major}{function}", status, self._instance.messages)
+        raise FmiError(self.name, f"fmi{self.major}{function}", status, self._instance.log.latest())

@@ -26,9 +26,10 @@ FATAL = STATUS.index("fatal")
 class FmiError(Exception):
     """An FMI function of an instance returned something worse than a warning."""
 
-    def __init__(self, instance: str, function: str, status: int, messages: tuple[str, ...]) -> None:
-        said = "".join(f"\n  {message}" for message in messages[-5:])
-        super().__init__(f"{instance}: {function} returned {status_word(status)}{said}")
+    def __init__(self, instance: str, function: str, status: int, messages: tuple[str, ...], advice: str = "") -> None:
+        said = "".join(f"\n  {message}" for message in messages)
+        advised = f"; {advice}" if advice else ""
+        super().__init__(f"{instance}: {function} returned {status_word(status)}{advised}{said}")
         self.instance = instance
         self.function = function
         self.status = status
@@ -267,11 +268,24 @@ class FmuInstance(ABC):
         self._initialized = self._terminated = False
         self.log.clear()
 
+    def debug_logging(self, on: bool, categories: Sequence[str] = ()) -> None:
+        """Have the FMU log messages of these categories, none of them meaning all, or nothing. FMI 1.0 has no
+        categories.
+
+        Raises
+        ------
+        FmiError
+            The FMU refuses.
+        """
+        with self._checked():
+            self._slave.setDebugLogging(on, categories)
+
     def free(self) -> None:
         """Free the instance and its hold on the library; doing it again does no harm."""
         # FMI forbids any call after fatal: then the library stays loaded until the process ends.
         if not self._freed and not self._fatal:
             self._slave.freeInstance()
+            self.log.close()
         self._freed = True
 
     def __enter__(self) -> Self:
@@ -320,7 +334,7 @@ class FmuInstance(ABC):
             yield
         except FMICallException as error:
             self._fatal = self._fatal or error.status == FATAL
-            raise FmiError(self.name, self._stated(error.function), error.status, self.messages) from None
+            raise FmiError(self.name, self._stated(error.function), error.status, self.log.latest()) from None
 
     def _stated(self, function: str) -> str:
         """What FMI calls a function of FMPy."""
@@ -375,6 +389,10 @@ class Fmi1Instance(FmuInstance):
 
     def exit_initialization(self) -> None:
         """Nothing to do: `enter_initialization` has done it."""
+
+    def debug_logging(self, on: bool, categories: Sequence[str] = ()) -> None:
+        with self._checked():
+            self._slave.setDebugLogging(on)
 
     def start_over(self, values: Mapping[str, Value]) -> None:
         with self._checked():

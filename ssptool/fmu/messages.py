@@ -1,23 +1,43 @@
-"""What FMUs log: callbacks that collect lines per instance instead of printing them."""
+"""Messages that FMUs log: callbacks that format, count and keep them per instance, and write them to a file."""
 
+import contextlib
+import csv
 import ctypes
+import io
 import itertools
-from collections import deque
-from collections.abc import Iterator
+import json
+import math
+import re
+import threading
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
-try:
-    from fmpy.logging import addLoggerProxy
-except OSError:  # its native library does not exist for every platform; messages then keep their printf marks
-    addLoggerProxy = None
+from ssptool.dataclass import dataclass
+from ssptool.fmu.description import FmuDescription
 
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
 
-Log: TypeAlias = deque[str]
+PROBLEM_CATEGORIES = ("logStatusWarning", "logStatusDiscard", "logStatusError", "logStatusFatal")
+"""Standard categories of messages about problems (FMI 2.0.4 §2.2.4, FMI 3.0.2 §2.4.5)."""
+
+LATEST = 5
+"""Messages that are told with a call that failed."""
+
+LOG_FORMATS = (".csv", ".jsonl")
+COLUMNS = ("time", "component", "status", "category", "text")
+
+_LONGEST = 65536  # as in _messages.cpp
+_CUT_OFF = " … (cut off)".encode()
+_TOLD_APART_BY = 512  # likewise
+_KEPT_MESSAGES, _KEPT_KINDS = 200, 50  # likewise
+_PENDING = STATUS.index("pending")
 
 
 def status_word(status: int) -> str:
@@ -25,138 +45,485 @@ def status_word(status: int) -> str:
     return STATUS[status] if 0 <= status < len(STATUS) else f"status {status}, which FMI does not know"
 
 
-# FMI 2.0 passes printf arguments, which Python cannot read. FMPy brings a native proxy that formats them, but
-# only one for the whole process. So all instances share one callback behind it, and componentEnvironment
-# says whose message it is.
-_logs: WeakValueDictionary[int, Log] = WeakValueDictionary()
-_keys = itertools.count(1)
+@dataclass(frozen=True, slots=True)
+class FmuMessage:
+    """A message of an FMU, and how often messages of its kind came: those with the same status and category that differ
+    in numbers alone.
 
-
-def fmi2_callbacks(log: Log) -> Any:
-    """The fmi2CallbackFunctions of one instance, whose messages go to `log` while that exists."""
-    key = next(_keys)
-    _logs[key] = log
-    return fmi2.fmi2CallbackFunctions(
-        logger=_shared.logger,
-        allocateMemory=_shared.allocateMemory,
-        freeMemory=_shared.freeMemory,
-        componentEnvironment=key,
-    )
-
-
-_beginning: list[Log] = []
-"""Of the FMI 1.0 instance that is being made, if one is."""
-
-
-def fmi1_callbacks() -> Any:
-    """The fmiCallbackFunctions of FMI 1.0, of all instances."""
-    return fmi1.fmi1CallbackFunctions(
-        logger=ctypes.cast(_shared.logger, fmi1.fmi1CallbackLoggerTYPE),
-        allocateMemory=ctypes.cast(_shared.allocateMemory, fmi1.fmi1CallbackAllocateMemoryTYPE),
-        freeMemory=ctypes.cast(_shared.freeMemory, fmi1.fmi1CallbackFreeMemoryTYPE),
-        stepFinished=None,
-    )
-
-
-@contextmanager
-def fmi1_messages(log: Log) -> Iterator[None]:
-    """While the body instantiates an FMU of FMI 1.0, what it says goes to `log`: as yet nobody knows its address."""
-    _beginning.append(log)
-    try:
-        yield
-    finally:
-        _beginning.pop()
-
-
-def fmi1_instance(component: int, log: Log) -> None:
-    """From now on messages of this instance go to `log`, while that exists: in FMI 1.0 it is the instance that it
-    states.
+    Attributes
+    ----------
+    time : [s]
+        Of the first one: the start of the communication step; None before the initialization.
     """
-    _logs[component] = log
+
+    component: str
+    status: str
+    category: str
+    text: str
+    time: float | None
+    count: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.status}{f' ({self.category})' if self.category else ''}: {self.text}"
 
 
-def fmi3_logger(log: Log) -> Any:
-    """The fmi3LogMessageCallback of one instance."""
+# -- what the native module and its substitute have in common --------------------------------------------------------
 
-    def collect(_environment: int | None, status: int, category: bytes | None, text: bytes | None) -> None:
-        log.append(_line(status, category, text))
-
-    return fmi3.fmi3LogMessageCallback(collect)
+Raw: TypeAlias = tuple[float, int, bytes, bytes]
+"""Time [s], status, category, text."""
 
 
-def _collect(key: int | None, name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
-    log = _beginning[-1] if _beginning else _logs.get(key or 0)
-    if log is not None:
-        log.append(_line(status, category, text))
-    elif not key:  # an instance that FMPy made for somebody else
-        fmi1.printLogMessage(key, name, status, category, text)
+class _Log(Protocol):
+    """Messages of one instance."""
+
+    @property
+    def key(self) -> int:
+        """A number that no other log has."""
+
+    def answer_to(self, key: int) -> None:
+        """Messages with this environment, or of FMI 1.0 this instance, are those of the log."""
+
+    def begin(self) -> None:
+        """This thread makes the instance: messages with an unknown key are its."""
+
+    def end(self) -> None: ...
+    def close(self) -> None:
+        """What comes from now on is not taken any more."""
+
+    def clear(self) -> None: ...
+    def follow(self, clock: Any, /) -> None: ...
+
+    def write_to(
+        self, file: Any, level: int, categories: list[str], names: dict[str, str], references: bool, /
+    ) -> None:
+        """Write messages of at least this severity and one of the categories (empty: of all)."""
+
+    def counts(self) -> Mapping[int, int]:
+        """Number of messages by status."""
+
+    def messages(self) -> Sequence[Raw]:
+        """The last ones, oldest first."""
+
+    def kinds(self) -> Sequence[tuple[int, Raw]]:
+        """Of those worse than ok: how many of each kind, and the first one."""
 
 
-def _line(status: int, category: bytes | None, text: bytes | None) -> str:
-    origin = f" ({_decoded(category)})" if category else ""
-    return f"{status_word(status)}{origin}: {_decoded(text)}"
+class Callbacks(NamedTuple):
+    """Addresses of C functions: of a logger with printf arguments (FMI 1.0 and 2.0), of one without (FMI 3.0), of
+    calloc and of free; and what takes the messages.
+    """
+
+    log_formatted: int
+    log_plain: int
+    allocate: int
+    release: int
+    log: Any
+    file: Any
+    clock: Any
 
 
-def _decoded(text: bytes | None) -> str:
-    return (text or b"").decode("utf-8", errors="replace").rstrip()
+@cache
+def substitute() -> Callbacks:
+    """Callbacks in Python, for where the native module was not built."""
+    return _substitute()
 
 
-_logger = fmi2.fmi2CallbackLoggerTYPE(_collect)
-
-
-def _make_shared() -> Any:
-    callbacks = fmi2.fmi2CallbackFunctions(
-        logger=_logger,
-        allocateMemory=fmi2.fmi2CallbackAllocateMemoryTYPE(calloc),
-        freeMemory=fmi2.fmi2CallbackFreeMemoryTYPE(free),
+try:
+    from ssptool.fmu import _messages
+except ImportError:
+    NATIVE: Callbacks | None = None
+else:
+    NATIVE = Callbacks(
+        _messages.log_formatted,
+        _messages.log_plain,
+        _messages.allocate,
+        _messages.release,
+        _messages.Log,
+        _messages.LogFile,
+        _messages.Clock,
     )
-    if addLoggerProxy is not None:
-        addLoggerProxy(ctypes.byref(callbacks))
-    return callbacks
 
 
-_shared = _make_shared()
+def callbacks() -> Callbacks:
+    return NATIVE or substitute()
+
+
+# -- logs ------------------------------------------------------------------------------------------------------------
+
+
+class Clock(Protocol):
+    """The present time of a run, which a kernel writes."""
+
+    time: float
+    """[s]; nan: none yet."""
+
+    @property
+    def address(self) -> int:
+        """Of the double."""
+
+
+def new_clock() -> Clock:
+    clock: Clock = callbacks().clock()
+    return clock
+
+
+class MessageFile:
+    """A file of the messages of several instances, one row each, as CSV or JSON lines by its ending; a context manager.
+    Each row is written at once, so that it survives a crash of an FMU.
+
+    Raises
+    ------
+    ValueError
+        The ending is neither .csv nor .jsonl.
+    OSError
+        The file cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        check_message_file(path)
+        self.path = path
+        self._file = path.open("wb", buffering=0)
+        json_lines = path.suffix.lower() == ".jsonl"
+        if not json_lines:
+            self._file.write((",".join(COLUMNS) + "\r\n").encode())
+        self.rows = callbacks().file(self._file.fileno(), json_lines)
+
+    @property
+    def lost(self) -> int:
+        """Number of messages that could not be written."""
+        return int(self.rows.lost)
+
+    @property
+    def error(self) -> int:
+        """The errno of the last that could not be written."""
+        return int(self.rows.error)
+
+    def __enter__(self) -> "MessageFile":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.rows.close()
+        self._file.close()
+
+
+def check_message_file(path: Path) -> None:
+    """Raises ValueError for a file name with an ending that no messages are written for."""
+    if path.suffix.lower() not in LOG_FORMATS:
+        raise ValueError(f"the name of a log must end in {' or '.join(LOG_FORMATS)}, found {path.name!r}")
 
 
 class MessageLog:
-    """What an instance logs: the latest lines."""
+    """What an instance logs."""
 
-    def __init__(self, component: str, description: Any) -> None:
-        self._lines: Log = deque(maxlen=1000)
-        self._callback: Any = None
+    def __init__(self, component: str, description: FmuDescription) -> None:
+        self.component = component
+        self.clock: Clock | None = None
+        self._description = description
+        self._callbacks = callbacks()
+        self._log: _Log = self._callbacks.log(component)
+        self._fmi2 = fmi2.fmi2CallbackFunctions(
+            logger=fmi2.fmi2CallbackLoggerTYPE(self._callbacks.log_formatted),
+            allocateMemory=fmi2.fmi2CallbackAllocateMemoryTYPE(self._callbacks.allocate),
+            freeMemory=fmi2.fmi2CallbackFreeMemoryTYPE(self._callbacks.release),
+            componentEnvironment=self._log.key,
+        )
 
     def fmi1_callbacks(self) -> Any:
-        return fmi1_callbacks()
+        """The fmiCallbackFunctions of FMI 1.0; `answer_to` the instance once it was made."""
+        return fmi1.fmi1CallbackFunctions(
+            logger=fmi1.fmi1CallbackLoggerTYPE(self._callbacks.log_formatted),
+            allocateMemory=fmi1.fmi1CallbackAllocateMemoryTYPE(self._callbacks.allocate),
+            freeMemory=fmi1.fmi1CallbackFreeMemoryTYPE(self._callbacks.release),
+            stepFinished=None,
+        )
 
     def fmi2_callbacks(self) -> Any:
-        return fmi2_callbacks(self._lines)
+        """The fmi2CallbackFunctions."""
+        self.answer_to(self._log.key)
+        return self._fmi2
 
     def fmi3_callback(self, environment: int) -> tuple[Any, int]:
-        """The fmi3LogMessageCallback, with the environment that it needs."""
-        self._callback = fmi3_logger(self._lines)
-        return self._callback, environment
+        """The fmi3LogMessageCallback and the instanceEnvironment: this one, or an own one in place of 0."""
+        self.answer_to(environment or self._log.key)
+        return fmi3.fmi3LogMessageCallback(self._callbacks.log_plain), environment or self._log.key
+
+    def answer_to(self, key: int) -> None:
+        """Messages with this environment, or of FMI 1.0 this instance, come here."""
+        self._log.answer_to(key)
 
     @contextmanager
     def making(self) -> Iterator[None]:
-        """The body makes the instance."""
-        with fmi1_messages(self._lines):
+        """While the body makes the instance, nobody knows its address yet."""
+        self._log.begin()
+        try:
             yield
+        finally:
+            self._log.end()
 
-    def answer_to(self, component: int) -> None:
-        """Of FMI 1.0: the instance that says so."""
-        fmi1_instance(component, self._lines)
+    def follow(self, clock: Clock) -> None:
+        """Messages have this time."""
+        self.clock = clock
+        self._log.follow(clock)
+
+    def write_to(self, file: MessageFile, level: str = "ok", categories: Sequence[str] = ()) -> None:
+        """Write messages of at least this status and, if any are stated, of these categories."""
+        references = self._description.fmi_major < 3
+        names = _names(self._description) if references else {}
+        self._log.write_to(file.rows, STATUS.index(level), list(categories), names, references)
+
+    def clear(self) -> None:
+        """Forget what has come."""
+        self._log.clear()
+
+    def close(self) -> None:
+        """The instance was freed."""
+        self._log.close()
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """Oldest first."""
-        return tuple(self._lines)
+        """The last messages, oldest first."""
+        return tuple(str(self._message(raw)) for raw in self._log.messages())
 
-    def latest(self) -> tuple[str, ...]:
-        """What is told with a call that failed."""
-        return self.lines[-5:]
+    def latest(self, count: int = LATEST) -> tuple[str, ...]:
+        """So many of the last messages, oldest first: only those about problems, if there are any."""
+        messages = self._log.messages()
+        problems = [raw for raw in messages if _severity(raw[1]) > 0]
+        return tuple(str(self._message(raw)) for raw in (problems or messages)[-count:])
 
-    def clear(self) -> None:
-        self._lines.clear()
+    @property
+    def kinds(self) -> tuple[FmuMessage, ...]:
+        """The first message of each kind that is worse than ok, in the order in which they came."""
+        return tuple(self._message(raw, count) for count, raw in self._log.kinds())
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of messages by status."""
+        return {status_word(status): count for status, count in sorted(self._log.counts().items())}
+
+    def _message(self, raw: Raw, count: int = 1) -> FmuMessage:
+        time, status, category, text = raw
+        shown = _decoded(text)
+        if self._description.fmi_major < 3 and "#" in shown:
+            shown = _resolved(shown, _names(self._description))
+        stated = None if math.isnan(time) else time
+        return FmuMessage(self.component, status_word(status), _decoded(category), shown, stated, count)
+
+
+def problem_categories(description: FmuDescription) -> tuple[str, ...]:
+    """Those of the standard categories about problems that the FMU declares."""
+    return tuple(name for name in PROBLEM_CATEGORIES if name in description.log_categories)
+
+
+_LETTER = {"Float64": "r", "Int32": "i", "Enumeration": "i", "Boolean": "b", "String": "s"}
+
+
+def _names(description: FmuDescription) -> dict[str, str]:
+    """r12 → the first variable of type Real with the value reference 12."""
+    found: dict[str, str] = {}
+    for variable in description.variables.values():
+        if variable.type in _LETTER:
+            found.setdefault(f"{_LETTER[variable.type]}{variable.reference}", variable.name)
+    return found
+
+
+def _resolved(text: str, names: Mapping[str, str]) -> str:
+    """With the names of variables in place of `#r12#`, and `#` in place of `##` (FMI 2.0.4 §2.1.5)."""
+    return re.sub(r"#([ribs]\d+)?#", lambda found: names.get(found[1], found[0]) if found[1] else "#", text)
+
+
+def _decoded(text: bytes) -> str:
+    return text.decode("utf-8", errors="replace")
+
+
+def _severity(status: int) -> int:
+    return 0 if status == _PENDING else status
+
+
+# -- in Python -------------------------------------------------------------------------------------------------------
+
+
+class _PythonClock:
+    """As `Clock` of the native module."""
+
+    def __init__(self) -> None:
+        self._time = ctypes.c_double(math.nan)
+        self.address = ctypes.addressof(self._time)
+
+    @property
+    def time(self) -> float:
+        return self._time.value
+
+    @time.setter
+    def time(self, now: float) -> None:
+        self._time.value = now
+
+
+class _PythonFile:
+    """As `LogFile` of the native module."""
+
+    def __init__(self, descriptor: int, json_lines: bool) -> None:
+        self._descriptor = descriptor
+        self._json = json_lines
+        self._lock = threading.Lock()
+        self._open = True
+        self.lost = 0
+        self.error = 0
+
+    def write(self, component: str, raw: Raw, text: str) -> None:
+        time, status, category, _ = raw
+        word = STATUS[status] if 0 <= status < len(STATUS) else str(status)
+        row = self._row(time, component, word, _decoded(category), text)
+        with self._lock:
+            if self._open:
+                self._write(row)
 
     def close(self) -> None:
-        """The instance is freed."""
+        with self._lock:
+            self._open = False
+
+    def _row(self, time: float, component: str, status: str, category: str, text: str) -> str:
+        if self._json:
+            values = (time if math.isfinite(time) else None, component, status, category, text)
+            return json.dumps(dict(zip(COLUMNS, values, strict=True)), ensure_ascii=False) + "\n"
+        line = io.StringIO()
+        csv.writer(line).writerow(("" if math.isnan(time) else repr(time), component, status, category, text))
+        return line.getvalue()
+
+    def _write(self, row: str) -> None:
+        try:
+            with open(self._descriptor, "wb", buffering=0, closefd=False) as file:
+                file.write(row.encode())
+        except OSError as error:
+            self.lost += 1
+            self.error = error.errno or 0
+
+
+class _PythonLog:
+    """As `Log` of the native module."""
+
+    def __init__(self, component: str) -> None:
+        self._component = component
+        self.key = next(_keys)
+        self._answers: list[int] = []
+        self._lock = threading.RLock()
+        self._clock: Clock | None = None
+        self._messages: deque[Raw] = deque(maxlen=_KEPT_MESSAGES)
+        self._kinds: dict[tuple[int, bytes, bytes], tuple[int, Raw]] = {}
+        self._counts: Counter[int] = Counter()
+        self._file: _PythonFile | None = None
+        self._filter: tuple[int, list[str], dict[str, str], bool] = (0, [], {}, False)
+
+    def answer_to(self, key: int) -> None:
+        _logs[key] = self
+        self._answers.append(key)
+
+    def begin(self) -> None:
+        _making.logs.append(self)
+
+    def end(self) -> None:
+        _making.logs.pop()
+
+    def close(self) -> None:
+        for key in self._answers:
+            if _logs.get(key) is self:
+                del _logs[key]
+        with self._lock:
+            self._file, self._clock = None, None
+
+    def clear(self) -> None:
+        with self._lock:
+            self._messages.clear()
+            self._kinds.clear()
+            self._counts.clear()
+
+    def follow(self, clock: Clock) -> None:
+        with self._lock:
+            self._clock = clock
+
+    def write_to(
+        self, file: _PythonFile, level: int, categories: list[str], names: dict[str, str], references: bool, /
+    ) -> None:
+        with self._lock:
+            self._file, self._filter = file, (level, categories, names, references)
+
+    def counts(self) -> Mapping[int, int]:
+        with self._lock:
+            return dict(self._counts)
+
+    def messages(self) -> Sequence[Raw]:
+        with self._lock:
+            return list(self._messages)
+
+    def kinds(self) -> Sequence[tuple[int, Raw]]:
+        with self._lock:
+            return list(self._kinds.values())
+
+    def take(self, status: int, category: bytes, text: bytes) -> None:
+        text = text.rstrip()
+        if len(text) > _LONGEST:
+            text = text[:_LONGEST] + _CUT_OFF
+        with self._lock:
+            raw = (self._clock.time if self._clock is not None else math.nan, status, category, text)
+            self._messages.append(raw)
+            self._counts[status] += 1
+            if _severity(status) > 0:
+                self._sort(raw)
+            level, categories, names, references = self._filter
+            if self._file and _severity(status) >= level and (not categories or _decoded(category) in categories):
+                shown = _decoded(raw[3])
+                self._file.write(self._component, raw, _resolved(shown, names) if references else shown)
+
+    def _sort(self, raw: Raw) -> None:
+        key = (raw[1], raw[2], re.sub(rb"\d[\d.eE+-]*", b"0", raw[3][:_TOLD_APART_BY]))
+        if key in self._kinds:
+            count, first = self._kinds[key]
+            self._kinds[key] = (count + 1, first)
+        elif len(self._kinds) < _KEPT_KINDS:
+            self._kinds[key] = (1, raw)
+
+
+class _Making(threading.local):
+    def __init__(self) -> None:
+        self.logs: list[_PythonLog] = []
+
+
+_logs: WeakValueDictionary[int, _PythonLog] = WeakValueDictionary()
+_making = _Making()
+_keys = itertools.count(1)
+
+
+def _collect(key: int | None, _name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
+    log = _logs.get(key or 0) or (_making.logs[-1] if _making.logs else None)
+    if log is not None:
+        log.take(status, category or b"", text or b"")
+
+
+def _collect_plain(key: int | None, status: int, category: bytes | None, text: bytes | None) -> None:
+    _collect(key, None, status, category, text)
+
+
+_formatted = fmi2.fmi2CallbackLoggerTYPE(_collect)
+_plain = fmi3.fmi3LogMessageCallback(_collect_plain)
+
+
+def _substitute() -> Callbacks:
+    # Python cannot read printf arguments. FMPy brings a native proxy that formats them, though not for every platform:
+    # elsewhere messages keep their printf marks.
+    table = fmi2.fmi2CallbackFunctions(logger=_formatted)
+    with contextlib.suppress(OSError, ImportError):
+        from fmpy.logging import addLoggerProxy  # loads that library
+
+        addLoggerProxy(ctypes.byref(table))
+    return Callbacks(
+        log_formatted=_address(table.logger),
+        log_plain=_address(_plain),
+        allocate=_address(calloc),
+        release=_address(free),
+        log=_PythonLog,
+        file=_PythonFile,
+        clock=_PythonClock,
+    )
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

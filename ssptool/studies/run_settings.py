@@ -1,7 +1,8 @@
 """The settings of a run as studies write them: fixed ones, and those that a factor changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 from ssptool.arguments import seconds
@@ -19,13 +20,18 @@ COUNTS = ("max_iterations", "input_order", "iterations", "prediction_order", "th
 WORDS = ("master", "acceleration", "input", "init", "implementation", "integrator", "exchange")
 COUNTS_BY_NAME, NUMBERS_BY_NAME, BONDS = "substeps", "convergence", "power_bonds"
 PROCESSES = "processes"  # a word or a count
+FMU_LOG, FMU_LOG_LEVEL, FMU_LOG_CATEGORIES = FMU_LOGS = ("fmu_log", "fmu_log_level", "fmu_log_categories")
+"""Of a file for each run; these cannot be varied."""
+
 SETTINGS = tuple(field.name for field in fields(Settings) if field.name not in LOGS)
 """What a study may set or vary."""
 
 
-def read_settings(entries: Entries) -> Settings:
-    """Fixed settings, as far as they can be understood."""
+def read_settings(entries: Entries, folder: Path) -> Settings:
+    """Fixed settings, as far as they can be understood; paths are relative to `folder`."""
     found = {name: value for name in entries.names() if (value := _fixed(entries, name)) is not None}
+    if FMU_LOG in found:
+        found[FMU_LOG] = (folder / found[FMU_LOG]).absolute()
     try:
         return Settings(**found)
     except ValueError as error:
@@ -45,6 +51,8 @@ def _fixed(entries: Entries, name: str) -> Any:
         return None
     if name in TIMES:
         return entries.time(name)
+    if name in FMU_LOGS:
+        return _of_fmu_log(entries, name)
     if name in NUMBERS:
         return entries.number(name)
     if name in COUNTS:
@@ -54,6 +62,23 @@ def _fixed(entries: Entries, name: str) -> Any:
     if name == PROCESSES:
         return entries.take(name)  # `Settings` judges it
     return _bonds(entries, name)
+
+
+def _of_fmu_log(entries: Entries, name: str) -> Any:
+    """Level and categories are those of all components, or a table by component."""
+    if name == FMU_LOG:
+        return entries.text(name)
+    if isinstance(entries.take(name), Mapping):
+        inside = entries.table(name)
+        read: Callable[[str], Any] = inside.text if name == FMU_LOG_LEVEL else inside.texts
+        return {component: value for component in inside.names() if (value := read(component)) is not None}
+    return entries.text(name) if name == FMU_LOG_LEVEL else entries.texts(name)
+
+
+def fmu_log_of_run(settings: Settings, number: int) -> Settings:
+    """With a file for the messages of this run alone: `fmu.csv` becomes `fmu-17.csv`."""
+    path = settings.fmu_log
+    return settings if path is None else replace(settings, fmu_log=path.with_stem(f"{path.stem}-{number}"))
 
 
 def _bonds(entries: Entries, name: str) -> tuple[tuple[str, str], ...] | None:
@@ -78,6 +103,8 @@ def setting_problem(name: str) -> str:
     base, _, inside = name.partition(".")
     if base in LOGS:
         return f"{base} cannot be set in a study, whose runs would all write it"
+    if base in FMU_LOGS:
+        return f"{base} cannot be varied; state it in [settings]"
     if base not in SETTINGS or (inside and base not in (COUNTS_BY_NAME, NUMBERS_BY_NAME)):
         return unknown("setting", name, SETTINGS)
     if base in (COUNTS_BY_NAME, NUMBERS_BY_NAME) and not inside:

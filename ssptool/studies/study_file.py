@@ -96,7 +96,7 @@ def _study(entries: Entries, source: str) -> Study:
         design=design,
         results=_results(entries.table("results")),
         traces=_traces(entries.table("traces")) if "traces" in entries else None,
-        settings=read_settings(entries.table("settings")),
+        settings=read_settings(entries.table("settings"), folder),
         variant=entries.text("variant"),
         parameters=tuple(folder / name for name in entries.texts("parameters")),
         start_values=_start_values(entries.table("start_values")),

@@ -45,9 +45,9 @@ def _settings(settings: Settings) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
-    if isinstance(value, str):
+    if isinstance(value, str | Path):
         return str(value)
-    return dict(value) if hasattr(value, "items") else value
+    return {name: _plain(each) for name, each in value.items()} if hasattr(value, "items") else value
 
 
 def _factor(factor: Factor) -> dict[str, Any]:

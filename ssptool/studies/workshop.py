@@ -32,6 +32,7 @@ from ssptool.studies.expressions import BadExpression, NoValue
 from ssptool.studies.measures import functions_of
 from ssptool.studies.outcome import Outcome, RunStatus, Samples, Task, failed
 from ssptool.studies.prepared import Configuration, Prepared, configuration
+from ssptool.studies.run_settings import fmu_log_of_run
 from ssptool.studies.sources import Setting
 
 OPEN = 8
@@ -105,6 +106,7 @@ class Workshop:
 
     def _plan(self, prepared: Prepared, task: Task) -> Plan:
         plan = prepared.plan(task.point)
+        plan = replace(plan, settings=fmu_log_of_run(plan.settings, task.number))
         # No pattern at all would mean every signal.
         return select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
 

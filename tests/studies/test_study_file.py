@@ -12,6 +12,7 @@ from ssptool.studies.points import make_points
 from ssptool.studies.prepared import configuration, settings_of
 from ssptool.studies.sources import Levels, Range
 from ssptool.studies.study_file import read_study, study_from
+from ssptool.studies.study_table import study_table
 from ssptool.studies.toml_lines import key_lines
 from tests.studies.conftest import OSCILLATOR
 
@@ -143,7 +144,14 @@ def test_lines_of_keys_are_found_in_all_ways_to_write_them():
 
 def test_every_setting_of_a_run_has_a_type_in_studies():
     """So that one that is new is not read as something else."""
-    typed = (*run_settings.TIMES, *run_settings.NUMBERS, *run_settings.COUNTS, *run_settings.WORDS, *run_settings.LOGS)
+    typed = (
+        *run_settings.TIMES,
+        *run_settings.NUMBERS,
+        *run_settings.COUNTS,
+        *run_settings.WORDS,
+        *run_settings.LOGS,
+        *run_settings.FMU_LOGS,
+    )
     tables = ("substeps", "convergence", "power_bonds")
     assert sorted((*typed, *tables)) == sorted(field.name for field in fields(ssptool.Settings))
 
@@ -174,6 +182,9 @@ def test_settings_are_fixed_or_varied():
     [
         ('[settings]\npower_bonds = ["System1.v1"]', "two names of signals"),
         ('[settings]\nlog_loops = "x.csv"', "runs would all write it"),
+        ('[settings]\nfmu_log_level = "warning"', "need a file"),
+        ('[settings]\nfmu_log = "x.csv"\nfmu_log_level = "loud"', "one of ok, warning"),
+        ('[factors]\nl = {setting = "fmu_log", values = ["x.csv", "y.csv"]}', "cannot be varied"),
         ('[settings]\nsubsteps = {System1 = "two"}', "whole number"),
         ('[settings]\ntolerance = "tight"', "expected a number"),
         ('[factors]\ns = {setting = "stepsize", values = [0.1]}', "did you mean step_size"),
@@ -197,3 +208,18 @@ def test_values_are_checked_in_every_configuration(findings):
     )
     assert {(line, key) for line, key, _ in found} == {(3, "factors.h"), (4, "factors.System1.m1")}
     assert len(found) == 2 and any("step_size = -0.1" in message for _, _, message in found)
+
+
+def test_messages_of_fmus_go_to_a_file_for_each_run(tmp_path):
+    """Level and categories are stated for all components or by component; the table of a study gives it again."""
+    (tmp_path / "study.toml").write_text(
+        f'system = "{OSCILLATOR}"\n[settings]\nfmu_log = "fmu.csv"\nfmu_log_level = "warning"\n'
+        'fmu_log_categories = {System1 = ["logEvents"]}\n[factors]\n"System1.m1" = [1.0, 2.0]\n',
+        encoding="utf-8",
+    )
+    settings = read_study(tmp_path / "study.toml").settings
+    assert settings.fmu_log == tmp_path / "fmu.csv"
+    assert settings.fmu_log_level == {"*": "warning"} and settings.fmu_log_categories == {"System1": ("logEvents",)}
+    assert run_settings.fmu_log_of_run(settings, 17).fmu_log == tmp_path / "fmu-17.csv"
+    again = study_from(study_table(read_study(tmp_path / "study.toml")))
+    assert again.settings == settings

@@ -13,6 +13,7 @@ import numpy as np
 from ssptool.engine.blocks import blocks_at_once, rows_at_once
 from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.execution import Counts, Execution, Job
+from ssptool.engine.fmu_log import more_about
 from ssptool.engine.initialize import InitializationReport
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation.child import Assignment, Committed, Finished, Initialized, Located, Message, Raised
@@ -75,6 +76,7 @@ class _Parent:
         self.watch, self.ring = assignment.watch_and_ring(memory)
         self.turn = 0
         job = assignment.job
+        self.settings = job.plan.settings
         # A step that keeps pace with the clock takes that long.
         waiting = 0.0 if job.realtime is None else job.plan.interval.step / job.realtime
         self.limits = LimitWatch(limits, child.pid, waiting)
@@ -183,7 +185,7 @@ class _Parent:
         failure = Failure(
             ending,
             f"{what} (in {where})" if calls else f"{what} ({where})",
-            advice,
+            f"{advice}; {more_about(self.settings, ())}",
             self.recorder.last_time,
             component,
             function,

@@ -132,6 +132,9 @@ class Kernel(Protocol):
     def environment(self) -> int:
         """An instanceEnvironment for one FMI 3.0 FMU; the address also goes into its `InstanceTable`."""
 
+    def report_time(self, place: int) -> None:
+        """From now on write the start of each step [s] into the double at this address; 0: nowhere."""
+
     def intermediate_update_address(self) -> int:
         """Address of the fmi3IntermediateUpdateCallback that serves every environment of this kernel."""
 

@@ -15,6 +15,7 @@ from ssptool.arguments import seconds
 from ssptool.engine.assembly import Assembly, assemble
 from ssptool.engine.coupling import Evaluation, couple
 from ssptool.engine.ending import Ending, Failure, RunError
+from ssptool.engine.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.initialize import InitializationReport, initialize
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loop_run import RunningLoop
@@ -154,6 +155,13 @@ class Simulation:
     def time(self) -> float:
         """The communication point that has been reached [s]."""
         return self._rows.time
+
+    @property
+    @one_at_a_time
+    def problems(self) -> tuple[LoggedProblems, ...]:
+        """Warnings and errors that FMUs have logged until now, by component."""
+        self._check_running()
+        return logged_problems(self._assembly.instances)
 
     @property
     def finished(self) -> bool:

@@ -33,7 +33,7 @@ class RemoteBinary(Binary):
         environment: int = 0,
         intermediate_update: int = 0,
         required_inputs: Sequence[str] = (),
-        logging: bool = True,
+        logging: bool = False,
         description: FmuDescription | None = None,
         event_mode: bool = False,
         early_return: bool = False,

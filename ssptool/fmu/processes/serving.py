@@ -17,7 +17,7 @@ from fmpy import calloc, fmi1, fmi2, fmi3, free
 from ssptool.fmu.binary import Binary
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmuInstance
-from ssptool.fmu.messages import MessageLog
+from ssptool.fmu.messages import LATEST, MessageLog
 from ssptool.fmu.processes._proxy import LOG, LOG_FORMATTED, UPDATE, Host
 from ssptool.pickling import dumps
 
@@ -82,7 +82,7 @@ class ForwardedLog(MessageLog):
     def answer_to(self, component: int) -> None:
         """Likewise which it calls."""
 
-    def latest(self) -> tuple[str, ...]:
+    def latest(self, count: int = LATEST) -> tuple[str, ...]:
         """The other process has them."""
         return ()
 

@@ -61,6 +61,8 @@ void bind_kernel(nb::module_& module) {
       .def_prop_ro("input_rates",
                    [](nb::handle_t<Self> self) { return view(self, nb::cast<Self&>(self).core().input_rates(), 2); })
       .def("environment", [](Self& self) { return reinterpret_cast<std::uintptr_t>(self.core().make_environment()); })
+      .def("report_time",
+           [](Self& self, std::uintptr_t place) { self.core().report_time(reinterpret_cast<double*>(place)); })
       .def("intermediate_update_address",
            [](const Self&) { return reinterpret_cast<std::uintptr_t>(&ssptool_intermediate_update); })
       .def(

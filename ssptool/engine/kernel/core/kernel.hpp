@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -42,6 +43,9 @@ class Kernel {
   std::span<double> input_rates() noexcept { return input_rates_; }  // first derivatives, then second ones
 
   [[nodiscard]] Texts& texts() noexcept { return texts_; }
+
+  // Where to write the start of each step [s], for others to read; null: nowhere.
+  void report_time(double* place) noexcept { reported_time_ = place; }
 
   Environment* make_environment();
   // The environment at this address; throws if it is none of this kernel.
@@ -275,6 +279,10 @@ class Kernel {
   bool collect(Index instance) noexcept;
   void hold(const Inputs&) noexcept;
   void stay(const Inputs&, const double* cells) noexcept;
+  // Of the macro step from t on: an FMU may have threads that read it, too.
+  void report(double t) const noexcept {
+    if (reported_time_ != nullptr) std::atomic_ref(*reported_time_).store(t, std::memory_order_relaxed);
+  }
   bool step_all(Group&, double t, double h) noexcept;
   bool step_one_by_one(const Group&, double t, double h) noexcept;
   bool step_all_straight(const Group&, double t, double h) noexcept;
@@ -361,6 +369,7 @@ class Kernel {
   int accepted_ = 0;  // how many points of the history are filled
   std::unique_ptr<Workers> workers_;
   Outcome outcome_;  // of the last operation that failed
+  double* reported_time_ = nullptr;
   std::vector<std::unique_ptr<Environment>> environments_;
 };
 

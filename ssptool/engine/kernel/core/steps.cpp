@@ -65,6 +65,7 @@ bool Kernel::step_one_by_one(const Group& group, double t, double h) noexcept {
 }
 
 bool Kernel::step_all(Group& group, double t, double h) noexcept {
+  report(t);
   const bool alone = group.instances.size() < 2 || group.shared.empty();
   return !workers_ || alone ? step_one_by_one(group, t, h) : step_together(group, t, h);
 }

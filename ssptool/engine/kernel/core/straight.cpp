@@ -53,6 +53,7 @@ void Kernel::prepare_straight(const Task& task) noexcept {
 }
 
 bool Kernel::step_all_straight(const Group& group, double t, double h) noexcept {
+  report(t);
   const Prefetch ahead(group.instances);
   const Line line{accepted(0).values, accepted(1).values, accepted(0).t - accepted(1).t};
   for (const Small& index : group.instances) {

@@ -54,6 +54,7 @@ class TwinKernel:
         self.exchange, self.hold = inputs.exchange, inputs.hold
         self.extrapolate, self.interpolate = inputs.extrapolate, inputs.interpolate
         self.advance, self.save, self.restore, self.release = steps.advance, steps.save, steps.restore, steps.release
+        self.report_time = steps.report_time
         self.evaluate, self.accept, self.take_back = sweeps.evaluate, history.accept, history.take_back
         self.residual, self.settle = loops.residual, loops.settle
         self.jacobian_product, self.set_chord = loops.jacobian_product, loops.set_chord

@@ -1,5 +1,7 @@
 """Steps of instances, and their saved states."""
 
+import ctypes
+
 from ssptool.engine.kernel.interface import OK, Outcome
 from ssptool.engine.kernel.twin.access import failed, get_floats, get_typed, set_typed
 from ssptool.engine.kernel.twin.cells import Cells
@@ -10,8 +12,14 @@ from ssptool.engine.kernel.twin.members import Member, Members
 class Steps:
     def __init__(self, cells: Cells, members: Members) -> None:
         self._cells, self._members = cells, members
+        self._time: ctypes.c_double | None = None
+
+    def report_time(self, place: int) -> None:
+        self._time = ctypes.c_double.from_address(place) if place else None
 
     def advance(self, group: int, t: float, h: float) -> Outcome:
+        if self._time is not None:
+            self._time.value = t
         for member in self._members.of(group):
             outcome = self._step(member, t, h)
             if not outcome.ok:
