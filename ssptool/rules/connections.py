@@ -9,7 +9,8 @@ from ssptool.documents.media_types import media_type
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.types import Relation, Verdict, relation, verdict
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.bindings import uses
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.declared import Interface, by_name, interface
 from ssptool.rules.fixes import renamed, repeats, without, words
 from ssptool.rules.instances import instance_of
@@ -21,12 +22,14 @@ from ssptool.rules.links import (
     Side,
     alike,
     both_ticking,
+    carried_by,
     connections,
     indexed,
     links,
     loose,
 )
 from ssptool.rules.subjects import Structure
+from ssptool.rules.trees import around
 
 SECTION = "SSP 2.0 §5.3.2"
 ANY_BYTES = "application/octet-stream"
@@ -298,6 +301,59 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
                     if known is not takes:
                         line = structure.line_of(other)
                         yield Finding(link.connection, f"{end} is connected the other way round in line {line}")
+
+
+@rule("SSD-CONN-016", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4")
+def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Finding]:
+    """Inputs of elements are connected.
+
+    An input without a connection keeps its start value during the whole run, unless `--inputs` or a scenario drives
+    it; `ssptool plan` names the value. It is a warning where the FMU states no start value and no parameter sets it.
+
+    Fix: connect the input (`ssptool connect`), or drive it (`ssptool run --inputs`).
+    """
+    met = {end for stated in connections(system, structure) for end in (stated.start, stated.end)}
+    for element in system.elements:
+        for declared in by_name(element, structure).values():
+            if declared.says.kind is not Kind.INPUT or (element.name, declared.name) in met:
+                continue
+            carried = carried_by(declared, element, structure)
+            if carried.type != "Clock":
+                advice = _connecting(system, element, declared.name, carried, structure)
+                severity = WARNING if _lacks_start(element, declared.name, structure) else None
+                message = f"the input '{declared.name}' of '{element.name}' is not connected"
+                yield Finding(declared.connector, message, advice, "name", severity)
+
+
+def _lacks_start(element: ssd.SystemElement, name: str, structure: Structure) -> bool:
+    """Whether neither the FMU of an element nor a parameter gives an input a start value."""
+    description = structure.fmu_of(element)
+    variable = None if description is None else description.variables.get(name)
+    if variable is None or variable.start is not None:
+        return False
+    return not any(
+        target.element is element and target.name == name for use in uses(structure) for target in use.targets
+    )
+
+
+def _connecting(
+    system: ssd.System, element: ssd.SystemElement, name: str, wanted: Carried, structure: Structure
+) -> str:
+    """The command that connects an input to the one output of the same name, type and unit beside it."""
+    beside = [
+        other
+        for other in system.elements
+        if other is not element
+        and (found := by_name(other, structure).get(name)) is not None
+        and found.says.kind is Kind.OUTPUT
+        and (carried := carried_by(found, other, structure)).type == wanted.type
+        and carried.unit == wanted.unit
+    ]
+    if len(beside) != 1:
+        return "connect it with `ssptool connect`, or drive it with --inputs"
+    around_it = [outer.name for outer in around(element, ssd.System)][-2::-1]
+    source, destination = (".".join((*around_it, one.name, name)) for one in (beside[0], element))
+    return f"connect it: `ssptool connect SYSTEM {source} {destination}`"
 
 
 def _loose_ends(system: ssd.System, structure: Structure) -> Iterator[tuple[ssd.Connection, str, str, str]]:
