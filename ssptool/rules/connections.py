@@ -303,7 +303,7 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
                         yield Finding(link.connection, f"{end} is connected the other way round in line {line}")
 
 
-@rule("SSD-CONN-016", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4")
+@rule("SSD-CONN-101", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4")
 def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Inputs of elements are connected.
 

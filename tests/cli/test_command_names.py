@@ -36,7 +36,7 @@ def test_the_list_of_commands_loads_none():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert all(name in done.stdout for name in SUMMARIES)
     own = {f"ssptool.cli{name}" for name in ("", ".app", ".commands", ".console")}
-    assert set(done.stderr.split()) == {*own, "ssptool.version", "ssptool.wrong_usage"}
+    assert set(done.stderr.split()) == {*own, "ssptool.version", "ssptool.working_directory", "ssptool.wrong_usage"}
 
 
 def test_a_command_loads_no_module_of_another():

@@ -33,7 +33,7 @@ def test_every_module_with_rules_is_a_chapter():
 def test_the_page_of_a_rule_says_everything_about_it(code: str):
     page, rule = ssptool.rule_page(code), RULES[code]
     assert page.startswith(f"{code}: {rule.title}")
-    for word in (rule.source, rule.basis, *rule.severity.values(), "Fix: ", "--ignore"):
+    for word in (rule.source, rule.basis, *rule.severity.values(), "Fix: ", "--for" if rule.tools else "--ignore"):
         assert word in page
     assert set(rule.severity) == {"1.0", "2.0"} or all(f"SSP {version}" in page for version in rule.severity)
 

@@ -151,6 +151,7 @@ def test_every_setting_of_a_run_has_a_type_in_studies():
         *run_settings.WORDS,
         *run_settings.LOGS,
         *run_settings.FMU_LOGS,
+        run_settings.PROCESSES,
     )
     tables = ("substeps", "convergence", "power_bonds")
     assert sorted((*typed, *tables)) == sorted(field.name for field in fields(ssptool.Settings))
