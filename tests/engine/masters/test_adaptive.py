@@ -159,5 +159,5 @@ def test_substeps_of_an_unknown_component_are_refused_with_those_that_exist():
 
 
 def test_substeps_are_positive():
-    with pytest.raises(ValueError, match="substeps of System2 must be at least 1, found 0"):
+    with pytest.raises(ValueError, match=r"substeps\['System2'\] must be a whole number of at least 1; found 0"):
         simulate(oscillator(), substeps={"System2": 0})

@@ -21,7 +21,7 @@ def plan(models, exchange, inputs=None, scenario=None, *, sources=("Lag", "Lag")
     """By default two lags with T = 0.5 s in a row."""
     net = beside(network(dict(zip("AB", (f"{s}.fmu" for s in sources), strict=True)), wires, folder=models), *exchange)
     asked = Settings(**{"stop_time": 1.0, "step_size": 0.01, "tolerance": 1e-10} | settings)
-    return make_plan(net, asked, resolve(net, asked, inputs, scenario, {}))
+    return make_plan(net, asked, resolve(net, asked, inputs, None, scenario, {}))
 
 
 @EXCHANGE
