@@ -92,7 +92,6 @@ def test_run_takes_every_flag(ssptool, flags):
 
 WRONG_USE = [
     (["--step-size", -1], "step"),
-    (["--step-size", 0.3, "--stop-time", 1], "step"),
     (["--stop-time", -1], "stop"),
     (["--set", "System1.m1"], "NAME=VALUE"),
     (["--set", "System1.m1=heavy"], "heavy"),

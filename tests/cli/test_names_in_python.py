@@ -69,7 +69,8 @@ def test_an_option_is_called_as_the_argument(command):
 def test_an_argument_of_a_run_has_an_option(command):
     function, more = FUNCTIONS[command]
     offered = set().union(*options(command).values())
-    logs = {"log_loops", "log_coupling"} if command == ("plan",) else set()
+    files = {"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "fmu_log_categories"}
+    logs = files if command == ("plan",) else set()  # a plan writes no file
     wanted = (set(inspect.signature(function).parameters) | more) - {"system"} - set(NOT_OF_THE_SHELL) - logs
     assert wanted - offered == set()
 

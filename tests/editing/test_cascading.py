@@ -53,6 +53,8 @@ def meaning(text: bytes) -> bytes:
         b"".join(text.replace(b"'", b'"').split())
         .replace(b"></ssd:Connection>", b"/>")
         .replace(b"></ssm:MappingEntry>", b"/>")
+        .replace(b'type="application/x-fmu-sharedlibrary"', b"")  # defaults, which a downgrade states
+        .replace(b'implementation="any"', b"")
     )
 
 

@@ -166,7 +166,8 @@ def test_an_iteration_that_does_not_converge_is_a_failure_with_advice():
 
 
 def test_too_few_iterations_are_a_failure_not_a_result():
-    result = simulate(oscillator(), stop_time=1.0, step_size=0.1, max_iterations=1, tolerance=1e-12)
+    asked = {"master": "iterated", "max_iterations": 1, "tolerance": 1e-12}
+    result = simulate(oscillator(), stop_time=1.0, step_size=0.1, **asked)
     assert result.status is Ending.COUPLING
     assert "after 1 iterations" in result.failure.message
 

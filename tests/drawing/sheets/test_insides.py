@@ -87,7 +87,7 @@ def test_what_lies_in_a_nested_system_is_stretched_as_it_lies():
 def test_depth_says_how_many_levels_are_drawn():
     assert [one.path for one in drawn(SYSTEMS / "mass_spring_damper").all()] == [()]
     assert [one.path for one in drawn(SYSTEMS / "mass_spring_damper", 1).all()] == [(), ("first",), ("second",)]
-    with pytest.raises(ValueError, match="must not be negative"):
+    with pytest.raises(ValueError, match="depth must be a whole number of at least 0; found -1"):
         ssptool.draw(SYSTEMS / "mass_spring_damper", depth=-1)
 
 
