@@ -33,7 +33,8 @@ def test_a_swap_changes_one_line(dual_mass):
     with ssptool.edit(dual_mass) as made:
         made.replace("System1", FMUS / "fmi3" / "System1.fmu")
         sources = [line.partition("source=")[2] for line in changed_lines(made) if "source=" in line]
-    assert sources == ['"resources/System1.fmu">', '"resources/System1_2.fmu">']
+    same = ' implementation="CoSimulation">'
+    assert sources == [f'"resources/System1.fmu"{same}', f'"resources/System1_2.fmu"{same}']
     assert errors(dual_mass) == []
     assert value_of(dual_mass, "System1.m1") == 1.0
 

@@ -286,7 +286,8 @@ class Group:
         step = f"of the step from t = {self.t:g} s for the inputs of {names}"
         left = f"{signal} changes by {agreement.least:.2g} of its size (asked for: {self.master.measure.name})"
         noisy = agreement.least <= NOISE_MARGIN * agreement.noise
-        if noisy or (agreement.stagnates and agreement.least < agreement.first):
+        stays = noisy or (agreement.stagnates and agreement.least < agreement.first)
+        if stays and agreement.least <= 1.0:  # what changes by more than its size does not stay where it is
             known = f", the noise of the FMUs is {agreement.noise:.2g}" if agreement.noise else ""
             rest = 2.0 * max(agreement.least, 2.0 * agreement.noise)
             allow = f"allow what is left with --tolerance {rest:.0e}, or " if rest < WORTH_ALLOWING else ""
