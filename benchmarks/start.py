@@ -1,8 +1,9 @@
 """What passes before the first step: the command line in fresh processes, and the Python API in one that is warm.
 
-Times are CPU times, child processes included, so that other processes count little; medians. Beside the command stands
-what its libraries alone take to load. The API is measured on the dual-mass oscillator: open, check, flatten, plan, load
-the FMUs, initialize, one step.
+Times are CPU times, child processes included, so that other processes count little; medians. Budgets are ratios to what
+`import numpy` takes in the same minute, with our FMUs and with one that imitates what OpenModelica exports; the check
+of a system includes the import of networkx. The API is measured on the dual-mass oscillator: open, check, flatten,
+plan, load the FMUs, initialize, one step.
 """
 
 import argparse
@@ -15,20 +16,24 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 import ssptool
+from tests.fmu.chatty_fmu import build
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 STEP = 1e-3
 IMPORTS = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import typer, lxml.etree, fmpy.fmi2"  # as a run does
 
 
-def fresh(command: list[str]) -> float:
-    """[s] of one process and its children."""
+def fresh(command: list[str], ends_with: int = 0) -> float:
+    """[s] of one process and its children; `ends_with` is its exit status."""
     # Bytecode is kept, as it is where a package is installed.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == ends_with, command
     return usage.ru_utime + usage.ru_stime
 
 
@@ -47,11 +52,21 @@ def show(what: str, measure: Callable[[], float], repeats: int, budget: float | 
     print(f"  {what:<52} {1e3 * seconds:7.1f} ms{verdict}", flush=True)
 
 
+def compare(what: str, command: list[str], repeats: int, budget: float) -> None:
+    """The median ratio of a command to a neighbouring `import numpy`."""
+    numpy = [sys.executable, "-c", "import numpy"]
+    pairs = [(fresh(command), fresh(numpy)) for _ in range(repeats + 1)][1:]  # the first one fills caches
+    ratio = statistics.median(ours / theirs for ours, theirs in pairs)
+    verdict = "ok" if ratio <= budget else "OVER"
+    print(f"  {what:<52} {ratio:7.2f} × import numpy   budget {budget:.1f}, {verdict}", flush=True)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=7, help="of which the median is printed")
     repeats = parser.parse_args().repeats
     command = [sys.executable, "-c", "from ssptool.cli.main import main; main()"]
+    with_networkx = [sys.executable, "-c", "import networkx; from ssptool.cli.main import main; main()"]
     with tempfile.TemporaryDirectory() as name:
         lone = Path(name) / "lone.ssd"
         lone.write_bytes((SYSTEM / "SystemStructure.ssd").read_bytes())
@@ -60,8 +75,12 @@ def main() -> int:
         show("the interpreter", lambda: fresh([sys.executable, "-c", "pass"]), repeats)
         show("the libraries of a run", lambda: fresh([sys.executable, "-c", IMPORTS]), repeats)
         show("ssptool --help", lambda: fresh([*command, "--help"]), repeats, 0.25)
-        show("ssptool validate, an SSD without FMUs", lambda: fresh([*command, "validate", str(lone)]), repeats, 0.5)
-        show("ssptool run, one step in a child process", lambda: fresh([*command, *run]), repeats, 0.4)
+        show("ssptool validate, an SSD without FMUs", lambda: fresh([*command, "validate", str(lone)], 1), repeats, 0.5)
+        compare("ssptool validate, with networkx", [*with_networkx, "validate", str(SYSTEM)], repeats, 3.5)
+        compare("ssptool run, one step in a child process", [*command, *run], repeats, 4.5)
+        build(Path(name))
+        run[1] = f"{name}/chatty2.fmu"
+        compare("the same, an FMU like those of OpenModelica", [*command, *run], repeats, 4.5)
     print("CPU time in a process that has run before")
     show("ssptool.Simulation, one step", one_step, 3 * repeats, 0.02)
     return 0
