@@ -309,11 +309,13 @@ def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Findi
 
     An input without a connection keeps its start value during the whole run, unless `--inputs` or a scenario drives
     it; `ssptool plan` names the value. It is a warning where the FMU states no start value and no parameter sets it.
+    The only element of a system has nothing beside it to be connected to.
 
     Fix: connect the input (`ssptool connect`), or drive it (`ssptool run --inputs`).
     """
     met = {end for stated in connections(system, structure) for end in (stated.start, stated.end)}
-    for element in system.elements:
+    elements = system.elements
+    for element in elements if len(elements) > 1 else ():
         for declared in by_name(element, structure).values():
             if declared.says.kind is not Kind.INPUT or (element.name, declared.name) in met:
                 continue
