@@ -5,9 +5,11 @@ their versions are in `ssptool.rules.catalogue.TOOLS`; docs/interoperability.md 
 """
 
 from collections.abc import Iterator
+from functools import partial
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.media_types import FMU
+from ssptool.documents.namespaces import NSMAP
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.signals import IDENTITY
 from ssptool.network.units import conversion, convertible
@@ -18,23 +20,16 @@ from ssptool.rules.subjects import Structure, is_fmu, is_structure
 from ssptool.rules.trees import around
 
 SOURCE = "docs/interoperability.md"
-PREFIXES = {
-    "ssd": "http://ssp-standard.org/SSP1/SystemStructureDescription",
-    "ssc": "http://ssp-standard.org/SSP1/SystemStructureCommon",
-    "ssv": "http://ssp-standard.org/SSP1/SystemStructureParameterValues",
-}
+PREFIXES = {prefix: NSMAP[prefix] for prefix in ("ssd", "ssc", "ssv")}
 BASIC = ("Real", "Integer", "Boolean", "String")
 LEAVES_OUT, REFUSES = "leaves the component out", "refuses the system"
 IGNORES_IT, IGNORES_THEM = "ignores it", "ignores them"
 
+limit = partial(rule, severity=ERROR, basis=POLICY, source=SOURCE)
+"""A rule on what other tools do not take."""
 
-@rule(
-    "PEER-001",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"omsimulator": LEAVES_OUT},
-)
+
+@limit("PEER-001", tools={"omsimulator": LEAVES_OUT})
 def explicit_type(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component states its type.
 
@@ -48,13 +43,7 @@ def explicit_type(component: ssd.Component, structure: Structure) -> Iterator[Fi
         )
 
 
-@rule(
-    "PEER-002",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"omsimulator": LEAVES_OUT, "fmpy": REFUSES, "libcosim": REFUSES, "ecos": REFUSES},
-)
+@limit("PEER-002", tools={"omsimulator": LEAVES_OUT, "fmpy": REFUSES, "libcosim": REFUSES, "ecos": REFUSES})
 def components_are_fmus(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """Components are FMUs, not systems in documents of their own.
 
@@ -64,13 +53,7 @@ def components_are_fmus(component: ssd.Component, structure: Structure) -> Itera
         yield Finding(component, f"component '{component.name}' is a system ('{component.source}')", "", "source")
 
 
-@rule(
-    "PEER-003",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": REFUSES, "ecos": "leaves the inner system out"},
-)
+@limit("PEER-003", tools={"libcosim": REFUSES, "ecos": "leaves the inner system out"})
 def no_inner_systems(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """There are no systems inside the root system.
 
@@ -80,13 +63,7 @@ def no_inner_systems(system: ssd.System, structure: Structure) -> Iterator[Findi
         yield Finding(system, f"'{system.name}' is a system inside another", "", "name")
 
 
-@rule(
-    "PEER-004",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": REFUSES, "ecos": REFUSES},
-)
+@limit("PEER-004", tools={"libcosim": REFUSES, "ecos": REFUSES})
 def no_boundary(connection: ssd.Connection, structure: Structure) -> Iterator[Finding]:
     """Connections lead from component to component, not to connectors of the system around them.
 
@@ -97,13 +74,7 @@ def no_boundary(connection: ssd.Connection, structure: Structure) -> Iterator[Fi
         yield Finding(connection, f"'{connector}' is a connector of the system itself")
 
 
-@rule(
-    "PEER-005",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": REFUSES},
-)
+@limit("PEER-005", tools={"libcosim": REFUSES})
 def basic_types(connector: ssd.Connector, structure: Structure) -> Iterator[Finding]:
     """Connectors of components are Real, Integer, Boolean or String, and say so.
 
@@ -113,14 +84,7 @@ def basic_types(connector: ssd.Connector, structure: Structure) -> Iterator[Find
         yield Finding(connector, f"connector '{connector.name}' has {_type(connector.type_name)}")
 
 
-@rule(
-    "PEER-006",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"fmpy": REFUSES, "ecos": REFUSES},
-    versions=["2.0"],
-)
+@limit("PEER-006", tools={"fmpy": REFUSES, "ecos": REFUSES}, versions=["2.0"])
 def ssp_1(root: ssd.SystemStructureDescription, structure: Structure) -> Iterator[Finding]:
     """The document is SSP 1.0.
 
@@ -129,13 +93,7 @@ def ssp_1(root: ssd.SystemStructureDescription, structure: Structure) -> Iterato
     yield Finding(root, "the document is SSP 2.0", "`ssptool downgrade` writes SSP 1.0", "version")
 
 
-@rule(
-    "PEER-007",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"omsimulator": "has no factor then", "ecos": "takes 0 for it"},
-)
+@limit("PEER-007", tools={"omsimulator": "has no factor then", "ecos": "takes 0 for it"})
 def explicit_factor(transformation: ssc.LinearTransformation, structure: Structure) -> Iterator[Finding]:
     """A linear transformation states its factor.
 
@@ -148,13 +106,7 @@ def explicit_factor(transformation: ssc.LinearTransformation, structure: Structu
         yield Finding(transformation, "the linear transformation states no factor", "", fix=fix)
 
 
-@rule(
-    "PEER-008",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"fmpy": IGNORES_IT},
-)
+@limit("PEER-008", tools={"fmpy": IGNORES_IT})
 def no_linear_transformation(connection: ssd.Connection, structure: Structure) -> Iterator[Finding]:
     """Connections pass values on as they are, without a linear transformation.
 
@@ -164,13 +116,7 @@ def no_linear_transformation(connection: ssd.Connection, structure: Structure) -
         yield Finding(connection.transformation, "the connection has a linear transformation")
 
 
-@rule(
-    "PEER-009",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools=dict.fromkeys(("omsimulator", "fmpy", "libcosim", "ecos"), IGNORES_IT),
-)
+@limit("PEER-009", tools=dict.fromkeys(("omsimulator", "fmpy", "libcosim", "ecos"), IGNORES_IT))
 def no_mapping_transformation(connection: ssd.Connection, structure: Structure) -> Iterator[Finding]:
     """Connections have no Boolean, integer or enumeration mapping.
 
@@ -181,13 +127,7 @@ def no_mapping_transformation(connection: ssd.Connection, structure: Structure) 
         yield Finding(stated, "the connection maps values by a table")
 
 
-@rule(
-    "PEER-010",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools=dict.fromkeys(("fmpy", "libcosim", "ecos"), "passes the number on as it is"),
-)
+@limit("PEER-010", tools=dict.fromkeys(("fmpy", "libcosim", "ecos"), "passes the number on as it is"))
 def equal_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The two ends of a connection have the same unit.
 
@@ -203,13 +143,7 @@ def equal_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
             yield Finding(link.connection, f"{link.start} is in {a.name}, {link.end} in {b.name}")
 
 
-@rule(
-    "PEER-011",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": IGNORES_THEM, "ecos": IGNORES_THEM, "fmpy": IGNORES_THEM},
-)
+@limit("PEER-011", tools={"libcosim": IGNORES_THEM, "ecos": IGNORES_THEM, "fmpy": IGNORES_THEM})
 def bound_to_components(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[Finding]:
     """Parameter sets are bound to components, not to systems.
 
@@ -223,13 +157,7 @@ def bound_to_components(binding: ssd.ParameterBinding, structure: Structure) -> 
         yield Finding(binding, f"{what} is bound to the system '{owner.name}'")
 
 
-@rule(
-    "PEER-012",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": IGNORES_IT, "ecos": IGNORES_IT},
-)
+@limit("PEER-012", tools={"libcosim": IGNORES_IT, "ecos": IGNORES_IT})
 def no_parameter_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Iterator[Finding]:
     """Parameters have the names of the variables that they set, without a parameter mapping.
 
@@ -238,13 +166,7 @@ def no_parameter_mapping(mapping: ssd.ParameterMapping, structure: Structure) ->
     yield Finding(mapping, "the binding has a parameter mapping")
 
 
-@rule(
-    "PEER-013",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools=dict.fromkeys(("omsimulator", "libcosim", "ecos"), IGNORES_IT),
-)
+@limit("PEER-013", tools=dict.fromkeys(("omsimulator", "libcosim", "ecos"), IGNORES_IT))
 def no_prefix(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[Finding]:
     """Parameter bindings have no prefix.
 
@@ -254,13 +176,7 @@ def no_prefix(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[F
         yield Finding(binding, f"the binding has the prefix '{binding.prefix}'", "", "prefix")
 
 
-@rule(
-    "PEER-014",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": REFUSES, "ecos": REFUSES},
-)
+@limit("PEER-014", tools={"libcosim": REFUSES, "ecos": REFUSES})
 def basic_parameters(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """Parameters are Real, Integer, Boolean or String.
 
@@ -271,13 +187,7 @@ def basic_parameters(parameter: ssv.Parameter, structure: Structure) -> Iterator
         yield Finding(parameter, f"parameter '{parameter.name}' has {_type(type_name)}", "", "name")
 
 
-@rule(
-    "PEER-015",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"omsimulator": IGNORES_IT, "libcosim": REFUSES, "ecos": IGNORES_IT},
-)
+@limit("PEER-015", tools={"omsimulator": IGNORES_IT, "libcosim": REFUSES, "ecos": IGNORES_IT})
 def no_dictionaries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """No signal dictionary stands between components.
 
@@ -286,13 +196,7 @@ def no_dictionaries(reference: ssd.SignalDictionaryReference, structure: Structu
     yield Finding(reference, f"'{reference.name}' refers to a signal dictionary", "", "name")
 
 
-@rule(
-    "PEER-016",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"fmpy": REFUSES},
-)
+@limit("PEER-016", tools={"fmpy": REFUSES})
 def no_fmi_3(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """FMUs are of FMI 1.0 or 2.0.
 
@@ -303,13 +207,7 @@ def no_fmi_3(component: ssd.Component, structure: Structure) -> Iterator[Finding
         yield Finding(component, f"the FMU of '{component.name}' is of FMI {description.fmi_version}", "", "source")
 
 
-@rule(
-    "PEER-017",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools=dict.fromkeys(("fmpy", "libcosim", "ecos"), REFUSES),
-)
+@limit("PEER-017", tools=dict.fromkeys(("fmpy", "libcosim", "ecos"), REFUSES))
 def co_simulation(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """FMUs offer co-simulation.
 
@@ -320,13 +218,7 @@ def co_simulation(component: ssd.Component, structure: Structure) -> Iterator[Fi
         yield Finding(component, f"the FMU of '{component.name}' offers no co-simulation", "", "source")
 
 
-@rule(
-    "PEER-018",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": REFUSES, "ecos": "finds nothing in it"},
-)
+@limit("PEER-018", tools={"libcosim": REFUSES, "ecos": "finds nothing in it"})
 def usual_prefixes(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """The namespaces have the prefixes that the standard uses: `ssd`, `ssc`, `ssv`.
 
@@ -341,13 +233,7 @@ def usual_prefixes(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding
             yield Finding(root, f"{name} has the {stated} instead of '{usual}'")
 
 
-@rule(
-    "PEER-019",
-    severity=ERROR,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": REFUSES, "ecos": "reads it the wrong way round"},
-)
+@limit("PEER-019", tools={"libcosim": REFUSES, "ecos": "reads it the wrong way round"})
 def stated_with_the_flow(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Connections are written in the direction of the flow: they start at the output.
 
@@ -360,13 +246,7 @@ def stated_with_the_flow(system: ssd.System, structure: Structure) -> Iterator[F
             yield Finding(link.connection, f"the connection starts at {link.start}, which takes the value")
 
 
-@rule(
-    "PEER-020",
-    severity=WARNING,
-    basis=POLICY,
-    source=SOURCE,
-    tools={"libcosim": "takes the first only"},
-)
+@limit("PEER-020", severity=WARNING, tools={"libcosim": "takes the first only"})
 def one_parameter_set(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component has one parameter set.
 
