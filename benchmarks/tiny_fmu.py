@@ -11,7 +11,7 @@ from tests.fmu.building import PLATFORM, build_model
 SOURCE = Path(__file__).with_name("tiny.c")
 NAME, TOKEN = "tiny", "{tiny}"
 INPUT, OUTPUT = "u", "y"
-_DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
+DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
 <fmiModelDescription fmiVersion="2.0" modelName="{NAME}" guid="{TOKEN}">
 <CoSimulation modelIdentifier="{NAME}" canHandleVariableCommunicationStepSize="true"/>
 <ModelVariables>
@@ -27,11 +27,15 @@ _DESCRIPTION = f"""<?xml version="1.0" encoding="UTF-8"?>
 """
 
 
+def library(folder: Path) -> Path:
+    """tiny.so."""
+    return build_model(folder / f"{NAME}.so", SOURCE, FMU2Slave, flags=("-O2",))
+
+
 def build(folder: Path) -> Path:
     """tiny.fmu."""
-    library = build_model(folder / f"{NAME}.so", SOURCE, FMU2Slave, flags=("-O2",))
     fmu = folder / f"{NAME}.fmu"
     with zipfile.ZipFile(fmu, "w") as archive:
-        archive.writestr("modelDescription.xml", _DESCRIPTION)
-        archive.write(library, f"binaries/{PLATFORM[2]}/{NAME}{fmpy.sharedLibraryExtension}")
+        archive.writestr("modelDescription.xml", DESCRIPTION)
+        archive.write(library(folder), f"binaries/{PLATFORM[2]}/{NAME}{fmpy.sharedLibraryExtension}")
     return fmu

@@ -29,6 +29,8 @@ def info_command(
     Of a system its components and variants; of an FMU version, interface types, and what it can do. Of a variable:
     causality, variability, type, unit, start value, range and description. All of them can be recorded: run --record.
 
+    Of a component that has many, the text has the first 40; with --variables '*', and as JSON, all.
+
     For example `ssptool info plant.ssp`, `ssptool info plant.ssp Motor`, `ssptool info motor.fmu --variables 'x*'`.
     """
     inventory = ssptool.info(
@@ -38,4 +40,5 @@ def info_command(
         variables=variables or (),
         allow_outside=allow_outside or (),
     )
-    typer.echo(ssptool.INVENTORY_RENDERERS[format.value](inventory))
+    whole = variables or format is TextOrJson.JSON
+    typer.echo(ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory))

@@ -7,6 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
@@ -19,7 +20,7 @@ from ssptool.scratch import ScratchFolder
 
 STRUCTURE = "SystemStructure.ssd"
 MODEL_DESCRIPTION = "modelDescription.xml"
-_SIGNALS = ("input", "output")
+_SIGNALS = etree.XPath("ModelVariables/*[@causality='input' or @causality='output']")
 _LARGEST = 256 * 1024 * 1024
 """Bytes of a model description that are read at most, as everywhere."""
 
@@ -146,15 +147,29 @@ def _model_description(path: Path) -> bytes:
 def _signals(description: bytes) -> Iterator[tuple[str, str]]:
     """Names and causalities of the inputs and outputs (FMI 1.0 to 3.0)."""
     root = _parse(description)
-    for variable in () if root is None else root.iterfind("ModelVariables/*"):
+    found: Any = () if root is None else _SIGNALS(root)
+    for variable in found:
         name, causality = variable.get("name"), variable.get("causality")
-        if name and causality in _SIGNALS:
+        if name and causality:
             yield name, causality
 
 
-def _parse(description: bytes) -> etree._Element | None:
+def parsed_model_description(description: bytes) -> etree._Element:
+    """The root element; external entities, DTDs and the network are never used. Raises `etree.XMLSyntaxError`."""
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    read_before = _parsed.pop(description, None)
+    return etree.fromstring(description, parser) if read_before is None else read_before
+
+
+_parsed: dict[bytes, etree._Element] = {}
+"""The latest one: whoever opens an FMU as a system reads all of its model description next."""
+
+
+def _parse(description: bytes) -> etree._Element | None:
     try:
-        return etree.fromstring(description, parser)
+        root = parsed_model_description(description)
     except (etree.XMLSyntaxError, ValueError):
         return None
+    _parsed.clear()
+    _parsed[description] = root
+    return root

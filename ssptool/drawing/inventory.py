@@ -9,18 +9,26 @@ from types import MappingProxyType
 from ssptool.drawing.explanation import columns, quantity
 from ssptool.network.inventory import ComponentEntry, Inventory, VariableEntry
 
+SCREENFUL = 40
+"""Variables of a component that are listed where nobody asked for more."""
+
 
 def inventory_text(inventory: Inventory) -> str:
     return "\n".join(_lines(inventory))
+
+
+def inventory_screenful(inventory: Inventory) -> str:
+    """The text with the first variables of each component, and the number of the others."""
+    return "\n".join(_lines(inventory, SCREENFUL))
 
 
 def inventory_json(inventory: Inventory) -> str:
     return json.dumps(asdict(inventory), indent=2, ensure_ascii=False, default=bytes.hex)
 
 
-def _lines(inventory: Inventory) -> Iterator[str]:
+def _lines(inventory: Inventory, most: int | None = None) -> Iterator[str]:
     if inventory.variables:
-        yield from _with_variables(inventory)
+        yield from _with_variables(inventory, most)
         return
     variant, experiment = inventory.variant, inventory.experiment
     yield f"{variant.name}  ({variant.file} in {inventory.path}, SSP {variant.version})"
@@ -38,8 +46,8 @@ def _lines(inventory: Inventory) -> Iterator[str]:
         yield f"  {entry.name}  ({entry.file}, SSP {entry.version})"
 
 
-def _with_variables(inventory: Inventory) -> Iterator[str]:
-    """Each component that has any, with a table."""
+def _with_variables(inventory: Inventory, most: int | None) -> Iterator[str]:
+    """Each component that has any, with a table of `most` of them."""
     of: dict[str, list[VariableEntry]] = defaultdict(list)
     for variable in inventory.variables:
         of[variable.component].append(variable)
@@ -48,7 +56,9 @@ def _with_variables(inventory: Inventory) -> Iterator[str]:
             yield ""
         yield from _component(entry)
         heads = ("variable", "causality", "variability", "type", "unit", "start", "range", "description")
-        yield from (f"  {line}" for line in columns((heads, *map(_variable, of[entry.name]))))
+        yield from (f"  {line}" for line in columns((heads, *map(_variable, of[entry.name][:most]))))
+        if most is not None and len(of[entry.name]) > most:
+            yield f"  … and {len(of[entry.name]) - most} more (--variables PATTERN; '*' lists all)"
 
 
 def _variable(entry: VariableEntry) -> tuple[str, ...]:
@@ -87,5 +97,5 @@ def _component(entry: ComponentEntry) -> Iterator[str]:
 
 
 INVENTORY_RENDERERS: Mapping[str, Callable[[Inventory], str]] = MappingProxyType(
-    {"text": inventory_text, "json": inventory_json}
+    {"text": inventory_text, "screenful": inventory_screenful, "json": inventory_json}
 )

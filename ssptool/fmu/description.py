@@ -478,11 +478,15 @@ Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
 
 
 def _aliases(variables: Iterable[Any]) -> Aliases:
-    """Variable → its name and those of its FMI 3.0 aliases, which share its place in the model structure."""
+    """Variable → its name and those of its FMI 3.0 aliases, which share its place in the model structure.
+
+    Variables without aliases are left out.
+    """
     names: dict[str, tuple[str, ...]] = {}
     for variable in variables:
-        base = (variable.alias or variable).name
-        names[base] = (*names.get(base, ()), variable.name)
+        if variable.alias:
+            base = variable.alias.name
+            names[base] = (*names.get(base, (base,)), variable.name)
     return names
 
 
@@ -492,7 +496,8 @@ def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
     for unknown in unknowns:
         known = unknown.dependencies
         if known is not None and id(known) not in sets:
-            sets[id(known)] = frozenset(name for variable in known for name in aliases[variable.name])
+            sets[id(known)] = frozenset(name for one in known for name in aliases.get(one.name, (one.name,)))
         names = None if known is None else sets[id(known)]
-        declared.update(dict.fromkeys(aliases[unknown.variable.name], names))
+        own = unknown.variable.name
+        declared.update(dict.fromkeys(aliases.get(own, (own,)), names))
     return MappingProxyType(declared)

@@ -10,6 +10,8 @@ from zlib import error as ZlibError
 
 from lxml import etree
 
+from ssptool.documents.generated import parsed_model_description
+from ssptool.documents.uncollected import uncollected
 from ssptool.fmu.packed import MODEL_DESCRIPTION as MODEL_DESCRIPTION
 from ssptool.fmu.packed import Recent, packed
 
@@ -36,7 +38,8 @@ class ByContent(Generic[T]):
     def __call__(self, content: bytes) -> T:
         known = self._recent.get(content)
         if known is None:
-            known = self._read(content)
+            with uncollected():
+                known = self._read(content)
             self.remember(content, known)
         return known
 
@@ -53,9 +56,8 @@ def parse(content: bytes) -> etree._Element:
     UnusableXml
         It is not well-formed, or not a model description of FMI 1.0, 2.0 or 3.x.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     try:
-        root = etree.fromstring(content, parser)
+        root = parsed_model_description(content)
     except etree.XMLSyntaxError as error:
         raise UnusableXml(f"{MODEL_DESCRIPTION}, line {error.lineno}: {error.msg.partition(', line ')[0]}") from error
     if root.getroottree().docinfo.internalDTD is not None:

@@ -72,12 +72,15 @@ def _problems(content: bytes) -> tuple[Problem, ...]:
     described.remember(content, as_values(raw, root))
     flat = raw.variableNamingConvention == "flat"
     names = tuple(_illegal_names(raw))
-    found = validate_model_description(raw, validate_variable_names=flat)
-    # FMPy demands that aliases of outputs, too, are initial unknowns; FMI 3.0 §2.4.8 lists variables, not their names.
-    raw.modelVariables = [variable for variable in raw.modelVariables if not variable.alias]
-    structural = validate_model_description(raw, validate_model_structure=True)
-    known = set(found)
-    found += [message for message in structural if message not in known]
+    stated = [variable for variable in raw.modelVariables if not variable.alias]
+    aliases = len(stated) < len(raw.modelVariables)
+    found = validate_model_description(raw, validate_variable_names=flat, validate_model_structure=not aliases)
+    if aliases:
+        # FMPy demands that aliases of outputs, too, are initial unknowns; FMI 3.0 §2.4.8 lists variables, not names.
+        raw.modelVariables = stated
+        structural = validate_model_description(raw, validate_model_structure=True)
+        known = set(found)
+        found += [message for message in structural if message not in known]
     more = _dependency_problems(root) if root.get("fmiVersion") == "1.0" else ()
     return (*names, *map(_problem, found), *more)
 

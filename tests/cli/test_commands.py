@@ -5,6 +5,7 @@ import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -224,6 +225,27 @@ def test_info_of_one_fmu_lists_its_variables(ssptool):
     assert status == 0 and "der(x2)" in out
     _, out, _ = ssptool("info", SYSTEM / "resources" / "System2.fmu", "--variables", "x?")
     assert [line.split()[0] for line in out.splitlines()[4:]] == ["variable", "x1", "x2"]
+
+
+def test_info_shows_the_first_of_many_variables(ssptool, tmp_path):
+    """All with a pattern that all of them match, and in JSON."""
+    variables = "".join(
+        f'<ScalarVariable name="p{n}" valueReference="{n}" causality="parameter" variability="fixed">'
+        '<Real start="0"/></ScalarVariable>'
+        for n in range(100)
+    )
+    with zipfile.ZipFile(tmp_path / "many.fmu", "w") as fmu:
+        fmu.writestr(
+            "modelDescription.xml",
+            '<fmiModelDescription fmiVersion="2.0" modelName="many" guid="g"><CoSimulation modelIdentifier="many"/>'
+            f"<ModelVariables>{variables}</ModelVariables><ModelStructure/></fmiModelDescription>",
+        )
+    _, out, _ = ssptool("info", "many.fmu")
+    assert "  p39 " in out and "  p40 " not in out
+    assert out.splitlines()[-1] == "  … and 60 more (--variables PATTERN; '*' lists all)"
+    _, out, _ = ssptool("info", "many.fmu", "--variables", "*")
+    assert "  p99 " in out and "more" not in out
+    assert len(json.loads(ssptool("info", "many.fmu", "--format", "json")[1])["variables"]) == 100
 
 
 def test_info_lists_components_and_variants(ssptool):
