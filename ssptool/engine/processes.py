@@ -1,7 +1,7 @@
 """Distribute components over processes, and say which of these has ended by itself."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ssptool.engine.choices import ASKED, Choice
@@ -28,7 +28,7 @@ class Distribution(NamedTuple):
 
 
 def distribute(instances: Sequence[PlannedInstance], settings: Settings) -> Distribution:
-    """Components to processes, as settings ask for and as FMUs need that can be used only once per process.
+    """Components to processes, as settings ask for and as FMUs need that disturb each other in one process.
 
     Raises
     ------
@@ -43,30 +43,42 @@ def distribute(instances: Sequence[PlannedInstance], settings: Settings) -> Dist
         processes = [OWN] * len(instances)
     else:
         processes = [1 + index % int(settings.processes) for index in range(len(instances))]
-    moved = _apart(instances, processes) if AVAILABLE else []
+    moved = _apart(instances, processes) if AVAILABLE else {}
     return Distribution(tuple(processes), tuple(_choices(instances, processes, settings)), tuple(_notes(moved)))
 
 
-def _apart(instances: Sequence[PlannedInstance], processes: list[int]) -> list[PlannedInstance]:
-    """Move components whose FMU is in their process already, where that allows one only."""
-    taken: set[tuple[str, int]] = set()
-    moved: list[PlannedInstance] = []
+def _apart(instances: Sequence[PlannedInstance], processes: list[int]) -> dict[str, list[str]]:
+    """Move components that FMUs of their process would disturb; reason → components."""
+    moved: dict[str, list[str]] = defaultdict(list)
     for index, one in enumerate(instances):
+        beside = (
+            other for other, process in zip(instances, processes[:index], strict=False) if process == processes[index]
+        )
+        if reason := next(filter(None, (_disturbance(one, other) for other in beside)), None):
+            processes[index] = max(processes) + 1
+            moved[reason].append(one.name)
+    return moved
+
+
+def _disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
+    """The reason for which two components cannot share a process, if there is any."""
+    if one.description.token == other.description.token:
         interface = one.description.interface(one.interface)
         if interface is None or not interface.once_per_process:
-            continue
-        if (one.description.token, processes[index]) in taken:
-            processes[index] = max(processes) + 1
-            moved.append(one)
-        taken.add((one.description.token, processes[index]))
-    return moved
+            return None
+        return f"{one.source} sets canBeInstantiatedOnlyOncePerProcess and is used by other components too"
+    # Python imports a module once per process: the second FMU would get that of the first.
+    if same := one.description.python_modules & other.description.python_modules:
+        kind = "a Python module" if len(same) == 1 else "Python modules"
+        return f"{one.source} and {other.source} both bring {kind} named {few(sorted(same))}"
+    return None
 
 
 def _choices(instances: Sequence[PlannedInstance], processes: Sequence[int], settings: Settings) -> Iterator[Choice]:
     apart = {number for number in processes if number != OWN}
     if not apart:
         return
-    reason = ASKED if settings.processes is not None else "some FMUs can be instantiated only once per process"
+    reason = ASKED if settings.processes is not None else "some FMUs cannot share a process"
     shown = "; ".join(f"process {number}: {few(_names(instances, processes, number))}" for number in sorted(apart))
     yield Choice("processes", str(settings.processes or len(apart)), f"{reason}; {shown}")
 
@@ -75,14 +87,10 @@ def _names(instances: Sequence[PlannedInstance], processes: Sequence[int], numbe
     return [one.name for one, process in zip(instances, processes, strict=True) if process == number]
 
 
-def _notes(moved: Iterable[PlannedInstance]) -> Iterator[str]:
-    by_source: dict[str, list[str]] = defaultdict(list)
-    for one in moved:
-        by_source[one.source].append(one.name)
-    for source, names in by_source.items():
+def _notes(moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for reason, names in moved.items():
         have = "has a process of its own" if len(names) == 1 else "have processes of their own"
-        flag = "canBeInstantiatedOnlyOncePerProcess"
-        yield f"{few(names)} {have}, because {source} sets {flag} and is used by other components too"
+        yield f"{few(names)} {have}, because {reason}"
 
 
 def lost_process(instances: Iterable[FmuInstance], time: float) -> Failure | None:

@@ -1,6 +1,7 @@
 """The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange."""
 
 import ctypes
+import sys
 import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -121,6 +122,7 @@ class Binary:
             reason = "canBeInstantiatedOnlyOncePerProcess is set, so the FMU cannot be used for two components"
             raise UnsupportedFmu(self.path, reason)
         log = log or MessageLog(name, description or self.description)
+        _forget_modules(self.description.python_modules, self.folder)
         with kept_working_directory():
             if self.description.fmi_major == 1:
                 instance = self._instantiate_fmi1(name, log, logging)
@@ -256,6 +258,18 @@ class Binary:
             raise UnloadableBinary(self.path, why_unloadable(found, error)) from error
 
 
+def _forget_modules(names: frozenset[str], folder: Path) -> None:
+    """Let the FMU in `folder` import its own Python modules, not those of the same names that another FMU imported."""
+    if not names:
+        return
+    for name, module in [item for item in sys.modules.items() if item[0].partition(".")[0] in names]:
+        file = Path(getattr(module, "__file__", None) or "")
+        root = file.resolve().parents[name.count(".") + (file.name == "__init__.py")] if file.name else Path()
+        # Only what came from an FMU: one may bring a copy of a library that this program uses.
+        if root.name == "resources" and root != (folder / "resources").resolve():
+            del sys.modules[name]
+
+
 def instantiation(major: int, interface: InterfaceType) -> str:
     """The function by which FMI makes an instance."""
     return {1: "fmiInstantiateSlave", 2: "fmi2Instantiate"}.get(major, f"fmi3Instantiate{interface}")
@@ -282,7 +296,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     except (OSError, zipfile.BadZipFile) as error:
         raise UnreadableFmu(path, str(error)) from error
     if wanted not in names and misnamed_library(names, wanted) is None:
-        raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names))
+        raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names, description.fmi_major))
     if path.is_dir():
         return Binary(path, description, path.resolve(), None, interface)
     for name in names:

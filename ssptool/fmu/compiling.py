@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from lxml import etree
@@ -85,9 +85,10 @@ class Compiled:
     fresh: bool
 
 
-def can_be_compiled(names: Iterable[str]) -> bool:
-    """Whether an FMU with these entries brings sources."""
-    return any(name.startswith(SOURCES) and Path(name).suffix in _CXX | {".c"} for name in names)
+def can_be_compiled(names: Collection[str], major: int) -> bool:
+    """Whether an FMU with these entries brings sources, and from FMI 3.0 on the list of them."""
+    listed = major < 3 or BUILD_DESCRIPTION in names
+    return listed and any(name.startswith(SOURCES) and Path(name).suffix in _CXX | {".c"} for name in names)
 
 
 def lacks_library(path: Path, description: FmuDescription) -> bool:
@@ -200,14 +201,19 @@ def _builds(path: Path, folder: Path, description: FmuDescription) -> tuple[Buil
     except (UnusableXml, etree.XMLSyntaxError) as problem:
         raise NotCompiled(path, f"its list of sources cannot be read: {problem}") from problem
     if missing := [name for name in identifiers if name not in {build.identifier for build in builds}]:
-        where = BUILD_DESCRIPTION if stated.is_file() else f"SourceFiles of {MODEL_DESCRIPTION}"
-        raise NotCompiled(
-            path, f"{where} lists no sources of {missing[0]}; ask for an FMU with a binary for this platform"
-        )
+        raise NotCompiled(path, _unlisted(missing[0], stated.is_file(), description.fmi_major))
     for name in (name for build in builds for one in build.sets for name in (*one.files, *one.includes)):
         if (reason := unsafe(name)) or not (folder / SOURCES / name).exists():
             raise NotCompiled(path, f"the source {name!r} {reason or 'is listed, but is not in the FMU'}")
     return builds
+
+
+def _unlisted(identifier: str, built: bool, major: int) -> str:
+    advice = "ask for an FMU with a binary for this platform"
+    if major >= 3 and not built:
+        return f"the FMU has no {BUILD_DESCRIPTION}, which lists the sources in FMI 3.0; {advice}"
+    where = BUILD_DESCRIPTION if built else f"SourceFiles of {MODEL_DESCRIPTION}"
+    return f"{where} lists no sources of {identifier}; {advice}"
 
 
 def _of_model_description(folder: Path, interfaces: Iterable[Interface]) -> Iterator[Build]:

@@ -14,6 +14,7 @@ from ssptool.dataclass import dataclass
 from ssptool.fmu import fmi1
 from ssptool.fmu.model_variables import RawVariable, read_model_description
 from ssptool.fmu.model_xml import ByContent, model_description, parse, unreadable_reason
+from ssptool.fmu.packed import python_modules
 from ssptool.fmu.shapes import element_names
 from ssptool.fmu.units import Exponents, Unit
 from ssptool.working_directory import shown
@@ -149,7 +150,8 @@ class FmuDescription:
     missing there has undeclared dependencies (use `.get(name)`). `event_indicators` is their number. `binaries` are
     the binary variables that groups of Integer variables stand for before FMI 3.0, by the convention of OSMP.
     `arrays` are the extents of arrays in whose place `variables` has their elements (see `elements`), and `whole` then
-    the variables as the FMU states them. `log_categories` are those of the messages that it logs.
+    the variables as the FMU states them. `log_categories` are those of the messages that it logs. `python_modules` are
+    those that it imports into the process it runs in (see `packed.python_modules`).
     """
 
     fmi_version: str
@@ -169,6 +171,7 @@ class FmuDescription:
     whole: Mapping[str, Variable] = field(default_factory=dict)
     experiment: DefaultExperiment = DefaultExperiment()
     log_categories: tuple[str, ...] = ()
+    python_modules: frozenset[str] = frozenset()
 
     @property
     def fmi_major(self) -> int:
@@ -220,7 +223,9 @@ def read_description(path: Path) -> FmuDescription:
         of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
     """
     try:
-        return described(model_description(path))
+        description = described(model_description(path))
+        modules = python_modules(path)
+        return replace(description, python_modules=modules) if modules else description
     # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
     # Python raises for the rest (KeyError, TypeError, ValueError …).
     except Exception as error:

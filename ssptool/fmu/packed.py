@@ -9,6 +9,10 @@ from zipfile import BadZipFile, ZipFile
 from zlib import error as ZlibError
 
 MODEL_DESCRIPTION = "modelDescription.xml"
+_RESOURCES = "resources/"
+_PYTHON_MARK = f"{_RESOURCES}slavemodule.txt"
+"""In FMUs of pythonfmu and pythonfmu3 only; their own packages are the same in all of them."""
+_PYTHON_OWN = {"pythonfmu", "pythonfmu3"}
 KEPT_SIZE = 64 * 1024 * 1024
 """Bytes of model descriptions of which the results are remembered: those that were used last."""
 
@@ -58,6 +62,20 @@ def packed(path: Path) -> Packed:
 
 
 _recent: Recent[Packed] = Recent()
+
+
+def python_modules(path: Path) -> frozenset[str]:
+    """The names of the Python modules and packages that an FMU (a zip, or an unpacked folder) brings and that pythonfmu
+    or pythonfmu3 imports into the process. Raises as `packed`.
+    """
+    if path.is_dir():
+        if not (path / _PYTHON_MARK).is_file():
+            return frozenset()
+        names = {file.relative_to(path).as_posix() for file in (path / _RESOURCES).rglob("*.py")}
+    elif _PYTHON_MARK not in (names := set(packed(path).names)):
+        return frozenset()
+    found = {name.removeprefix(_RESOURCES) for name in names if name.startswith(_RESOURCES) and name.endswith(".py")}
+    return frozenset(name.partition("/")[0].removesuffix(".py") for name in found) - _PYTHON_OWN
 
 
 def _packed(path: Path) -> Packed:

@@ -1,14 +1,18 @@
-"""FMUs that other people's generators make, from packages of the registry: pythonfmu, pythonfmu3, FMUContainer, UniFMU.
+"""FMUs that other people's generators make, from packages of the registry: pythonfmu, pythonfmu3, FMUContainer, UniFMU,
+FMPy.
 
 pythonfmu and pythonfmu3 put a Python class into an FMU, FMUContainer several FMUs into one, and UniFMU starts a process
-of its own, which here lacks the library that it needs.
+of its own, which here lacks the library that it needs. FMPy writes an FMU of C sources without a binary.
 """
 
 import json
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
+
+from fmpy.template import create_fmu, generate_model_description
 
 from tests.fmus.build import build
 
@@ -23,8 +27,30 @@ MODELS = {
         {register}("k", causality={causality}.parameter, variability={variability}.tunable))
         {register}("F", causality={causality}.output))
     """,
+    "Half": """
+        self.u, self.y = 0.0, 0.0
+        {register}("u", causality={causality}.input))
+        {register}("y", causality={causality}.output))
+    """,
+    "Noisy": """
+        self.u, self.y, self.floor, self.calls = 0.0, 0.0, 1e-6, 0
+        {register}("u", causality={causality}.input))
+        {register}("floor", causality={causality}.parameter, variability={variability}.tunable))
+        {register}("y", causality={causality}.output))
+    """,
+    "Ender": """
+        self.y = 0.0
+        {register}("y", causality={causality}.output))
+    """,
 }
-EQUATIONS = {"Wave": "self.y = math.sin(time)", "Spring": "self.F = -self.k * self.z"}
+EQUATIONS = {
+    "Wave": "self.y = math.sin(time)",
+    "Spring": "self.F = -self.k * self.z",
+    "Half": "self.y = self.u / 2",
+    "Noisy": """self.calls += 1  # no variable of the FMU: not part of its state
+        self.y = math.sin(time) + self.u / 2 + self.floor * math.sin(12345.678 * self.calls)""",
+    "Ender": "self.y = time",
+}
 """Name → what the class does at the start and at the end of each step."""
 
 _CLASS = """
@@ -45,7 +71,7 @@ class {name}({slave}):
 
     def do_step(self, current_time, step_size):
         self.evaluate(current_time + step_size)
-        return True
+        return {goes_on}
 """
 _WORDS = {
     2: {"package": "pythonfmu", "slave": "Fmi2Slave", "real": "Real"},
@@ -53,8 +79,8 @@ _WORDS = {
 }
 
 
-def python_fmu(name: str, fmi: int, folder: Path) -> Path:
-    """`Wave` or `Spring` as an FMU of pythonfmu (FMI 2) or pythonfmu3 (FMI 3)."""
+def python_fmu(name: str, fmi: int, folder: Path, *options: str, module: str = "") -> Path:
+    """One of `MODELS` as an FMU of pythonfmu (FMI 2) or pythonfmu3 (FMI 3), by a Python module of that name."""
     words = {**_WORDS[fmi], "causality": f"Fmi{fmi}Causality", "variability": f"Fmi{fmi}Variability"}
     words["register"] = f"self.register_variable({words['real']}"
     variables = "\n".join(f"        {line.strip()}" for line in MODELS[name].format(**words).strip().splitlines())
@@ -66,13 +92,14 @@ def python_fmu(name: str, fmi: int, folder: Path) -> Path:
         name=name,
         variables=variables,
         equation=EQUATIONS[name],
+        goes_on="self.y < 0.5" if name == "Ender" else "True",
         independent=independent if fmi == 3 else "",
         **words,
     )
     folder.mkdir(parents=True, exist_ok=True)
-    script = folder / f"{name.lower()}.py"
+    script = folder / f"{module or name.lower()}.py"
     script.write_text(text)
-    _run(sys.executable, "-m", words["package"], "build", "-f", script, "-d", folder)
+    _run(sys.executable, "-m", words["package"], "build", "-f", script, "-d", folder, *options)
     return folder / f"{name}.fmu"
 
 
@@ -109,6 +136,33 @@ def without_backend(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     _run(Path(sys.executable).with_name("unifmu"), "generate", "python", folder / "Waiting.fmu")
     return folder / "Waiting.fmu"
+
+
+def of_sources(folder: Path) -> Path:
+    """What FMPy writes for FMI 3: y0 = u0 p0 at the end of each step, once it says so; without any binary."""
+    folder.mkdir(parents=True, exist_ok=True)
+    target = folder / "model.fmu"
+    create_fmu(generate_model_description(n_parameters=1, n_inputs=1, n_outputs=1, n_states=1), target)
+    with zipfile.ZipFile(target) as made:
+        content = {name: made.read(name) for name in made.namelist() if not name.endswith("/")}
+    model = content["sources/model.c"].decode()
+    before, _, after = model.partition("    UNUSED(lastSuccessfulTime);\n")
+    step = "    Model *model = (Model *)instance;\n    model->y0 = model->u0 * model->p0;\n"
+    content["sources/model.c"] = f"{before}{step}{after}".encode()
+    with zipfile.ZipFile(target, "w") as changed:
+        for name, data in content.items():
+            changed.writestr(name, data)
+    return target
+
+
+def without_binaries(fmu: Path) -> Path:
+    """The same FMU as for a machine that its maker did not think of."""
+    target = fmu.with_name(f"{fmu.stem}_bare.fmu")
+    with zipfile.ZipFile(fmu) as made, zipfile.ZipFile(target, "w") as bare:
+        for name in made.namelist():
+            if not name.startswith("binaries/"):
+                bare.writestr(name, made.read(name))
+    return target
 
 
 def _run(*command: object, cwd: Path | None = None) -> None:

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 import ssptool
-from tests.foreign.generators import container, lag, python_fmu, without_backend
+from ssptool.fmu.binary import MissingBinary
+from ssptool.fmu.compiling import NotCompiled
+from ssptool.fmu.processes import AVAILABLE
+from tests.foreign.generators import container, lag, of_sources, python_fmu, without_backend, without_binaries
 from tests.systems.peers import SYSTEMS, where_wheels_are
 
 pytestmark = where_wheels_are
@@ -83,3 +86,92 @@ def test_an_fmu_that_never_comes_back_from_instantiate_costs_no_more_than_the_ti
     result = ssptool.simulate(path, stop_time=1.0, isolated=True, timeout=5.0)
     assert not result.ok
     assert "Instantiate" in str(result.failure) and "Waiting" in str(result.failure)
+
+
+apart = pytest.mark.skipif(not AVAILABLE, reason="FMUs have processes of their own on Linux only")
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+@pytest.mark.parametrize("processes", [pytest.param(True, marks=apart), False])
+def test_fmus_from_python_with_modules_of_one_name_do_not_disturb_each_other(fmi, processes, tmp_path, monkeypatch):
+    """y = sin(t) / 2, though Python has one module `model` per process; without processes, each FMU imports its own."""
+    monkeypatch.setattr("ssptool.engine.processes.AVAILABLE", processes)
+    wave = python_fmu("Wave", fmi, tmp_path / "wave", module="model")
+    half = python_fmu("Half", fmi, tmp_path / "half", module="model")
+    path = system(tmp_path / "row", wave, half, connections=[("Wave.y", "Half.u")])
+    for isolated in (True, False, False):
+        result = ssptool.simulate(path, stop_time=1.0, step_size=0.1, master="gauss-seidel", isolated=isolated)
+        assert result.ok, result
+        assert result.trace["Half.y"] == pytest.approx(np.sin(result.trace.t) / 2, abs=1e-15)
+        said = "Half has a process of its own, because resources/Half.fmu and resources/Wave.fmu both bring a Python"
+        assert [note.partition(" module")[0] for note in result.notes] == [said] * processes
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_an_fmu_with_noise_is_iterated_down_to_its_noise(fmi, tmp_path):
+    """y = sin t + u/2 + noise, u = y/2  ⇒  y = 4/3 sin t, but for what the noise leaves: of it |y| has at most
+    1 / (1 - 1/4) with an exact iteration, and as much again by the difference of two iterates.
+    """
+    fmus = (python_fmu(name, fmi, tmp_path, "--handle-state") for name in ("Noisy", "Half"))
+    path = system(tmp_path / "loop", *fmus, connections=[("Noisy.y", "Half.u"), ("Half.y", "Noisy.u")])
+    result = ssptool.simulate(path, stop_time=1.0, step_size=0.01, master="iterated", isolated=True)
+    assert result.ok, result
+    deviation = np.abs(result.trace["Noisy.y"] - 4 / 3 * np.sin(result.trace.t))[1:]
+    assert 1e-7 < deviation.max() < 2 * 4 / 3 * 1e-6
+    assert any("stopped converging at the noise of the FMUs" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("course", [None, "extrapolate", "interpolate"])
+def test_an_fmu_that_promises_input_derivatives_and_refuses_them_has_its_inputs_held(course, tmp_path):
+    """u = sin t, y = u/2 at the end of each step: of order 1 whatever is held, as sin t changes by at most h."""
+    half = python_fmu("Half", 2, tmp_path, "--interpolate-inputs")
+    path = system(tmp_path / "row", python_fmu("Wave", 2, tmp_path), half, connections=[("Wave.y", "Half.u")])
+    result = ssptool.simulate(path, stop_time=1.0, step_size=0.01, input=course, isolated=True)
+    assert result.ok, result
+    assert np.max(np.abs(result.trace["Half.y"] - np.sin(result.trace.t) / 2)) <= 0.01 / 2 + 1e-12
+    assert any("fmi2SetRealInputDerivatives returned error" in note for note in result.notes)
+
+
+@apart
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_an_fmu_that_allows_one_instance_per_process_is_used_twice(fmi, tmp_path):
+    """y = sin(t) / 4 behind two halves."""
+    half = python_fmu("Half", fmi, tmp_path, "--only-one-per-process")
+    path = system(tmp_path / "row", python_fmu("Wave", fmi, tmp_path), half, connections=[("Wave.y", "Half.u")])
+    with ssptool.edit(path) as made:
+        made.add(half, name="Quarter")
+        made.connect("Half.y", "Quarter.u")
+    result = ssptool.simulate(path, stop_time=1.0, step_size=0.1, master="gauss-seidel", isolated=True)
+    assert result.ok, result
+    assert result.trace["Quarter.y"] == pytest.approx(np.sin(result.trace.t) / 4, abs=1e-15)
+    assert any("canBeInstantiatedOnlyOncePerProcess" in note for note in result.notes)
+
+
+def test_an_fmu_from_python_that_ends_the_run_ends_it_regularly(tmp_path):
+    """y = t until it says in the step to t = 0.5 s that there is no step more."""
+    result = ssptool.simulate(python_fmu("Ender", 2, tmp_path), stop_time=1.0, step_size=0.1, isolated=True)
+    assert result.ok, result
+    assert "Ender ended the simulation" in str(result.notes)
+    assert result.trace.t[-1] == pytest.approx(0.4)
+    assert result.trace["Ender.y"] == pytest.approx(result.trace.t)
+
+
+def test_the_sources_that_fmpy_writes_are_compiled(tmp_path, monkeypatch):
+    """y = p sin t at the end of each step."""
+    monkeypatch.setenv("SSPTOOL_CACHE", str(tmp_path / "cache"))
+    fmus = python_fmu("Wave", 3, tmp_path), of_sources(tmp_path)
+    path = system(tmp_path / "row", *fmus, connections=[("Wave.y", "model.u0")])
+    settings = {"step_size": 0.1, "master": "gauss-seidel", "compile": True, "start_values": {"model.p0": 3.0}}
+    result = ssptool.simulate(path, stop_time=1.0, isolated=True, **settings)
+    assert result.ok, result
+    assert result.trace["model.y0"] == pytest.approx(3 * np.sin(result.trace.t), abs=1e-15)
+
+
+def test_sources_that_nothing_lists_are_not_offered_for_compilation(tmp_path):
+    """pythonfmu3 puts its C++ sources into an FMU, with a CMakeLists.txt in place of a build description."""
+    bare = without_binaries(python_fmu("Wave", 3, tmp_path))
+    with pytest.raises(MissingBinary) as refused:
+        ssptool.simulate(bare, stop_time=1.0, step_size=0.1)
+    assert "--compile" not in str(refused.value)
+    with pytest.raises(NotCompiled, match=r"has no sources/buildDescription\.xml"):
+        ssptool.simulate(bare, stop_time=1.0, step_size=0.1, compile=True)
