@@ -168,6 +168,10 @@ class Archive:
         """What a generated structure states in other words than its source."""
         return self._entries.notes if isinstance(self._entries, GeneratedEntries) else ()
 
+    def stated(self, name: str) -> str:
+        """The path that the user's file states for an entry that is not there."""
+        return self._entries.missing.get(name, name) if isinstance(self._entries, GeneratedEntries) else name
+
     @property
     def zip_facts(self) -> ZipFacts | None:
         """What the directory of the zip says that is on disk; None of a folder or a lone `.ssd`."""

@@ -29,7 +29,8 @@ class GeneratedEntries:
     """The entries of a system that was generated: `made` are the contents of such files, `files` those on disk.
 
     Of `files` a folder stands for an FMU, which is packed when it is asked for. `documents` are structures that are
-    generated from an entry, under its name; `notes` say what they state in other words.
+    generated from an entry, under its name; `notes` say what they state in other words. `missing` are files that are
+    not there, by the name that they would have here: the paths that the user knows.
     """
 
     def __init__(
@@ -38,10 +39,12 @@ class GeneratedEntries:
         files: Mapping[str, Path],
         documents: Mapping[str, Document] | None = None,
         notes: tuple[str, ...] = (),
+        missing: Mapping[str, str] | None = None,
     ) -> None:
         self._made = made
         self.notes = notes
         self.documents = documents or {}
+        self.missing = missing or {}
         self._files = files
         self._folder: ScratchFolder | None = None
 

@@ -79,16 +79,21 @@ def system_of_osp(path: Path) -> GeneratedEntries:
     if reader.problems:
         raise InvalidDocument(*reader.problems)
     document = Document(file.name, structure, lines)
-    return GeneratedEntries({file.name: source}, reader.files, {file.name: document}, tuple(reader.notes))
+    return GeneratedEntries(
+        {file.name: source}, reader.files, {file.name: document}, tuple(reader.notes), reader.missing
+    )
 
 
 class _Reader:
-    """Reads one OspSystemStructure; `problems` is what has no counterpart, `files` are the FMUs by entry."""
+    """Reads one OspSystemStructure; `problems` is what has no counterpart, `files` are the FMUs by entry, `missing` the
+    paths as stated of those that are not there.
+    """
 
     def __init__(self, file: Path, document: Document) -> None:
         self.file, self.document, self.root = file, document, document.root
         self.problems: list[Diagnostic] = []
         self.files: dict[str, Path] = {}
+        self.missing: dict[str, str] = {}
         self.notes: list[str] = []
         if _name(self.root) != "OspSystemStructure":
             position = Position(file.name, document.line_of(self.root))
@@ -179,12 +184,14 @@ class _Reader:
         stated = unquote(source.removeprefix("file://"))
         entry = f"resources/{Path(stated).name}"
         place = self.file.parent / stated
+        number = 1
+        while self.files.get(entry, place) != place or self.missing.get(entry, stated) != stated:
+            number += 1
+            entry = f"resources/{Path(stated).stem}_{number}{Path(stated).suffix}"
         if place.exists():
-            number = 1
-            while self.files.get(entry, place) != place:
-                number += 1
-                entry = f"resources/{Path(stated).stem}_{number}{Path(stated).suffix}"
             self.files[entry] = place
+        else:
+            self.missing[entry] = stated
         return quote(entry)
 
     def _fmu(self, name: str) -> Path | None:

@@ -24,7 +24,8 @@ def resolves(structure: Structure) -> Iterator[Finding]:
     Upper and lower case matter in a package, whatever the file system of the author does.
 
     Instead of an FMU there may be the folder of an unpacked one. Where there is no `x.fmu`, but an unpacked FMU in the
-    folder `x`, that is read: a warning.
+    folder `x`, that is read: a warning. So is a missing file that only metadata and signatures refer to, which no run
+    reads.
 
     Fix: add the file, or correct the reference; for an FMU that has to be built first, build it.
     """
@@ -37,12 +38,14 @@ def resolves(structure: Structure) -> Iterator[Finding]:
         if isinstance(element, ssd.Component) and is_fmu(element) and has_fmu(structure.archive, reference.entry):
             yield from _plain_folder(element, reference.entry, structure)
         else:
-            message = f"there is no file '{reference.entry}'{_for(element)}"
+            message = f"there is no file '{structure.archive.stated(reference.entry)}'{_for(element)}"
             # Entries are named from the root of the package, as references are from a structure that stands there.
             same = [name for name in names if Path(name).suffix == Path(reference.entry).suffix]
             alike = [quote(name) for name in same]
             fix = renamed(element, "source", alike) if at_root and INSIDE not in reference.entry else None
-            yield Finding(element, message, near(uri, same or names), "source", fix=fix)
+            read = not isinstance(element, ssc.MetaData | ssc.Signature)
+            known = same or (() if structure.archive.is_generated else names)
+            yield Finding(element, message, near(uri, known), "source", ERROR if read else WARNING, fix=fix)
 
 
 @rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986", blocks_run=True)

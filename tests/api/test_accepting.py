@@ -47,6 +47,16 @@ def test_a_refused_run_says_what_would_let_it_run(changed):
     assert "--accept SSD-CONN-007" in str(refused.value)
 
 
+def test_a_missing_file_that_only_metadata_refer_to_stops_no_run(changed):
+    entry = '<ssc:MetaData kind="general" type="text/plain" source="resources/lost.txt"/>'
+    system = changed(
+        ("</ssd:Component>", f"{entry}</ssd:Component>"), ('version="1.0" name="Dual', 'version="2.0" name="Dual')
+    )
+    found = [one.severity for one in ssptool.validate(system).diagnostics if one.code == "URI-002"]
+    assert found == [Severity.WARNING, Severity.WARNING]
+    assert positions(system) == positions(SYSTEM)
+
+
 def test_of_two_connections_between_two_connectors_the_first_counts(changed):
     system = changed((FORCE, FORCE + FORCE.replace("/>", ' suppressUnitConversion="true"/>')))
     assert positions(system, ("SSD-CONN-007",)) == positions(SYSTEM)

@@ -154,6 +154,17 @@ def test_converted_it_is_a_valid_package_with_its_fmus_and_the_same_results(writ
         api.convert(path, converted.path)
 
 
+def test_a_missing_fmu_is_named_as_the_file_states_it(written):
+    path = written()
+    stated = path.read_text().replace((RESOURCES / "System1.fmu").as_posix(), "fmus/one/System.fmu")
+    path.write_text(stated.replace((RESOURCES / "System2.fmu").as_posix(), "../fmus/two/System.fmu"))
+    found = [one.message for one in api.validate(path).errors if one.code == "URI-002"]
+    assert found == [
+        f"there is no file '{source}' (the source of component '{name}')"
+        for name, source in (("System1", "fmus/one/System.fmu"), ("System2", "../fmus/two/System.fmu"))
+    ]
+
+
 def test_a_converted_fmu_is_a_valid_package_with_its_default_experiment(tmp_path):
     converted = api.convert(RESOURCES / "System1.fmu", tmp_path / "one.ssp")
     assert not api.validate(converted.path).diagnostics
