@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.fmu.units import Unit
-from ssptool.network.units import document_units
+from ssptool.network.units import define_unit, document_units
 
 Root = ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary
 
@@ -13,10 +13,10 @@ Root = ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary
 def use_unit(root: Root, unit: Unit | None) -> str | None:
     """The name by which a document knows a unit, which is defined there if it was not.
 
-    Where FMI left out the base unit SSP cannot define it, and the result is None (catalogue, AMB-31). A name that
-    the document already uses for something else gets a number.
+    Where FMI left out the base unit the result is None (catalogue, AMB-31): the name says no more in the document than
+    in the FMU. A name that the document already uses for something else gets a number.
     """
-    if unit is None or unit.exponents is None:
+    if unit is None or not unit.defined:
         return None
     defined = document_units(root)
     if defined.get(unit.name) == unit:
@@ -25,17 +25,7 @@ def use_unit(root: Root, unit: Unit | None) -> str | None:
         if (other.exponents, other.factor, other.offset) == (unit.exponents, unit.factor, unit.offset):
             return name
     name = _free(unit.name, defined)
-    base = ssc.BaseUnit.new()
-    for symbol, exponent in unit.exponents._asdict().items():
-        if exponent:
-            setattr(base, symbol, exponent)
-    if unit.factor != 1.0:
-        base.factor = unit.factor
-    if unit.offset != 0.0:
-        base.offset = unit.offset
-    element = ssc.Unit.new(name=name)
-    element.append(base)
-    root.add(element)
+    define_unit(root, unit._replace(name=name))
     return name
 
 

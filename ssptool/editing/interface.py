@@ -8,7 +8,7 @@ from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.editing.definitions import Root, use_enumeration, use_unit
 from ssptool.editing.numbers import number_text
 from ssptool.fmu.description import Causality, FmuDescription, Variable
-from ssptool.network.units import named
+from ssptool.fmu.units import named
 
 SIGNALS = (Causality.INPUT, Causality.OUTPUT)
 PARAMETERS = (Causality.PARAMETER, Causality.CALCULATED_PARAMETER, Causality.STRUCTURAL_PARAMETER)

@@ -10,10 +10,10 @@ from ssptool.editing.errors import EditError
 from ssptool.editing.names import Place
 from ssptool.editing.transforming import AS_IT_IS, EndType, Treatment
 from ssptool.fmu.terminals import MatchingRule, Terminal
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import Unit, named
 from ssptool.network import connections
 from ssptool.network.types import Relation, Verdict, canonical, relation, verdict
-from ssptool.network.units import convertible, document_units, named
+from ssptool.network.units import convertible, document_units
 
 
 @dataclass(frozen=True, slots=True)

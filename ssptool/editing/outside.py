@@ -16,7 +16,8 @@ from ssptool.editing.errors import EditError
 from ssptool.editing.interface import arrange
 from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
-from ssptool.network.units import document_units, named
+from ssptool.fmu.units import named
+from ssptool.network.units import document_units
 
 E = TypeVar("E", bound=Element)
 SUFFIXES = {".ssp": PACKAGE, ".ssd": SYSTEM_STRUCTURE}

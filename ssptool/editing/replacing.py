@@ -15,10 +15,11 @@ from ssptool.editing.interface import SIGNALS, signal_type
 from ssptool.editing.names import Name, Place, find_element, shown
 from ssptool.editing.parameters import Addressees, Use, uses
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable, read_description
+from ssptool.fmu.units import named
 from ssptool.network.targets import VariableTarget
 from ssptool.network.terminals import settable
 from ssptool.network.types import canonical
-from ssptool.network.units import convertible, document_units, named
+from ssptool.network.units import convertible, document_units
 
 
 class Weight(StrEnum):

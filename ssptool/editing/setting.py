@@ -16,9 +16,10 @@ from ssptool.editing.numbers import number_text
 from ssptool.editing.parameters import Addressees, Bound, Use, bound, uses, winner
 from ssptool.editing.wishes import Wish, wish_for
 from ssptool.fmu.description import Value
+from ssptool.fmu.units import named
 from ssptool.network.signals import Signal
 from ssptool.network.types import canonical, is_float, is_integer
-from ssptool.network.units import document_units, named
+from ssptool.network.units import document_units
 
 _TYPES: dict[str, type[ssv.ParameterType]] = {kind.__name__: kind for kind in ssv.TYPES}
 _TYPES_1: dict[str, type[ssv.ParameterType]] = {

@@ -1,4 +1,4 @@
-"""Units by name: those that the documents and FMUs of a system define, and common ones."""
+"""Units by name: those that the documents and FMUs of a system define, and those that a plain SI expression names."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,20 +6,19 @@ from ssptool.documents import ssd, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.entries import MissingEntry
-from ssptool.editing.common_units import COMMON_UNITS
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import UnknownName
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import COMMON_NAMES, Unit, unit_of_name
 from ssptool.network.units import document_units
 
 
 def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> Unit:
-    """The unit of this name in the given sets, the SSD, the FMUs, or the other parameter sets; else a common one.
+    """The unit of this name in the given sets, the SSD, the FMUs, or the other parameter sets; else as it names itself.
 
     Raises
     ------
     UnknownName
-        None of them defines it with a base unit, and it is not a common one.
+        None of them defines it with a base unit, and it is no plain SI expression.
     """
     known: dict[str, Unit] = {}
     for units in _sources(draft, first):
@@ -27,7 +26,10 @@ def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> Unit:
             known.setdefault(unit.name, unit)
         if name in known:
             return known[name]
-    raise UnknownName("unit", name, known)
+    told = unit_of_name(name)
+    if told is None:
+        raise UnknownName("unit", name, (*known, *COMMON_NAMES))
+    return told
 
 
 def _sources(draft: Draft, first: Iterable[ssv.ParameterSet]) -> Iterator[Iterable[Unit]]:
@@ -39,7 +41,6 @@ def _sources(draft: Draft, first: Iterable[ssv.ParameterSet]) -> Iterator[Iterab
             yield (unit for unit in fmu.units.values() if unit.exponents is not None)
     yield from (document_units(inline).values() for inline in draft.root.every(ssv.ParameterSet))
     yield from (document_units(document.root_as(ssv.ParameterSet)).values() for document in _sets(draft))
-    yield COMMON_UNITS
 
 
 def _sets(draft: Draft) -> list[Document]:

@@ -41,6 +41,7 @@ from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
 from ssptool.network.signals import Wire
 from ssptool.network.unconnected import notes_on_inputs
+from ssptool.network.units import notes_on_units
 
 
 def make_plan(
@@ -100,6 +101,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
     notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.driven}))
+    notes = (*notes, *notes_on_units(network.assumed_units))
     network = extended(network, stimuli, interval.start)
     check_settings(network, parameter_wires, (one.signal for one in stimuli.settings))
     implementations = choose_implementations(network, settings)

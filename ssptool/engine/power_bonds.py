@@ -14,7 +14,7 @@ from ssptool.engine.kernel.interface import REAL_TYPES
 from ssptool.engine.settings import Settings
 from ssptool.engine.unsupported import UnsupportedCombination
 from ssptool.fmu.terminals import Terminal
-from ssptool.fmu.units import Exponents, Unit
+from ssptool.fmu.units import Exponents, Unit, named
 from ssptool.network.network import Component, Network
 from ssptool.network.signals import Signal, Wire
 
@@ -199,9 +199,9 @@ def _unit(bond: str, component: Component, signal: Signal, defined: Units) -> Un
         kind = "an array" if variable.shape else f"of type {variable.type}"
         raise NotAPowerBond(bond, f"{signal} is {kind}", "name scalars that are real numbers, or elements of arrays")
     name = variable.unit
-    unit = None if name is None else component.description.units.get(name)
-    if name is not None and (unit is None or unit.exponents is None):
-        unit = defined.get(name)
+    unit = named(component.description.units, name)
+    if name is not None and unit is not None and not unit.defined:
+        unit = defined.get(name, unit)
     if unit is None or unit.exponents is None or unit.offset:
         stated = "no unit" if name is None else f"the unit {name}, which is not defined as a multiple of SI units"
         raise NotAPowerBond(

@@ -89,6 +89,7 @@ def _build(
         boundary_assignments=parameters.boundary_assignments(),
         dangling=dangling,
         arrays=_arrays(tree, wiring),
+        assumed_units=tuple(tree.assumed_units.values()),
     )
 
 
@@ -97,7 +98,7 @@ def _sized(
 ) -> dict[Key, Terminal]:
     """Give arrays the sizes that parameters say, all other values being left for later; the terminals after that."""
     # What cannot be is refused when all values are looked at.
-    scratch = replace(tree, unsupported=[])
+    scratch = replace(tree, unsupported=[], assumed_units={})
     parameters = Parameterization(scratch, Wiring(scratch, known))
     parameters.apply_bindings()
     for path in parameter_files:

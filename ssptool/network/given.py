@@ -9,13 +9,13 @@ from ssptool.documents import ssc, ssm, ssv
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Value
 from ssptool.fmu.shapes import Shape, element_names, in_words
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import Unit, named
 from ssptool.network.network import Assignment, ProvenanceStep, StepKind
 from ssptool.network.places import Tree
 from ssptool.network.signals import Conversion
 from ssptool.network.targets import Target
 from ssptool.network.transform import transformed
-from ssptool.network.units import conversion, document_units, named
+from ssptool.network.units import conversion, document_units
 from ssptool.network.values import convert
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import FmuDescription, Value, Variable
+from ssptool.fmu.units import Unit
 from ssptool.network.experiment import Annotated
 from ssptool.network.signals import Signal, Wire
 
@@ -135,7 +136,8 @@ class Network:
     `boundary_assignments` the values that these were given, and `dangling` the flows that begin or end at one.
 
     Arrays are there as their elements, one signal each; `arrays` are the extents of those that these are elements of.
-    `annotated` is what annotations of other tools state of a run.
+    `annotated` is what annotations of other tools state of a run; `assumed_units` are those without a definition, in
+    which values are converted.
     """
 
     name: str
@@ -152,6 +154,7 @@ class Network:
     arrays: Mapping[Signal, tuple[int, ...]] = field(default_factory=dict)
     experiment_position: Position | None = None
     annotated: Annotated = Annotated()
+    assumed_units: tuple[Unit, ...] = ()
 
     def __repr__(self) -> str:
         counts = {"components": self.components, "wires": self.wires, "start values": self.assignments}

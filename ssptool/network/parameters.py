@@ -214,7 +214,10 @@ class Parameterization:
                 )
                 continue
             try:
-                self._claim(giver, target, suited(given, target, entry))
+                assignment = suited(given, target, entry)
+                self._claim(giver, target, assignment)
+                if any(step.kind is StepKind.UNIT for step in assignment.chain):
+                    self._tree.rely_on(given.unit, target.unit)
             except (IncompatibleUnits, InvalidValue) as problem:
                 self._tree.refuse(
                     at, f"the value of {target}: {problem}", target.signal, ("SSD-PAR-021", "SSD-PAR-022")

@@ -96,7 +96,12 @@ class Tree:
     components: list[ComponentPlace] = field(default_factory=list)
     references: list[ReferencePlace] = field(default_factory=list)
     unsupported: list[Unsupported] = field(default_factory=list)
+    assumed_units: dict[str, Unit] = field(default_factory=dict)
     sizes: Mapping[Signal, int] = field(default_factory=dict)
+
+    def rely_on(self, *units: Unit | None) -> None:
+        """A value is converted between units; of those that are not defined the names had to tell what they are."""
+        self.assumed_units.update((unit.name, unit) for unit in units if unit is not None and unit.assumed)
 
     def refuse(
         self, position: Position, feature: str, signal: Signal | None = None, rules: tuple[str, ...] = ()

@@ -9,11 +9,10 @@ from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import Unit, named, stated_or_own
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.signals import Signal
 from ssptool.network.types import canonical
-from ssptool.network.units import named
 
 
 class Key(NamedTuple):
@@ -186,7 +185,7 @@ def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
             Signal(name, variable.name),
             _KINDS[variable.causality] if kind is Kind.UNSPECIFIED else kind,
             variable.type,
-            variable_unit if stated is None else named(units, stated),
+            stated_or_own(named(units, stated), variable_unit),
             position(connector),
             connector.description or variable.description,
             variable,

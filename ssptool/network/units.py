@@ -1,9 +1,10 @@
 """Conversion between units (SSP 2.0 §4.4.2 and §5.3.2; FMI 3.0 §2.4.4)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from ssptool.documents import ssb, ssc, ssd, ssv
+from ssptool.documents.element import Element
 from ssptool.fmu.units import Exponents, Unit
 from ssptool.network.signals import IDENTITY, Conversion
 
@@ -33,16 +34,45 @@ def _unit(element: ssc.Unit) -> Unit:
     return Unit(element.name, exponents, base.factor, base.offset)
 
 
-def named(units: Mapping[str, Unit], name: str | None) -> Unit | None:
-    """The unit of this name; where the document or FMU does not define it, only its name is known."""
-    return None if name is None else units.get(name) or Unit(name, None)
+def notes_on_units(assumed: Sequence[Unit]) -> Iterator[str]:
+    """In words, which units are read by their names because nothing defines them."""
+    if assumed:
+        what = "1 unit has" if len(assumed) == 1 else f"{len(assumed)} units have"
+        meanings = {unit.name: unit.in_base_units for unit in assumed}
+        read = ", ".join(name if name == meaning else f"{name} = {meaning}" for name, meaning in meanings.items())
+        yield f"{what} no definition and {'is' if len(assumed) == 1 else 'are'} read by name: {read}"
+
+
+def define_unit(root: Element, unit: Unit) -> None:
+    """Add the definition of a unit to those of a document."""
+    base = ssc.BaseUnit.new()
+    for symbol, exponent in (unit.exponents or Exponents())._asdict().items():
+        if exponent:
+            setattr(base, symbol, exponent)
+    if unit.factor != 1.0:
+        base.factor = unit.factor
+    if unit.offset != 0.0:
+        base.offset = unit.offset
+    element = ssc.Unit.new(name=unit.name)
+    element.append(base)
+    root.add(element)
 
 
 def convertible(a: Unit, b: Unit) -> bool:
     """Whether a value in one of the units can be expressed in the other."""
+    if _by_name(a, b):
+        return True
     if a.exponents is None or b.exponents is None:
-        return a.name == b.name or a.display(b.name) is not None or b.display(a.name) is not None
+        return False
     return a.exponents == b.exponents and b.factor != 0 and a.factor != 0
+
+
+def _by_name(a: Unit, b: Unit) -> bool:
+    """Whether the names alone tell how to convert, as one of the units is not defined: they are the same, or FMI 1.0
+    says how to show one in the other.
+    """
+    same = a.name == b.name or a.display(b.name) is not None or b.display(a.name) is not None
+    return same and not (a.defined and b.defined)
 
 
 def conversion(source: Unit | None, target: Unit | None, relative: bool = False) -> Conversion:
@@ -60,7 +90,7 @@ def conversion(source: Unit | None, target: Unit | None, relative: bool = False)
         return IDENTITY
     if not convertible(source, target):
         raise IncompatibleUnits(source, target)
-    if source.exponents is None or target.exponents is None:
+    if _by_name(source, target):
         return _shown(source, target, relative)
     offset = 0.0 if relative else (source.offset - target.offset) / target.factor
     change = Conversion(source.factor / target.factor, offset)
@@ -68,7 +98,7 @@ def conversion(source: Unit | None, target: Unit | None, relative: bool = False)
 
 
 def _shown(source: Unit, target: Unit, relative: bool) -> Conversion:
-    """Between a unit and one in which FMI 1.0 says how to show it; else they have the same name."""
+    """Between a unit and one in which FMI 1.0 says how to show it; else they have the same name, and are the same."""
     if source.name == target.name:
         return IDENTITY
     if (shown := target.display(source.name)) is not None:

@@ -170,6 +170,9 @@ class Wiring:
                 known = conversion(source, target, relative)
             except IncompatibleUnits as problem:
                 known = problem
+            else:
+                if known is not IDENTITY:
+                    self._tree.rely_on(source, target)
             self._conversions[id(source), id(target), relative] = known
         return known
 

@@ -8,12 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
-from ssptool.editing.common_units import COMMON_UNITS
 from ssptool.engine.columns import NUMBERED, machine_type
 from ssptool.engine.trace import Column, Trace
+from ssptool.fmu.units import unit_of_name
+from ssptool.network.signals import Conversion
 from ssptool.network.units import conversion, convertible
-
-_UNITS = {unit.name: unit for unit in COMMON_UNITS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +25,8 @@ class Alignment:
 
 
 def aligned(trace: Trace, reference: Trace) -> Alignment:
-    """The trace in the units of the reference, as far as its units are common ones; and whole numbers in both as what
-    the other says that they are, since not every file tells integers and Booleans from real numbers.
+    """The trace in the units of the reference, as far as the names of its units tell them; and whole numbers in both as
+    what the other says that they are, since not every file tells integers and Booleans from real numbers.
     """
     theirs = {column.signal: column for column in trace.columns}
     ours = {column.signal: column for column in reference.columns}
@@ -37,8 +36,8 @@ def aligned(trace: Trace, reference: Trace) -> Alignment:
     for signal in theirs.keys() & ours.keys():
         found, wanted = theirs[signal], ours[signal]
         if found.real and wanted.real:
-            if _converts(found.unit, wanted.unit):
-                change = conversion(_UNITS[str(found.unit)], _UNITS[str(wanted.unit)])
+            change = _conversion(found.unit, wanted.unit)
+            if change is not None:
                 changed[signal] = replace(found, unit=wanted.unit), trace[signal] * change.factor + change.offset
                 remarks[signal] = f"converted from {found.unit}"
         elif found.real and _is_whole(trace[signal], wanted.type):
@@ -54,8 +53,12 @@ def without_prefix(trace: Trace, prefix: str) -> Trace:
     return replace(trace, columns=columns)
 
 
-def _converts(one: str | None, other: str | None) -> bool:
-    return one != other and one in _UNITS and other in _UNITS and convertible(_UNITS[one], _UNITS[other])
+def _conversion(one: str | None, other: str | None) -> Conversion | None:
+    """None between units of the same name, and where the names do not tell how to convert."""
+    source, target = unit_of_name(one or ""), unit_of_name(other or "")
+    if one == other or source is None or target is None or not convertible(source, target):
+        return None
+    return conversion(source, target)
 
 
 def _is_whole(values: NDArray[Any], kind: str) -> bool:

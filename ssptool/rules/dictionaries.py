@@ -170,8 +170,8 @@ def _compared(
     sizes = [[dimension.size for dimension in side.dimensions] for side in (connector, entry)]
     if stated is not None and sizes[0] != sizes[1]:
         yield Finding(connector, f"the connector has the dimensions {sizes[0]}, the entry {sizes[1]}")
-    unit = structure.units(structure.root).get(connector.unit or "")
-    own_unit = structure.units(dictionary).get(entry.unit or "")
+    unit = structure.unit(structure.root, connector.unit)
+    own_unit = structure.unit(dictionary, entry.unit)
     if unit is not None and own_unit is not None and not convertible(unit, own_unit):
         message = f"the connector is in '{unit.name}', the entry in '{own_unit.name}'"
         yield Finding(connector, message, "these units cannot be converted")

@@ -11,8 +11,11 @@ from typing import NamedTuple
 
 from lxml import etree
 
+from ssptool.documents import ssc
 from ssptool.documents.element import Element
 from ssptool.documents.layout import text_of
+from ssptool.fmu.units import Unit
+from ssptool.network.units import define_unit
 
 _LIKENESS = 0.75  # one slip in a name of four letters
 
@@ -31,7 +34,15 @@ class Delete(NamedTuple):
     element: Element
 
 
-Edit = SetAttribute | Delete
+class Define(NamedTuple):
+    """The unit that an element names is added to those that its document defines, where it is not there yet."""
+
+    element: Element
+    root: Element
+    unit: Unit
+
+
+Edit = SetAttribute | Delete | Define
 
 
 class Fix(NamedTuple):
@@ -48,6 +59,9 @@ class Fix(NamedTuple):
             match edit:
                 case Delete(element):
                     element.delete()
+                case Define(_, root, unit):
+                    if all(known.name != unit.name for known in root.every(ssc.Unit)):
+                        define_unit(root, unit)
                 case SetAttribute(element, name, str(value)):
                     element.set(name, value)
                 case SetAttribute(element, name):

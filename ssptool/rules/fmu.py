@@ -8,8 +8,9 @@ from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Variability, Variable
 from ssptool.fmu.elements import fixed_shape
+from ssptool.fmu.units import named, stated_or_own
 from ssptool.network.types import canonical
-from ssptool.network.units import convertible, named
+from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
 from ssptool.rules.declared import Declared, Statement, declared
 from ssptool.rules.fixes import rewritten
@@ -134,15 +135,15 @@ def same_quantities(structure: Structure) -> Iterator[Finding]:
     Accepted: the value goes between connector and variable as it is, without conversion.
     """
     for pair in _pairs(structure):
-        stated = structure.units(structure.root).get(pair.says.unit or "")
         own = named(pair.fmu.units, pair.variable.unit)
-        if stated is None or own is None:
+        stated = stated_or_own(structure.unit(structure.root, pair.says.unit), own)
+        if stated is None or own is None or pair.says.unit is None:
             continue
         if not convertible(stated, own):
             message = f"the connector is in '{stated.name}', the variable in '{own.name}'"
-            severity = WARNING if own.exponents is None else ERROR
+            severity = ERROR if own.defined else WARNING
             yield from _everywhere(pair, message, "these units cannot be converted", severity)
-        elif stated.name == own.name and own.exponents is not None and stated != own:
+        elif stated.name == own.name and own.defined and stated != own:
             yield from _everywhere(pair, f"the FMU defines the unit '{own.name}' in another way")
 
 

@@ -8,10 +8,9 @@ from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, Variable
 from ssptool.fmu.elements import fixed_shape
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import Unit, named, stated_or_own
 from ssptool.network.connections import Owner, leads_forward
 from ssptool.network.types import canonical, is_float
-from ssptool.network.units import named
 from ssptool.rules.declared import Declared, Statement, by_name, interface
 from ssptool.rules.instances import instance_of
 from ssptool.rules.memory import pool, remembered
@@ -193,7 +192,7 @@ def carried_by(connector: Declared, owner: ssd.SystemElement, structure: Structu
     agreed = stated.type is None or stated.type == known.type
     return Carried(
         stated.type or known.type,
-        stated.unit or (known.unit if agreed else None),
+        stated_or_own(stated.unit, known.unit) if agreed else stated.unit,
         stated.items if stated.items is not None else (known.items if agreed else None),
         known.relative,
     )
@@ -261,10 +260,10 @@ def stated_by(says: Statement, structure: Structure) -> Carried:
 def _by_words(words: tuple[str, str | None, str | None], structure: Structure) -> Carried:
     """What the name of a type, and those of a unit and of an enumeration of the SSD, say."""
     type_name, unit, enumeration = words
-    # An undefined unit is the finding of another rule; nothing follows from it.
+    # A unit of which only the name is known is the finding of another rule; nothing follows from it.
     return Carried(
         canonical(type_name),
-        None if unit is None else structure.units(structure.root).get(unit),
+        structure.unit(structure.root, unit),
         None if enumeration is None else enumeration_items(structure.root, enumeration),
     )
 

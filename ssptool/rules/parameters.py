@@ -351,8 +351,7 @@ def _within_limits(use: Use, target: Target, value: object) -> Iterator[Finding]
 
 
 def _unit(use: Use, structure: Structure) -> Unit | None:
-    name = use.parameter.unit
-    return None if name is None else structure.units(container(use.parameter)).get(name)
+    return structure.unit(container(use.parameter), use.parameter.unit)
 
 
 def _source_items(use: Use) -> Mapping[str, int]:

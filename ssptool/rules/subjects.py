@@ -21,7 +21,7 @@ from ssptool.documents.media_types import (
 )
 from ssptool.documents.schema import SchemaFinding
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import Unit, named
 from ssptool.network.units import document_units
 from ssptool.rules.catalogue import Finding
 from ssptool.rules.references import Reach, Reference, inside, refer
@@ -137,6 +137,11 @@ class Structure:
         if root not in self._units:
             self._units[root] = document_units(root) if isinstance(root, WITH_UNITS) else {}
         return self._units[root]
+
+    def unit(self, root: Element, name: str | None) -> Unit | None:
+        """The unit that a document means by a name; None if neither a definition nor the name tells it."""
+        unit = named(self.units(root), name)
+        return None if unit is None or unit.exponents is None else unit
 
     def line_of(self, element: Element) -> int:
         """The line of an element of the SSD."""

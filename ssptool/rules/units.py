@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
-from ssptool.fmu.units import Unit
+from ssptool.fmu.description import FmuDescription
+from ssptool.fmu.units import Unit, unit_of_name
 from ssptool.network.units import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
-from ssptool.rules.fixes import renamed, repeats, without
+from ssptool.rules.fixes import Define, Fix, renamed, repeats, without
 from ssptool.rules.links import alike
 from ssptool.rules.subjects import WITH_UNITS, Structure
 from ssptool.rules.trees import container, every
@@ -42,7 +43,8 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """A unit that a type names is defined in the same document.
 
     Each document stands for itself: a parameter set does not see the units of the system structure. Without the
-    definition nobody can convert values. An empty unit means no unit: a warning.
+    definition nobody can convert values. An empty unit means no unit: a warning. So is a unit whose name tells what it
+    is, such as `mm` or `N.m/rad`: values are converted as the name says.
 
     Fix: add it to the `Units` of the document, or correct the name.
 
@@ -55,9 +57,7 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
             message = "the unit is empty; it is read as no unit"
             yield Finding(use, message, "remove the attribute", "unit", WARNING, without(use, "unit"))
         elif unit is not None and unit not in known and container(use) is root:
-            advice = near(unit, known) or "define it in the Units of this document"
-            message = f"the unit '{unit}' is not defined in this document"
-            yield Finding(use, message, advice, "unit", fix=renamed(use, "unit", known))
+            yield _undefined(use, unit, root, structure)
 
 
 @rule("UNIT-004", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
@@ -91,7 +91,7 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
             continue
         for link in same:
             if not link.connection.suppress_unit_conversion:
-                here, there = f"'{start.name}' ({_base(start)})", f"'{end.name}' ({_base(end)})"
+                here, there = f"'{start.name}' ({start.in_base_units})", f"'{end.name}' ({end.in_base_units})"
                 message = f"{link.start} is in {here}, {link.end} in {there}"
                 yield Finding(link.connection, message, "these units cannot be converted; connect other connectors")
 
@@ -134,16 +134,32 @@ def same_units_by_name(structure: Structure) -> Iterator[Finding]:
             other_file, other = known.setdefault(name, (file, unit))
             if unit != other:
                 yield Finding(
-                    element, f"'{name}' is {_base(unit)} here, but {_base(other)} in {other_file}", "", "name"
+                    element,
+                    f"'{name}' is {unit.in_base_units} here, but {other.in_base_units} in {other_file}",
+                    "",
+                    "name",
                 )
 
 
-def _base(unit: Unit) -> str:
-    """The definition in short: `0.001·m`, `kg·m·s^-2`."""
-    if unit.exponents is None:
-        return "undefined"
-    powers = zip(unit.exponents._fields, unit.exponents, strict=True)
-    parts = [name if power == 1 else f"{name}^{power}" for name, power in powers if power]
-    factor = [] if unit.factor == 1 and parts else [f"{unit.factor:g}"]
-    offset = f" {unit.offset:+g}" if unit.offset else ""
-    return "·".join([*factor, *parts]) + offset
+def _undefined(use: Element, name: str, root: ssc.TopLevel, structure: Structure) -> Finding:
+    """A unit that its document does not define; it is defined in one way by the others, or else as its name tells."""
+    known, told = structure.units(root), unit_of_name(name)
+    meant = _meanings(name, structure) or ([] if told is None else [told])
+    message = f"the unit '{name}' is not defined in this document"
+    fix = renamed(use, "unit", known)
+    if len(meant) == 1 and (fix is None or not fix.safe):
+        certain = told is None or told[1:] == meant[0][1:]
+        fix = Fix((Define(use, root, meant[0]),), safe=certain)
+    advice = near(name, known) or "define it in the Units of this document"
+    if told is None:
+        return Finding(use, message, advice, "unit", fix=fix)
+    advice = "define it in the Units of this document"
+    return Finding(use, f"{message}; it is read by its name as {told.in_base_units}", advice, "unit", WARNING, fix)
+
+
+def _meanings(name: str, structure: Structure) -> list[Unit]:
+    """The different definitions of a unit in the FMUs and the other documents of a system."""
+    fmus = (fmu.units for fmu in structure.fmus.values() if isinstance(fmu, FmuDescription))
+    documents = (structure.units(root) for root in structure.documents())
+    found = [units[name] for units in (*documents, *fmus) if name in units and units[name].defined]
+    return list(dict.fromkeys(found))

@@ -18,13 +18,13 @@ from ssptool.engine.plan import Plan
 from ssptool.engine.planning import planned
 from ssptool.engine.settings import Settings
 from ssptool.fmu.description import Causality, Value
-from ssptool.fmu.units import Exponents, Unit
+from ssptool.fmu.units import Exponents, Unit, named
 from ssptool.network.near import UnknownName, near_misses
 from ssptool.network.signals import Conversion
 from ssptool.network.targets import Target, Targets, VariableTarget
 from ssptool.network.terminals import terminals
 from ssptool.network.tree import grow
-from ssptool.network.units import conversion, document_units, named
+from ssptool.network.units import conversion, document_units
 from ssptool.network.values import InvalidValue, from_text
 from ssptool.network.wiring import Wiring
 from ssptool.rules.acceptance import Acceptance, accepted_codes

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.documents.document import Document
-from ssptool.fmu.units import DisplayUnit, Exponents, Unit
+from ssptool.fmu.units import DisplayUnit, Exponents, Unit, named, unit_of_name
 from ssptool.network.signals import IDENTITY, Conversion
-from ssptool.network.units import IncompatibleUnits, conversion, convertible, document_units, named
+from ssptool.network.units import IncompatibleUnits, conversion, convertible, document_units
 
 KELVIN = Unit("K", Exponents(K=1))
 CELSIUS = Unit("degC", Exponents(K=1), 1.0, 273.15)
@@ -122,3 +122,72 @@ def test_units_of_fmi1_that_are_not_shown_in_another_are_not_converted():
         assert not convertible(KELVIN_OF_FMI1, other)
         with pytest.raises(IncompatibleUnits):
             conversion(other, KELVIN_OF_FMI1)
+
+
+# Definitions of the SI and of the units in use with it; a Newton is kg·m/s², 1 rpm is 2π/60 rad/s.
+TOLD_BY_NAME = [
+    ("m", Exponents(m=1), 1.0),
+    ("mm", Exponents(m=1), 1e-3),
+    ("mm3", Exponents(m=3), 1e-9),
+    ("kg", Exponents(kg=1), 1.0),
+    ("N.m", Exponents(kg=1, m=2, s=-2), 1.0),
+    ("N*m", Exponents(kg=1, m=2, s=-2), 1.0),
+    ("Nm", Exponents(kg=1, m=2, s=-2), 1.0),
+    ("m/s2", Exponents(m=1, s=-2), 1.0),
+    ("m/s^2", Exponents(m=1, s=-2), 1.0),
+    ("m/s**2", Exponents(m=1, s=-2), 1.0),
+    ("m.s-2", Exponents(m=1, s=-2), 1.0),
+    ("m.s^(-2)", Exponents(m=1, s=-2), 1.0),
+    ("kg.m2", Exponents(kg=1, m=2), 1.0),
+    ("W/(m2.K)", Exponents(kg=1, s=-3, K=-1), 1.0),
+    ("rad/s", Exponents(s=-1, rad=1), 1.0),
+    ("deg", Exponents(rad=1), math.pi / 180),
+    ("rpm", Exponents(s=-1, rad=1), 2 * math.pi / 60),
+    ("bar", Exponents(kg=1, m=-1, s=-2), 1e5),
+    ("kW", Exponents(kg=1, m=2, s=-3), 1e3),
+    ("kW.h", Exponents(kg=1, m=2, s=-2), 3.6e6),
+    ("km/h", Exponents(m=1, s=-1), 1 / 3.6),
+    ("l/min", Exponents(m=3, s=-1), 1e-3 / 60),
+    ("%", Exponents(), 0.01),
+    ("1", Exponents(), 1.0),
+    ("1/s", Exponents(s=-1), 1.0),
+    ("V.s/rad", Exponents(kg=1, m=2, s=-2, A=-1, rad=-1), 1.0),
+]
+
+
+@pytest.mark.parametrize(("name", "exponents", "factor"), TOLD_BY_NAME)
+def test_a_plain_si_expression_tells_its_unit(name, exponents, factor):
+    unit = unit_of_name(name)
+    assert unit is not None
+    assert (unit.exponents, unit.offset) == (exponents, 0.0)
+    assert unit.factor == approx(factor, rel=2e-16)
+
+
+def test_degrees_celsius_have_an_offset_but_in_products():
+    assert unit_of_name("degC") == CELSIUS
+    assert unit_of_name("W/degC") == unit_of_name("W/K")._replace(name="W/degC")
+
+
+@pytest.mark.parametrize(
+    "name", ["", "foo", "C", "F", "W/m2.K", "m/", "2m", "1e3", "m0", "(m", "dB", " m", "m/(s", "." * 60]
+)
+def test_what_is_no_plain_si_expression_or_has_two_meanings_is_not_read(name):
+    assert unit_of_name(name) is None
+    assert named({}, name) == Unit(name, None)
+
+
+@given(st.text(max_size=60))
+def test_no_name_breaks_the_reader(name):
+    unit = unit_of_name(name)
+    assert unit is None or unit.factor > 0
+
+
+def test_an_undefined_unit_is_read_by_its_name_and_converted():
+    assert conversion(named({}, "mm"), named({"m": METRE}, "m"))(250.0) == 0.25
+
+
+def test_a_name_that_one_side_defines_means_the_same_on_the_other():
+    """The definition counts: here `mm` are miles."""
+    miles = Unit("mm", Exponents(m=1), 1609.344)
+    assert conversion(named({}, "mm"), miles) is IDENTITY
+    assert conversion(named({}, "mm"), METRE)(1000.0) == 1.0

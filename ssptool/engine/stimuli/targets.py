@@ -6,11 +6,11 @@ from dataclasses import field
 
 from ssptool.dataclass import dataclass
 from ssptool.fmu.description import Value, Variable
-from ssptool.fmu.units import Unit
+from ssptool.fmu.units import Unit, named
 from ssptool.network.near import near_misses
 from ssptool.network.network import Network, Port
 from ssptool.network.signals import Conversion, Signal
-from ssptool.network.units import conversion, named
+from ssptool.network.units import conversion
 from ssptool.network.values import NO_ITEMS, InvalidValue, convert, from_text
 
 NAMED = 5
