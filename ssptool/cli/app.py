@@ -1,6 +1,7 @@
 """`ssptool`: the command, and where its errors end."""
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -109,6 +110,11 @@ def _with_notes(what: str, stopped: BaseException | None) -> str:
 def _explain(error: Exception) -> int:
     """Print what is wrong and return the exit status that says what kind of trouble it is."""
     if isinstance(error, WrongUsage):
+        # Loaded here, because few calls of the command need it.
+        from ssptool.arguments import WrongArgument
+
+        if isinstance(error, WrongArgument):
+            error = WrongArgument(_as_typed(error.name), error.found, error.expected)
         complain(str(error.args[0] if isinstance(error, KeyError) else error))
         return 2
     if any(kind.__module__.split(".")[0] == "ssptool" for kind in type(error).__mro__):
@@ -119,6 +125,15 @@ def _explain(error: Exception) -> int:
         return 2
     complain(f"internal error: {type(error).__name__}: {error}. This is a bug; --debug shows where.")
     return 1
+
+
+def _as_typed(name: str) -> str:
+    """The option that was typed for an argument of Python: `--substeps System2` for `substeps['System2']`."""
+    match = re.fullmatch(r"(\w+)(?:\['(.*)'\])?", name)
+    option = "" if match is None else f"--{match[1].replace('_', '-')}"
+    if match is None or option not in {argument.partition("=")[0] for argument in sys.argv}:
+        return name
+    return f"{option} {match[2]}" if match[2] else option
 
 
 def _sentence(error: Exception) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, MutableMapping
 from importlib import import_module
+from itertools import zip_longest
 from typing import Any
 
 import typer
@@ -61,6 +62,10 @@ The command `name` is `name_command` in the module `name`; a group of them, `nam
 SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
 
 
+WITHOUT_VALUE = {"--statistics": ("text", "json")}
+"""Option that may stand without a value → its values; the first is the one that is meant then."""
+
+
 class Interrupted(BaseException):
     """Somebody pressed Ctrl-C: its cause. Typer would end a `KeyboardInterrupt` without a word."""
 
@@ -88,6 +93,19 @@ class Commands(TyperGroup):
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise Interrupted from error
+
+
+class _Command(TyperCommand):
+    """A command with options that may stand without a value, which typer does not know."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_with_values(args)))
+
+
+def _with_values(arguments: list[str]) -> Iterator[str]:
+    for argument, following in zip_longest(arguments, arguments[1:]):
+        values = WITHOUT_VALUE.get(argument)
+        yield argument if values is None or following in values else f"{argument}={values[0]}"
 
 
 class _Loaded(MutableMapping[str, Any]):
@@ -119,7 +137,7 @@ def _command(name: str) -> Any:
     app: typer.Typer | None = getattr(module, f"{name}_app", None)
     if app is None:
         app = typer.Typer(add_completion=False)
-        app.command(name)(getattr(module, f"{name}_command"))
+        app.command(name, cls=_Command)(getattr(module, f"{name}_command"))
     command = typer.main.get_command(app)
     command.name = name
     for each in (command, *getattr(command, "commands", {}).values()):

@@ -182,8 +182,9 @@ Statistics = Annotated[
     StatisticsFormat | None,
     typer.Option(
         "--statistics",
-        metavar="FORMAT",
+        metavar="[FORMAT]",
         rich_help_panel=INSIGHT,
-        help="Count and time all calls of FMUs: text (a table below the summary) or json (nothing but all statistics).",
+        help="Count and time all calls of FMUs: text (a table below the summary; the same without FORMAT) or json "
+        "(nothing but all statistics).",
     ),
 ]

@@ -3,6 +3,8 @@
 import json
 import re
 
+import pytest
+
 from tests.cli.test_commands import SYSTEM
 
 
@@ -11,6 +13,15 @@ def test_statistics_as_text_are_a_table_of_calls(ssptool):
     assert status == 0
     for word in ("status", "completed", "calls", "System2", "fmi2Instantiate", "iterations each"):
         assert word in out
+
+
+@pytest.mark.parametrize("more", [[], ["--stop-time", 0.01], ["--", SYSTEM]], ids=str)
+def test_statistics_without_a_format_are_text(ssptool, more):
+    """At the end, before another option, and before the end of the options."""
+    system = [] if SYSTEM in more else [SYSTEM]
+    status, out, _ = ssptool("run", *system, "--stop-time", 0.01, "--statistics", *more)
+    assert status == 0
+    assert "fmi2DoStep" in out and not out.startswith("{")
 
 
 def test_statistics_as_json_are_nothing_but_json(ssptool):

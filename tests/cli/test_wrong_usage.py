@@ -65,6 +65,8 @@ def test_other_commands_do_so_too(ssptool, verb, arguments):
         (["--timeout", "-5"], "the timeout must be greater than 0, found -5"),
         (["--tolerance", "-1"], "the tolerance must be positive, found -1"),
         (["--convergence", "absolute=-1"], "the absolute limit of convergence must be positive, found -1"),
+        (["--substeps", "System2=0"], "error: --substeps System2 must be a whole number of at least 1; found 0"),
+        (["--processes", "no"], "error: --processes must be 'each' or a whole number of at least 1; found 'no'"),
         (["--set", "System1=1"], "did you mean System1.F or "),
         (["--set", "Zz=1"], "`ssptool explain SYSTEM --all` lists"),
     ],

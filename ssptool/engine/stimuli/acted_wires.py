@@ -50,3 +50,9 @@ def _acted(plan: Plan, sources: Collection[int]) -> Iterator[_Acted]:
         if source in sources:
             types = plan.types[source], plan.types[destination]
             yield _Acted(destination, *types, gate.at_source, gate.at_destination)
+    # Connectors of systems inside on the way of what a source gives, which are there for the trace.
+    changed = {slots[gate.source]: gate.at_source for gate in plan.stimuli.gates if gate.at_source}
+    for wire in plan.shown_wires:
+        if wire.source in changed and wire.source in sources:
+            types = plan.types[wire.source], plan.types[wire.destination]
+            yield _Acted(wire.destination, *types, changed[wire.source], ())

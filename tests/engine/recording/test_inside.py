@@ -6,6 +6,7 @@ import pytest
 from fmpy.fmi2 import FMU2Slave
 
 import ssptool
+from ssptool import Event
 from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.files import read_trace
 from ssptool.engine.recording.patterns import NothingMatches
@@ -230,6 +231,21 @@ def test_connectors_of_systems_inside_have_the_values_that_pass_through_them(nes
     assert np.array_equal(trace["inner.x"], trace["System1.x1"])
     assert trace["inner.pos"] == pytest.approx(1000 * trace["inner.System2.x2"], rel=1e-15)
     assert np.all(trace["inner.k"] == 20.0)
+
+
+@pytest.mark.parametrize("settings", [{}, {"master": "gauss-seidel"}, ME], ids=str)
+@pytest.mark.parametrize("action", ["override", "bias"])
+def test_connectors_of_systems_inside_show_what_a_scenario_makes_of_their_source(nested, settings, action):
+    """From 0.2 s to 0.3 s the force is 500 N, or 500 N more: as System1 gets it, and in kN at the connector between."""
+    events = [Event(0.2, "inner.System2.F", action, 500.0), Event(0.3, "inner.System2.F", "reset")]
+    settings = Settings(step_size=0.01, **settings)
+    signals = ["inner.F", "System1.F", "inner.System2.F"]
+    result = ssptool.simulate(nested, settings=settings, record=signals, scenario=ssptool.Scenario(tuple(events)))
+    trace = result.unwrap()
+    assert trace["inner.F"][-5:] == pytest.approx(trace["inner.System2.F"][-5:] / 1000, rel=1e-15)
+    during = (trace.t > 0.205) & (trace.t < 0.295)
+    given = trace["inner.System2.F"][during] if action == "bias" else 0.0
+    assert trace["inner.F"][during] == pytest.approx((given + 500.0) / 1000, rel=1e-12)
 
 
 def test_a_local_connector_that_is_connected_is_an_output_and_another_one_is_not(nested):
