@@ -85,6 +85,10 @@ fuzz: build/models/.ready $(VENV)/.ready-dev  ## 10 000 damaged documents and ar
 leaks: build/models/.ready $(VENV)/.ready-dev  ## 5 000 cycles of create, run and free in one process
 	SSPTOOL_CYCLES=5000 $(BIN)/python -m pytest tests/engine/test_cycles.py
 
+# FREEZE=compare after a restructuring names all that users see otherwise than before it.
+freeze: build/models/.ready $(VENV)/.ready-dev  ## record all that users see in build/freeze.json, to compare (FREEZE=compare)
+	$(BIN)/python -m tests.freeze $(or $(FREEZE),write) build/freeze.json
+
 format: $(VENV)/.ready-dev  ## rewrite the sources in the project's style
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
@@ -94,4 +98,4 @@ clean:  ## remove what was built, keep the environment
 	rm -rf build results $(VENV)/.ready-*
 	find systems -name '*.fmu' -delete
 
-.PHONY: help setup run test verify lint types bench docs fuzz leaks format clean sanitize
+.PHONY: help setup run test verify lint types bench docs fuzz leaks freeze format clean sanitize
