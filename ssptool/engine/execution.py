@@ -153,7 +153,13 @@ def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None 
         system = couple(assembly, evaluation, initialized.loops)
         before = evaluation.swept()
         spent = watch.seconds() if watch and watch.measured else {}
-        failure = _step(job, system, rows, counts)
+        contents = _Contents(system.kernel, job.plan)
+        failure, reached = _step(job, system, rows, counts, contents)
+        if failure is not None:
+            remark = system.record_failed(failure, reached, rows.space(1)[0], assembly.ode_kernel)
+            if remark:
+                rows.commit(1, contents.news())
+                assembly.remark(remark)
         if watch and watch.measured:
             since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
             shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
@@ -188,17 +194,16 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
     return failure
 
 
-def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | None:
-    """All macro steps, or as many as can be done."""
+def _step(job: Job, system: Coupled, rows: Rows, counts: Counts, contents: "_Contents") -> tuple[Failure | None, float]:
+    """All macro steps, or as many as can be done; and the time of the last row [s]."""
     plan, failure = job.plan, None
     began = perf_counter()
     pace = None if job.realtime is None else Pace(job.realtime, system.start)
-    contents = _Contents(system.kernel, plan)
     _first_row(system, rows, contents)
     chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
     steps, free = plan.interval.steps, plan.master.chooses_steps
     stepper = plan.master.start(system)
-    finished = steps == 0
+    finished, reached = steps == 0, system.start
     while failure is None and not finished:
         chunk_began = perf_counter()
         space = rows.space(chunk if free else min(chunk, steps - counts.steps))
@@ -209,7 +214,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
         counts.events += stretch.events
         counts.evaluations += stretch.evaluations
         finished = stretch.finished if free else counts.steps >= steps
-        reached = float(space[stretch.steps - 1, 0]) if stretch.steps else system.start
+        reached = float(space[stretch.steps - 1, 0]) if stretch.steps else reached
         rows.commit(stretch.steps, contents.news())
         if pace is None:
             chunk = _next_chunk(len(space), perf_counter() - chunk_began)
@@ -217,7 +222,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts) -> Failure | No
             pace.keep(reached)
             counts.latest, counts.waited = pace.latest, pace.waited
     counts.seconds = perf_counter() - began
-    return failure
+    return failure, reached
 
 
 def _observed(stretch: Stretch, rows: Floats, system: Coupled) -> Stretch:

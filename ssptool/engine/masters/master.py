@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.ending import Failure
+from ssptool.engine.ending import Ending, Failure
 from ssptool.engine.iteration_log import IterationLog
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
 from ssptool.engine.masters.partners import Checkpoint, Component, Drive, Events, Memory, Ode, Remarking
@@ -295,6 +295,27 @@ class Coupled:
         outcome = self.kernel.record(time, row)
         if not outcome.ok:
             self.unobserved.append(self.explain(outcome, time))
+
+    def record_failed(self, failure: Failure, since: float, row: Floats, ode: Kernel | None) -> str:
+        """The last row (1 + recorded,) of a run that ended since a value is not finite, with that value; and a remark
+        on it. There is neither if the value is in no slot, as a derivative, or has been taken back.
+
+        `since` [s] is the time of the row before, `ode` the kernel of components of model exchange beside others.
+        """
+        if failure.ending is not Ending.NONFINITE or failure.time < since:
+            return ""
+        values, reals = self.kernel.values, slice(None) if self.reals is None else self.reals
+        if ode is not None:
+            values[reals] = np.where(np.isfinite(ode.values[reals]), values[reals], ode.values[reals])
+        if np.isfinite(values[reals]).all():
+            return ""
+        self.kernel.exchange(self.everything.group)
+        if not self.kernel.record(failure.time, row).ok:
+            return ""
+        return (
+            f"the last row, at t = {failure.time:.12g} s, has the value that is not finite; "
+            "components that had not come to that time keep their values from the row before"
+        )
 
 
 class Stretch(NamedTuple):

@@ -111,7 +111,8 @@ class Grid:
 def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.intp] | None) -> Floats:
     """Rows at these times; of the columns in `moving`, or of all, on lines between their neighbours.
 
-    At an event, where two rows have one time, the later one counts.
+    A value beside one that is not finite is kept until then. At an event, where two rows have one time, the later
+    one counts.
     """
     after = np.clip(np.searchsorted(rows[:, 0], times + tolerance, side="right"), 1, len(rows)) - 1
     nearest = rows[after]
@@ -123,6 +124,9 @@ def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.i
     columns = slice(None) if moving is None else moving
     inside = np.ix_(np.flatnonzero(part), np.arange(rows.shape[1])[columns])
     # Not the sum with the opposite difference, of which a zero would lose its sign.
-    found[inside] -= part[part != 0.0, None] * (nearest[inside] - following[inside])
+    with np.errstate(invalid="ignore"):
+        change = nearest[inside] - following[inside]
+    # Nothing is between a number and nan: it is kept until then.
+    found[inside] -= np.where(np.isfinite(change), part[part != 0.0, None] * change, 0.0)
     found[:, 0] = times
     return found

@@ -269,6 +269,10 @@ class Simulation:
             self._assembly.remark(stretch.failure.message)
         elif stretch.failure is not None:
             self._failure = stretch.failure
+            last = np.empty((1, rows.shape[1]))
+            if remark := self._system.record_failed(stretch.failure, self.time, last[0], self._assembly.ode_kernel):
+                self._rows.add(last, np.array([False]))
+                self._assembly.remark(remark)
             raise RunError(stretch.failure)
         self._check_observed()
         for observer in tuple(self._observers) if stretch.steps or not self._terminated else ():

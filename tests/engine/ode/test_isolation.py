@@ -98,7 +98,10 @@ def test_outputs_that_are_no_numbers_are_named(misbehave, exchange):
     result = misbehave(fmus.NOT_A_NUMBER, exchange)
     assert result.status is Ending.NONFINITE
     assert "Bad.y is nan" in result.failure.message
-    check_rows(result, exchange)
+    trace = result.trace
+    assert trace.t[-1] == result.failure.time == pytest.approx(0.46, abs=1e-12)
+    assert np.isnan(trace["Bad.y"][-1]) and np.isfinite(trace["Bad.y"][:-1]).all()
+    assert trace["Good.y"][:-1] == pytest.approx(1 - np.exp(-trace.t[:-1]), abs=1e-5)
 
 
 @pytest.mark.parametrize("exchange", (("System1", "System2"), ("System1",)), ids=("alone", "beside"))
