@@ -17,7 +17,7 @@ from ssptool.editing.editor import Editor as Editor
 
 @contextmanager
 def edit(
-    path: Path | str,
+    system: Path | str,
     *,
     variant: str | None = None,
     shared: str = "refuse",
@@ -44,14 +44,14 @@ def edit(
     BrokenEdit
         The edits bring new errors. Errors that the system had before do not keep it from being saved.
     """
-    with Archive.open(path) as archive, closing(Editor(archive, archive.structure(variant), shared)) as editor:
+    with Archive.open(system) as archive, closing(Editor(archive, archive.structure(variant), shared)) as editor:
         yield editor
         _finish(editor, force, save)
 
 
 @contextmanager
 def new(
-    path: Path | str,
+    system: Path | str,
     *,
     name: str | None = None,
     ssp: str = "1.0",
@@ -74,9 +74,9 @@ def new(
     Raises
     ------
     FileExistsError
-        There is something at `path`.
+        There is something at `system`.
     """
-    path = Path(path)
+    path = Path(system)
     start, stop = _time("start_time", start_time), _time("stop_time", stop_time)
     structure = empty_structure(path.stem if name is None else name, ssp, start, stop)
     with Archive.create(path, structure) as archive, closing(Editor(archive, archive.structure())) as editor:

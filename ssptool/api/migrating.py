@@ -18,12 +18,12 @@ from ssptool.editing.versions import (
 
 
 def upgrade(
-    path: Path | str,
+    system: Path | str,
     *,
     types: str = "keep",
     output: Path | None = None,
     force: bool = False,
-    write: bool = True,
+    save: bool = True,
 ) -> Migration:
     """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
 
@@ -35,11 +35,11 @@ def upgrade(
         "keep" those of SSP 1.0, which 2.0 has as well; or "fmi3": Real becomes Float64 and Integer becomes Int32, also
         in documents that are of 2.0 already.
     """
-    return _migrate(Path(path), Version.V2_0, output, force, write, types=Types(types))
+    return _migrate(Path(system), Version.V2_0, output, force, save, types=Types(types))
 
 
 def downgrade(
-    path: Path | str, *, drop: bool = False, output: Path | None = None, force: bool = False, write: bool = True
+    system: Path | str, *, drop: bool = False, output: Path | None = None, force: bool = False, save: bool = True
 ) -> Migration:
     """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 1.0.
 
@@ -53,7 +53,7 @@ def downgrade(
         Where to write; without it in place.
     force
         Write even if the system gets new errors.
-    write
+    save
         False: say what would be written, and write nothing.
 
     Raises
@@ -65,7 +65,7 @@ def downgrade(
     BrokenEdit
         The result would have errors that were not there before.
     """
-    return _migrate(Path(path), Version.V1_0, output, force, write, drop=drop)
+    return _migrate(Path(system), Version.V1_0, output, force, save, drop=drop)
 
 
 def _migrate(
@@ -73,7 +73,7 @@ def _migrate(
     version: Version,
     output: Path | None,
     force: bool,
-    write: bool,
+    save: bool,
     *,
     drop: bool = False,
     types: Types = Types.KEEP,
@@ -81,7 +81,7 @@ def _migrate(
     if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
         document = Document(path.name, path.read_bytes())
         migration = migrate_lone(document, version, drop=drop, types=types)
-        if write and (migration.files or output):
+        if save and (migration.files or output):
             with replacing(output or path) as file:
                 file.write(document.to_bytes())
         return migration
@@ -90,6 +90,6 @@ def _migrate(
         migration = upgrade_package(archive, types=types) if upgrades else downgrade_package(archive, drop=drop)
         if not force and (found := new_errors(archive)):
             raise BrokenEdit(path, found)
-        if write and (migration.files or output):
+        if save and (migration.files or output):
             archive.save(output)
         return migration

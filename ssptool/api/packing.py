@@ -150,9 +150,9 @@ def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool
         return packing.unpack_package(archive, folder, force=force)
 
 
-def list_variants(path: Path | str) -> tuple[VariantEntry, ...]:
+def list_variants(system: Path | str) -> tuple[VariantEntry, ...]:
     """The variants of a package, the default first."""
-    with Archive.open(path) as archive:
+    with Archive.open(system) as archive:
         return tuple(
             VariantEntry(document.root.get("name", ""), document.name, document.version)
             for document in archive.variants()
@@ -160,28 +160,28 @@ def list_variants(path: Path | str) -> tuple[VariantEntry, ...]:
 
 
 def add_variant(
-    path: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
+    system: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
 ) -> VariantEdit:
     """Copy a variant (`like`; else the default) under another name; `file` is else called after the name."""
-    return _edit(path, lambda archive: variants.add_variant(archive, name, like=like, file=file), save)
+    return _edit(system, lambda archive: variants.add_variant(archive, name, like=like, file=file), save)
 
 
-def remove_variant(path: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
+def remove_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
     """Take a variant away, which must not be the default; the files that it refers to stay."""
-    return _edit(path, lambda archive: variants.remove_variant(archive, variant), save)
+    return _edit(system, lambda archive: variants.remove_variant(archive, variant), save)
 
 
-def set_default_variant(path: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
+def set_default_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
     """Make a variant the `SystemStructure.ssd`; the one that was gets a file called after its name."""
-    return _edit(path, lambda archive: variants.set_default(archive, variant), save)
+    return _edit(system, lambda archive: variants.set_default(archive, variant), save)
 
 
-def _edit(path: Path | str, change: Callable[[Archive], VariantEdit], save: bool) -> VariantEdit:
+def _edit(system: Path | str, change: Callable[[Archive], VariantEdit], save: bool) -> VariantEdit:
     """Raises, besides what the change raises, BrokenEdit if it brings errors into the system."""
-    with Archive.open(path) as archive:
+    with Archive.open(system) as archive:
         edit = change(archive)
         if edit.files and (found := new_errors(archive)):
-            raise BrokenEdit(Path(path), found)
+            raise BrokenEdit(Path(system), found)
         if edit.files and save:
             archive.save()
         return edit

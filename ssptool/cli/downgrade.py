@@ -27,7 +27,7 @@ def downgrade_command(
 
     For example `ssptool downgrade plant.ssp --drop --diff`.
     """
-    migration = ssptool.downgrade(system, drop=drop, output=output, force=force, write=not diff)
+    migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff)
     typer.echo(
         ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
     )

@@ -33,7 +33,7 @@ def upgrade_command(
 
     For example `ssptool upgrade plant.ssp --types fmi3 --diff`.
     """
-    migration = ssptool.upgrade(system, types=types.value, output=output, force=force, write=not diff)
+    migration = ssptool.upgrade(system, types=types.value, output=output, force=force, save=not diff)
     typer.echo(
         ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
     )

@@ -23,6 +23,16 @@ FUNCTIONS = {
     ("study", "run"): (ssptool.study, set()),
     ("study", "resume"): (ssptool.resume_study, set()),
     ("study", "calibrate"): (ssptool.calibrate, set()),
+    ("new",): (ssptool.new, set()),
+    ("upgrade",): (ssptool.upgrade, set()),
+    ("downgrade",): (ssptool.downgrade, set()),
+    ("pack",): (ssptool.pack, set()),
+    ("unpack",): (ssptool.unpack, set()),
+    ("convert",): (ssptool.convert, set()),
+    ("diff",): (ssptool.diff, set()),
+    ("variant", "list"): (ssptool.list_variants, set()),
+    ("variant", "add"): (ssptool.add_variant, set()),
+    ("variant", "remove"): (ssptool.remove_variant, set()),
 }
 OF_THE_SHELL = {
     "help": "printed",
@@ -30,6 +40,7 @@ OF_THE_SHELL = {
     "all": "of `explain` without names",
     "plot": "of `run`: `Result.plot`; of `compare`: its argument",
     "for": "`tools`, since `for` is a keyword of Python",
+    "from": "`like`, since `from` is a keyword of Python",
     "fix": "`ssptool.fix`",
     "unsafe_fixes": "`ssptool.fix(unsafe=True)`",
     "diff": "`ssptool.fix(save=False).diff`",
@@ -63,6 +74,17 @@ def test_an_option_is_called_as_the_argument(command):
     known = set(inspect.signature(function).parameters) | more
     for names in options(command).values():
         assert names & known or names & set(OF_THE_SHELL), names
+
+
+@pytest.mark.parametrize("command", FUNCTIONS, ids=" ".join)
+def test_what_a_command_is_about_is_called_as_the_first_argument(command):
+    """`SYSTEM` is `system`, wherever it stands."""
+    found = typer.main.get_command(app)
+    for name in command:
+        found = found.commands[name]
+    shown = {one.metavar.partition(".")[0].lower() for one in found.params if one.param_type_name == "argument"}
+    first = next(iter(inspect.signature(FUNCTIONS[command][0]).parameters))
+    assert ("system" in shown) == (first == "system")
 
 
 @pytest.mark.parametrize("command", [("run",), ("plan",)], ids=" ".join)

@@ -38,7 +38,7 @@ def dropped(path: Path) -> list[str]:
 
 def all_dropped(path: Path) -> list[str]:
     """The same of a system that was not without errors before; nothing is written."""
-    changes = ssptool.downgrade(path, drop=True, force=True, write=False).changes
+    changes = ssptool.downgrade(path, drop=True, force=True, save=False).changes
     return [f"{each.position.file}: {each.message}" for each in changes if each.loss is Loss.DROPPED]
 
 

@@ -458,7 +458,7 @@ def test_nothing_is_written_without_need_or_leave(tmp_path):
     before = {path: path.read_bytes() for path in folder.rglob("*.ssd")}
     with pytest.raises(NotRepresentable):
         ssptool.downgrade(folder)
-    ssptool.downgrade(folder, drop=True, write=False)
+    ssptool.downgrade(folder, drop=True, save=False)
     assert {path: path.read_bytes() for path in folder.rglob("*.ssd")} == before
 
 
