@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
+from ssptool.documents.repair import decoded
 
 
 class Loss(StrEnum):
@@ -30,6 +31,10 @@ class Change:
         return f"{self.position}: {self.loss} {self.code}: {self.message}"
 
 
+class NoText(Exception):
+    """A file of which nobody knows the encoding, if it is a text at all."""
+
+
 @dataclass(frozen=True, slots=True)
 class FileEdit:
     """A file before and after; `before` is None for a new file, `after` for one that goes."""
@@ -43,7 +48,7 @@ class FileEdit:
         """A unified diff; of a file that is no text only that it differs."""
         try:
             before, after = (_lines(content) for content in (self.before, self.after))
-        except UnicodeDecodeError:
+        except NoText:
             return f"Binary file {self.name} differs\n"
         old = "/dev/null" if self.before is None else f"a/{self.name}"
         new = "/dev/null" if self.after is None else f"b/{self.name}"
@@ -57,7 +62,10 @@ def unified_diff(edits: Iterable[FileEdit]) -> str:
 
 def _lines(content: bytes | None) -> list[str]:
     # Not splitlines(): that also breaks at characters that are no line ends in XML.
-    text = (content or b"").decode("utf-8").replace("\r\n", "\n")
+    text, certain = decoded(content or b"")
+    if text is None or not certain:
+        raise NoText
+    text = text.replace("\r\n", "\n")
     lines = text.split("\n")
     return [line + "\n" for line in lines[:-1]] + lines[-1:] * bool(lines[-1])
 

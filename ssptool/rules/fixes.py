@@ -12,8 +12,10 @@ from typing import NamedTuple
 from lxml import etree
 
 from ssptool.documents import ssc
+from ssptool.documents.archive import Archive
 from ssptool.documents.element import Element
 from ssptool.documents.layout import text_of
+from ssptool.documents.repair import Repair
 from ssptool.fmu.units import Unit
 from ssptool.network.units import define_unit
 
@@ -42,7 +44,15 @@ class Define(NamedTuple):
     unit: Unit
 
 
-Edit = SetAttribute | Delete | Define
+class Rewrite(NamedTuple):
+    """A file that cannot be read gets other bytes."""
+
+    archive: Archive
+    name: str
+    content: bytes
+
+
+Edit = SetAttribute | Delete | Define | Rewrite
 
 
 class Fix(NamedTuple):
@@ -52,13 +62,15 @@ class Fix(NamedTuple):
     @property
     def touched(self) -> frozenset[Element]:
         """The elements that it edits."""
-        return frozenset(edit.element for edit in self.edits)
+        return frozenset(edit.element for edit in self.edits if not isinstance(edit, Rewrite))
 
     def apply(self) -> None:
         for edit in self.edits:
             match edit:
                 case Delete(element):
                     element.delete()
+                case Rewrite(archive, name, content):
+                    archive.put(name, content)
                 case Define(_, root, unit):
                     if all(known.name != unit.name for known in root.every(ssc.Unit)):
                         define_unit(root, unit)
@@ -78,6 +90,10 @@ def rewritten(element: Element, attribute: str, value: str, *, safe: bool = True
 
 def deleted(element: Element, *, safe: bool = True) -> Fix:
     return Fix((Delete(element),), safe)
+
+
+def repaired(archive: Archive, name: str, repair: Repair | None) -> Fix | None:
+    return None if repair is None else Fix((Rewrite(archive, name, repair.content),), repair.certain)
 
 
 def repeats(element: Element, other: Element) -> Fix | None:

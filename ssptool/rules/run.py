@@ -42,7 +42,7 @@ class Run:
         yield from self._apply(rules_over(Package), max(versions, default=""), package)
         for file in package.files:
             if file.problems:
-                yield from self.unreadable(Unreadable(file.problems))
+                yield from self.unreadable(Unreadable(file.problems, package.archive, file.name))
             else:
                 yield from self._apply(rules_over(File), file.version, file)
         for structure in package.structures:

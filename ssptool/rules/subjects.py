@@ -19,11 +19,13 @@ from ssptool.documents.media_types import (
     SIGNAL_DICTIONARY,
     SYSTEM_STRUCTURE,
 )
+from ssptool.documents.repair import Repair
 from ssptool.documents.schema import SchemaFinding
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.units import Unit, named
 from ssptool.network.units import document_units
 from ssptool.rules.catalogue import Finding
+from ssptool.rules.fixes import repaired
 from ssptool.rules.references import Reach, Reference, inside, refer
 from ssptool.rules.trees import every
 
@@ -36,15 +38,20 @@ DOCUMENT_ROOTS: tuple[type[ssc.TopLevel], ...] = (*WITH_UNITS, ssm.ParameterMapp
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """An archive, or a file in it, that could not be opened; `problems` say why."""
+    """An archive, or the file of this `name` in it, that could not be opened; `problems` say why."""
 
     problems: tuple[Diagnostic, ...]
+    archive: Archive | None = None
+    name: str = ""
 
-    def reported(self, code: str) -> Iterator[Finding]:
-        """What the reader said under this code."""
+    def reported(self, code: str, repair: Callable[[bytes], Repair | None] | None = None) -> Iterator[Finding]:
+        """What the reader said under this code, with the fix that may repair the file."""
         for problem in self.problems:
             if problem.code == code:
-                yield Finding(problem.position, problem.message, problem.advice)
+                fix = None
+                if self.archive is not None and repair is not None:
+                    fix = repaired(self.archive, self.name, repair(self.archive.read(self.name)))
+                yield Finding(problem.position, problem.message, problem.advice, fix=fix)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

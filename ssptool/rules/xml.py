@@ -3,12 +3,14 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache, lru_cache
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.documents.namespaces import NSMAP
+from ssptool.documents.repair import in_utf8, with_prefixes
 from ssptool.documents.schema import Part, SchemaFinding, schema_findings
 from ssptool.rules.catalogue import (
     DERIVED,
@@ -23,7 +25,7 @@ from ssptool.rules.catalogue import (
     Finding,
     rule,
 )
-from ssptool.rules.fixes import deleted, rewritten
+from ssptool.rules.fixes import Fix, deleted, rewritten
 from ssptool.rules.subjects import File, Structure, Unreadable
 
 VERSIONS = ("1.0", "2.0")
@@ -38,7 +40,7 @@ def well_formed(file: Unreadable) -> Iterator[Finding]:
 
     Fix: correct the syntax at the line given; a tag may be unclosed, or a `<` or `&` not written as `&lt;`, `&amp;`.
     """
-    yield from file.reported("XML-001")
+    yield from file.reported("XML-001", with_prefixes)
 
 
 @rule("XML-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
@@ -49,7 +51,7 @@ def utf8(file: Unreadable) -> Iterator[Finding]:
 
     Fix: save the file as UTF-8, and write `encoding="UTF-8"` in its first line or leave that out.
     """
-    yield from file.reported("XML-002")
+    yield from file.reported("XML-002", in_utf8)
 
 
 @rule(
@@ -96,9 +98,7 @@ def known_version(file: File) -> Iterator[Finding]:
     if _is_expected(file) and file.version not in VERSIONS:
         found = f"'{file.version}'" if "version" in root.attrib else "missing"
         advice = 'write version="1.0", or version="2.0" if the file uses features of 2.0'
-        patch = re.fullmatch(r"\s*([12]\.0)(\.\d+)?\s*", file.version)
-        fix = rewritten(root, "version", patch[1]) if patch else None
-        yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version", fix=fix)
+        yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version", fix=_version(root))
 
 
 @rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
@@ -121,7 +121,11 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
 
     Fix: as the message says; the root of inline content needs all its attributes, `version` included.
     """
-    yield from _violations(file, "XML-005")
+    for found in _violations(file, "XML-005"):
+        inline = found.place
+        if isinstance(inline, ssc.TopLevel) and "version" not in inline.attrib and "'version'" in found.message:
+            found = replace(found, fix=rewritten(inline, "version", file.version))
+        yield found
 
 
 @rule(
@@ -269,6 +273,24 @@ def named_documents(root: ssc.TopLevel, structure: Structure) -> Iterator[Findin
     """
     if isinstance(root, ssd.SystemStructureDescription | ssv.ParameterSet) and not root.name.strip():
         yield Finding(root, "the name is blank", "", "name")
+
+
+_NEARLY = re.compile(r"v?([12])(\.0(\.\d+)?)?", re.IGNORECASE)
+
+
+def _version(root: Element) -> Fix | None:
+    """Write the version that is meant: the one that the number almost says; else the first by which the document is
+    valid, which is certain if it states none.
+    """
+    stated = root.get("version", "").strip()
+    if near := _NEARLY.fullmatch(stated):
+        return rewritten(root, "version", f"{near[1]}.0")
+    for version in VERSIONS:
+        tried = deepcopy(root)
+        tried.set("version", version)
+        if not any(schema_findings(tried, version)):
+            return rewritten(root, "version", version, safe=not stated)
+    return None
 
 
 def _root(file: File) -> Element:
