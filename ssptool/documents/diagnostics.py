@@ -29,6 +29,19 @@ class Position(NamedTuple):
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
+class DataFinding(NamedTuple):
+    """One thing that is wrong, and where: `line` is 0 where the data are not those of a file."""
+
+    source: str
+    line: int
+    column: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.source}:{self.line}" if self.line else self.source
+        return f"{place}: {f'{self.column}: ' if self.column else ''}{self.message}"
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
     """One thing that a reader of the document should know."""

@@ -7,6 +7,10 @@ PARAMETER_SET = "application/x-ssp-parameter-set"
 PARAMETER_MAPPING = "application/x-ssp-parameter-mapping"
 SIGNAL_DICTIONARY = "application/x-ssp-signal-dictionary"
 MODELICA = "text/x-modelica"
+TABLE = "text/csv"
+"""Of a component whose outputs are the columns of a CSV file, as OMSimulator has them; not in the standard."""
+TABLES = (TABLE, "application/table")
+"""With the one that OMSimulator wrote before."""
 
 
 def media_type(stated: str) -> str:

@@ -7,7 +7,15 @@ from typing import TypeVar
 from ssptool.documents import ssb, ssc, ssm, ssv
 from ssptool.documents.converters import any_uri, boolean, double, list_of, one_of, string, unsigned
 from ssptool.documents.element import Children, Element, at_most_one, attribute, child, children
-from ssptool.documents.media_types import FMU, PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY, media_type
+from ssptool.documents.media_types import (
+    FMU,
+    PARAMETER_MAPPING,
+    PARAMETER_SET,
+    SIGNAL_DICTIONARY,
+    TABLE,
+    TABLES,
+    media_type,
+)
 
 E = TypeVar("E", bound=Element)
 
@@ -218,8 +226,15 @@ class Component(SystemElement, tag="ssd:Component"):
 
     @property
     def media_type(self) -> str:
-        """The `type` as it is to be compared."""
+        """The `type` as it is to be compared; of a CSV file without one, that of tables."""
+        if self.get("type") is None and (self.source or "").lower().endswith(".csv"):
+            return TABLE
         return media_type(self.type)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the outputs are the columns of a file."""
+        return self.media_type in TABLES
 
 
 class SignalDictionaryReference(SystemElement, tag="ssd:SignalDictionaryReference"):

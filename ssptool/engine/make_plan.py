@@ -35,7 +35,7 @@ from ssptool.engine.refusals import refuse
 from ssptool.engine.settings import InitName, MasterName, Settings
 from ssptool.engine.slot_table import SlotTable
 from ssptool.engine.stimuli.acting import acted_on
-from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, extended, notes_on_tables
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Network
@@ -100,6 +100,7 @@ def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepare
     interval, choices = choose_interval(network, settings, lambda: _in_equal_steps(network, settings))
     stimuli.check_start(interval.start)
     network, parameter_wires, notes = settle_parameters(network)
+    notes = (*notes, *notes_on_tables(stimuli, interval.start, interval.stop))
     notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.driven}))
     notes = (*notes, *notes_on_units(network.assumed_units))
     network = extended(network, stimuli, interval.start)

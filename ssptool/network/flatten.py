@@ -12,7 +12,7 @@ from ssptool.documents.uncollected import uncollected
 from ssptool.fmu.packed import MODEL_DESCRIPTION
 from ssptool.fmu.shapes import Shape
 from ssptool.network.experiment import read_annotated
-from ssptool.network.network import Component, Experiment, Network, Port
+from ssptool.network.network import Component, Experiment, Network, Port, TableComponent
 from ssptool.network.parameters import Parameterization
 from ssptool.network.places import ComponentPlace, Path, Tree, dotted
 from ssptool.network.signals import Signal, Wire
@@ -74,7 +74,7 @@ def _build(
     wires, dangling = _wires(wiring)
     assignments = parameters.assignments()
     stated = structure.structure.default_experiment
-    return Network(
+    network = Network(
         name=structure.structure.name,
         components=components,
         ports=tuple(_port(terminal) for terminal in wiring.terminals.values() if terminal.key.of_root),
@@ -91,6 +91,31 @@ def _build(
         arrays=_arrays(tree, wiring),
         assumed_units=tuple(tree.assumed_units.values()),
     )
+    return _with_tables(network, tree) if any(place.table is not None for place in tree.components) else network
+
+
+def _with_tables(network: Network, tree: Tree) -> Network:
+    """Take tables out of the components: their outputs become inputs of the system, of the same full names."""
+    components, ports = dict(network.components), list(network.ports)
+    tables: dict[str, TableComponent] = {}
+    for place in tree.components:
+        if place.table is None:
+            continue
+        component = components.pop(dotted(place.path))
+        ports += (replace(port, signal=_as_input(port.signal), kind="input") for port in component.ports)
+        outputs = {_as_input(Signal(component.name, name)): output for name, output in place.table.items()}
+        tables[component.name] = TableComponent(component.name, component.source, component.position, outputs)
+
+    def moved(wire: Wire) -> Wire:
+        return wire._replace(source=_as_input(wire.source)) if wire.source.component in tables else wire
+
+    wires, dangling = tuple(map(moved, network.wires)), tuple(map(moved, network.dangling))
+    return replace(network, components=components, ports=tuple(ports), wires=wires, dangling=dangling, tables=tables)
+
+
+def _as_input(signal: Signal) -> Signal:
+    """The input of the system that has the full name of a signal."""
+    return Signal("", str(signal))
 
 
 def _sized(

@@ -50,6 +50,30 @@ class Component:
         return tuple(port for port in self.ports if port.kind == kind)
 
 
+class TableOutput(NamedTuple):
+    """One column of a table: times [s], not descending, and the values at them, in the type and unit of its port.
+
+    `linear`: between rows it is on the line from one to the next; else the earlier one is held.
+    """
+
+    column: str
+    times: tuple[float, ...]
+    values: tuple[Value, ...]
+    linear: bool
+
+
+class TableComponent(NamedTuple):
+    """A component whose outputs are the columns of a CSV file; `source` is its entry in the archive.
+
+    `outputs` are by their signals in the network, which are inputs of the root system there.
+    """
+
+    name: str
+    source: str
+    position: Position
+    outputs: Mapping[Signal, TableOutput]
+
+
 class StepKind(StrEnum):
     """What happened to a parameter value on its way (SSP 2.0 §5.2.3; catalogue §1.6)."""
 
@@ -137,7 +161,8 @@ class Network:
 
     Arrays are there as their elements, one signal each; `arrays` are the extents of those that these are elements of.
     `annotated` is what annotations of other tools state of a run; `assumed_units` are those without a definition, in
-    which values are converted.
+    which values are converted. `tables` are no `components`: each of their outputs is an input of the root system, in
+    `ports`, that has the full name of the output.
     """
 
     name: str
@@ -155,6 +180,7 @@ class Network:
     experiment_position: Position | None = None
     annotated: Annotated = Annotated()
     assumed_units: tuple[Unit, ...] = ()
+    tables: Mapping[str, TableComponent] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         counts = {"components": self.components, "wires": self.wires, "start values": self.assignments}

@@ -12,7 +12,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.survey import Survey
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.units import Unit
-from ssptool.network.network import Unsupported
+from ssptool.network.network import TableOutput, Unsupported
 from ssptool.network.signals import Signal
 
 Path: TypeAlias = tuple[str, ...]
@@ -51,9 +51,10 @@ class SystemPlace:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComponentPlace:
-    """An FMU in its place; `source` is its entry in the archive.
+    """An FMU or a table in its place; `source` is its entry in the archive.
 
-    `elements` is `fmu` with the elements of arrays in their place, of the sizes that they have here.
+    `elements` is `fmu` with the elements of arrays in their place, of the sizes that they have here. Of a table, `fmu`
+    has a variable for each output, and `table` the values of these; of an FMU that is None.
     """
 
     path: Path
@@ -62,6 +63,7 @@ class ComponentPlace:
     source: str
     fmu: FmuDescription
     elements: FmuDescription
+    table: Mapping[str, TableOutput] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

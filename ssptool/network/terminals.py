@@ -120,7 +120,7 @@ def _of_entry(entry: ssb.DictionaryEntry, dictionary: Dictionary) -> Terminal:
         description=entry.description or "",
         variable=None,
         variable_unit=None,
-        items=_items(entry, dictionary.content.enumerations),
+        items=items_of(entry, dictionary.content.enumerations),
         extents=_extents(entry.dimensions),
         shared=True,
     )
@@ -146,7 +146,7 @@ def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
         description=connector.description or "",
         variable=None,
         variable_unit=None,
-        items=_items(connector, scope.document.structure.enumerations),
+        items=items_of(connector, scope.document.structure.enumerations),
         extents=_extents(connector.dimensions),
     )
 
@@ -161,7 +161,7 @@ def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
     return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
 
 
-def _items(typed: ssd.Connector | ssb.DictionaryEntry, enumerations: Iterable[ssc.Enumeration]) -> Mapping[str, int]:
+def items_of(typed: ssd.Connector | ssb.DictionaryEntry, enumerations: Iterable[ssc.Enumeration]) -> Mapping[str, int]:
     if not isinstance(typed.type, ssc.Enumeration):
         return MappingProxyType({})
     for enumeration in enumerations:

@@ -15,6 +15,7 @@ from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_descript
 from ssptool.network.component_fmu import fmu_entry, fmu_path
 from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
 from ssptool.network.sizes import sized
+from ssptool.network.tables import TableFile, outputs_of, read_table
 from ssptool.network.units import document_units
 
 MOST_PLACES = 1_000_000
@@ -43,6 +44,7 @@ class _Gardener:
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
         self._fmus: dict[str, FmuDescription | None] = {}
+        self._files: dict[str, TableFile] = {}
         self._with_elements: dict[str, FmuDescription] = {}
         self._names: set[Path] = set()
         self._full_names: set[str] = set()
@@ -77,6 +79,8 @@ class _Gardener:
             self.tree.refuse(component.position, f"{component.name!r}: a reference into another SSD")
         elif kind in (SYSTEM_STRUCTURE, PACKAGE):
             self._nested(component, path, scope, around)
+        elif component.is_table:
+            self._table(component, path, scope)
         elif kind != FMU:
             what = f"{component.name!r}: a component of type {kind or 'empty'}"
             self.tree.refuse(component.position, what, rules=("SSD-COMP-004",))
@@ -100,12 +104,27 @@ class _Gardener:
             self.tree.refuse(component.position, f"{component.name!r}: {unsupported}")
         if component.implementation is ssd.Implementation.SCHEDULED_EXECUTION:
             self.tree.refuse(component.position, f"{component.name!r}: scheduled execution")
-        name = dotted(path)
+        self._place(ComponentPlace(path, component, scope, entry, fmu, self._elements(entry, fmu)))
+
+    def _place(self, place: ComponentPlace) -> None:
+        name = dotted(place.path)
         if name in self._full_names:
-            self.tree.refuse(component.position, f"a second component with the full name {name!r}")
+            self.tree.refuse(place.component.position, f"a second component with the full name {name!r}")
             return
         self._full_names.add(name)
-        self.tree.components.append(ComponentPlace(path, component, scope, entry, fmu, self._elements(entry, fmu)))
+        self.tree.components.append(place)
+
+    def _table(self, component: ssd.Component, path: Path, scope: Scope) -> None:
+        entry = _entry(scope, component.source)
+        if entry is None or not scope.archive.has(entry):
+            self.tree.refuse(component.position, f"{component.name!r}: the source {component.source!r} is not followed")
+            return
+        if entry not in self._files:
+            self._files[entry] = read_table(scope.archive, entry)
+        made = outputs_of(component, self._files[entry], scope)
+        for problem in made.problems:
+            self.tree.refuse(problem.position, f"{component.name!r}: {problem.message}", rules=(problem.rule,))
+        self._place(ComponentPlace(path, component, scope, entry, made.description, made.description, made.outputs))
 
     def _elements(self, entry: str, fmu: FmuDescription) -> FmuDescription:
         """Of the sizes that the FMU has by itself."""

@@ -89,6 +89,15 @@ def _within_doubles(name: str, text: str, value: float) -> float:
     return value
 
 
+def from_cell(name: str, text: str, target: str, items: Items) -> Value:
+    """The same of a cell of a table, in which all may be written as doubles. Raises InvalidValue."""
+    if target == "Boolean" and text in ("0.0", "1.0"):
+        text = text[0]
+    elif not is_float(target) and target != "String":
+        text = text.removesuffix(".0")
+    return from_text(name, text.strip() if target != "String" else text, target, items)
+
+
 def from_text(name: str, text: str, target: str, items: Items) -> Value:
     """The value of a variable of type `target` that a text states, as a person types it.
 

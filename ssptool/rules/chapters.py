@@ -20,6 +20,7 @@ from ssptool.rules import (
     package,
     parameters,
     sources,
+    tables,
     transformations,
     units,
     values,
@@ -29,6 +30,18 @@ from ssptool.rules import (
 CHAPTERS = (
     *(package, xml, annotations, enumerations, units, arrays, clocks, transformations, metadata),
     *(elements, connectors, connections, loops),
-    *(dictionaries, parameters, values, mappings, sources, fmu, capabilities, geometry, experiment, interoperability),
+    *(
+        dictionaries,
+        parameters,
+        values,
+        mappings,
+        sources,
+        fmu,
+        tables,
+        capabilities,
+        geometry,
+        experiment,
+        interoperability,
+    ),
 )
 """In the order of the standard."""

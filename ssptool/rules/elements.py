@@ -76,14 +76,14 @@ def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[
 def known_type(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The type of a component is one of the media types that the standard names.
 
-    ssptool cannot run a component of any other type.
+    ssptool cannot run a component of any other type, except tables (`text/csv`, as OMSimulator has them; TABLE-101).
 
     Fix: for an FMU leave the type away, or correct it.
 
     Accepted: the component and its connections are left out.
     """
     known = (FMU, *STRUCTURE_TYPES, *([MODELICA] if structure.version == "2.0" else []))
-    if component.media_type not in known:
+    if component.media_type not in known and not component.is_table:
         yield Finding(component, f"the type '{component.type}' is unknown", "known: " + ", ".join(known), "type")
 
 

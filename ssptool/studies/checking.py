@@ -7,12 +7,12 @@ from dataclasses import replace
 from time import monotonic
 
 from ssptool.dataclass import dataclass
-from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
+from ssptool.documents.diagnostics import DataFinding, Diagnostic, InvalidDocument
 from ssptool.engine.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.recording.selection import Inside, select
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.findings import BadData, DataFinding
+from ssptool.engine.stimuli.findings import BadData
 from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.values import InvalidValue

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from ssptool.engine.stimuli.findings import BadData, DataFinding
+from ssptool.documents.diagnostics import DataFinding
+from ssptool.engine.stimuli.findings import BadData
 
 Key = tuple[str, ...]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ssptool.engine.stimuli.findings import DataFinding
+from ssptool.documents.diagnostics import DataFinding
 from ssptool.studies.definition import Effort, Factor, Study, Traces
 from ssptool.studies.design_entries import read_design, tabled_factors
 from ssptool.studies.entries import Entries

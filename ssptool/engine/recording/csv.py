@@ -9,9 +9,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from ssptool.documents.csv_columns import allow_fields_of, bracketed, sidecar
 from ssptool.engine.columns import BYTES, TEXT, holds_integer, machine_type
 from ssptool.engine.recording.contents import Contents
-from ssptool.engine.recording.sidecar import sidecar
 from ssptool.engine.recording.text import Lines
 from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
 from ssptool.engine.trace import TIME_NAMES, Column, Floats, Trace, time_name
@@ -93,21 +93,6 @@ def read_csv(path: Path) -> Trace:
         _parsed(path, column, texts, numbers) for texts, column in zip(columns, [Column("time"), *told], strict=True)
     ]
     return Trace.of(parsed[0], zip(told, parsed[1:], strict=True))
-
-
-def allow_fields_of(length: int) -> None:
-    """Let readers of CSV take fields of so many characters; without it, texts and bytes end at 131072 of them."""
-    csv.field_size_limit(max(length, csv.field_size_limit()))
-
-
-def bracketed(header: str) -> tuple[str, str] | None:
-    """The name and the unit, if this is both."""
-    match = _BRACKETED.fullmatch(header)
-    return None if match is None else (match["name"], match["unit"])
-
-
-_BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
-"""`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
 
 
 def _told(header: str, texts: Sequence[str]) -> Column:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from ssptool.engine.recording.sidecar import sidecar
+from ssptool.documents.csv_columns import sidecar
 from ssptool.working_directory import absolute
 from ssptool.wrong_usage import WrongUsage
 

@@ -4,8 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.stimuli.course import Constant
-from ssptool.engine.stimuli.findings import BadScenario, DataFinding
+from ssptool.engine.stimuli.findings import BadScenario
 from ssptool.engine.stimuli.modification import Action, Modification, Modified
 from ssptool.engine.stimuli.scenario import Event, Scenario, by_variable
 from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, held

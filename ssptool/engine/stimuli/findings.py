@@ -1,25 +1,12 @@
 """What is wrong with data that a user gives for a run: all of it at once."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.ending import Ending, Failure
 
 SHOWN = 50
 """Findings that a message lists before it counts the others."""
-
-
-class DataFinding(NamedTuple):
-    """One thing that is wrong, and where: `line` is 0 where the data are not those of a file."""
-
-    source: str
-    line: int
-    column: str
-    message: str
-
-    def __str__(self) -> str:
-        place = f"{self.source}:{self.line}" if self.line else self.source
-        return f"{place}: {f'{self.column}: ' if self.column else ''}{self.message}"
 
 
 class BadData(ValueError):

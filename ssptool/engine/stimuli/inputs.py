@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from ssptool.arguments import WrongArgument, mapping, word
 from ssptool.dataclass import dataclass
+from ssptool.documents.csv_columns import CsvColumn, read_columns
+from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
-from ssptool.engine.stimuli.csv_inputs import CsvColumn, read_columns
-from ssptool.engine.stimuli.findings import BadInputs, DataFinding
+from ssptool.engine.stimuli.findings import BadInputs
 from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
 from ssptool.fmu.description import Value

@@ -9,7 +9,7 @@ from ssptool.arguments import WrongArgument, path
 from ssptool.engine import stimuli
 from ssptool.engine.choices import start_time
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, of_tables
 from ssptool.fmu.units import Unit
 from ssptool.network.network import Network
 
@@ -37,11 +37,13 @@ def resolve(
     """
     if interpolation is not None and inputs is None:
         raise WrongArgument("interpolation", interpolation, "left out where there are no inputs")
-    if inputs is None and scenario is None:
+    if inputs is None and scenario is None and not network.tables:
         return NO_STIMULI
     if interpolation is not None:
         inputs = stimuli.interpolated(inputs, interpolation)
     driven = () if inputs is None else stimuli.resolve_inputs(inputs, network, units)
+    given = {one.signal for one in driven}
+    driven = (*(one for one in of_tables(network) if one.signal not in given), *driven)
     files = dict.fromkeys(one.file for one in driven if one.file is not None)
     if scenario is None:
         return Stimuli(driven, files=tuple(files))

@@ -8,7 +8,8 @@ from pathlib import Path
 import yaml
 
 from ssptool.arguments import TIME_UNITS, parse_time
-from ssptool.engine.stimuli.findings import BadScenario, DataFinding
+from ssptool.documents.diagnostics import DataFinding
+from ssptool.engine.stimuli.findings import BadScenario
 from ssptool.engine.stimuli.modification import Action
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
 from ssptool.working_directory import absolute

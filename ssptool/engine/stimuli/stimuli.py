@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ssptool.dataclass import dataclass
-from ssptool.engine.stimuli.course import Constant, Course, Function
-from ssptool.engine.stimuli.findings import BadInputs, DataFinding
+from ssptool.documents.diagnostics import DataFinding
+from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
+from ssptool.engine.stimuli.findings import BadInputs
 from ssptool.engine.stimuli.modification import Modification, Modified, active
 from ssptool.fmu.description import Value
-from ssptool.network.network import Assignment, Network
+from ssptool.network.network import Assignment, Network, TableComponent
 from ssptool.network.signals import Conversion, Signal, Wire
 
 
@@ -19,13 +20,15 @@ from ssptool.network.signals import Conversion, Signal, Wire
 class Driven:
     """An input with its course, in the unit and type that it has, and in words where that comes from.
 
-    `file` is the file that it comes from, if it does.
+    `file` is the file that it comes from, if it does. `table` is the component whose output it is; its first value is
+    held before its first row.
     """
 
     signal: Signal
     course: Course
     origin: str
     file: Path | None = None
+    table: TableComponent | None = None
 
 
 class Gate(NamedTuple):
@@ -107,10 +110,40 @@ class Stimuli:
                 "add a row for the start time, or start later (--start-time)",
             )
             for driven in self.driven
-            if driven.course.first > start
+            if driven.course.first > start and driven.table is None
         ]
         if findings:
             raise BadInputs(findings)
+
+
+def of_tables(network: Network) -> tuple[Driven, ...]:
+    """The outputs of the components that are tables."""
+    return tuple(
+        Driven(
+            signal,
+            Table(output.times, output.values, Interpolation.LINEAR if output.linear else Interpolation.HOLD),
+            f"{table.source}, column {output.column} ({'linear' if output.linear else 'held'})",
+            table=table,
+        )
+        for table in network.tables.values()
+        for signal, output in table.outputs.items()
+    )
+
+
+def notes_on_tables(stimuli: Stimuli, start: float, stop: float) -> Iterator[str]:
+    """In words, the tables that a run from start to stop [s] leaves."""
+    told: set[str] = set()
+    for driven in stimuli.driven:
+        base = driven.course.base if isinstance(driven.course, Modified) else driven.course
+        if driven.table is None or not isinstance(base, Table) or driven.table.name in told:
+            continue
+        told.add(driven.table.name)
+        first, last = base.times[0], base.times[-1]
+        held = [f"first values are held until {first:g} s"] * (start < first)
+        held += [f"last values are held from {last:g} s on"] * (stop > last)
+        if held:
+            rows = f"{driven.table.source} has rows from {first:g} s to {last:g} s"
+            yield f"{driven.table.name}: {rows}; its {' and its '.join(held)}"
 
 
 def _digest(stimulus: Course | Gate | Setting) -> str:

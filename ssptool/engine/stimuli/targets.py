@@ -11,7 +11,7 @@ from ssptool.network.near import near_misses
 from ssptool.network.network import Network, Port
 from ssptool.network.signals import Conversion, Signal
 from ssptool.network.units import conversion
-from ssptool.network.values import NO_ITEMS, InvalidValue, convert, from_text
+from ssptool.network.values import NO_ITEMS, InvalidValue, convert, from_cell
 
 NAMED = 5
 """Inputs that a message names."""
@@ -43,11 +43,7 @@ class Target:
 
     def read(self, text: str) -> Value:
         """The value that a text states. Raises InvalidValue."""
-        if self.type == "Boolean" and text in ("0.0", "1.0"):
-            text = text[0]
-        elif self.type not in ("Float64", "Float32", "String", "Boolean") and text.endswith(".0"):
-            text = text.removesuffix(".0")  # a number in a file of results that holds doubles
-        return self.within(from_text(self.name, text.strip() if self.type != "String" else text, self.type, self.items))
+        return self.within(from_cell(self.name, text, self.type, self.items))
 
     def take(self, value: object) -> Value:
         """A value of Python or numpy as one of the type. Raises InvalidValue."""

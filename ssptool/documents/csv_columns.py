@@ -1,4 +1,4 @@
-"""Courses of inputs from a CSV file: `time` first, full names of inputs after it."""
+"""Columns of a CSV file: `time` first, one signal in each of the others."""
 
 import csv
 import json
@@ -8,9 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ssptool.engine.recording.csv import allow_fields_of, bracketed
-from ssptool.engine.recording.sidecar import sidecar
-from ssptool.engine.stimuli.findings import DataFinding
+from ssptool.documents.diagnostics import DataFinding
 from ssptool.working_directory import absolute
 
 
@@ -29,8 +27,13 @@ class CsvColumn(NamedTuple):
     texts: tuple[str, ...]
 
 
-def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
+def read_columns(path: Path, name: str | None = None) -> tuple[list[CsvColumn], list[DataFinding]]:
     """What is in the file, and what is wrong with it, whatever its columns mean.
+
+    Parameters
+    ----------
+    name
+        Of the file, as findings have it, where that is not its path.
 
     Raises
     ------
@@ -40,16 +43,18 @@ def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
     findings: list[DataFinding] = []
 
     def find(line: int, column: str, message: str) -> None:
-        findings.append(DataFinding(str(path), line, column, message))
+        findings.append(DataFinding(name or str(path), line, column, message))
 
     try:
         with absolute(path).open(encoding="utf-8-sig", newline="") as file:
             allow_fields_of(absolute(path).stat().st_size)
-            reader = csv.reader(file)
+            reader = csv.reader(file, skipinitialspace=True)
             rows = [(reader.line_num, row) for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as error:
         find(1, "", f"it is no CSV file in UTF-8: {error}")
         return [], findings
+    if rows and rows[0][1][0].startswith("sep="):
+        del rows[0]  # which tells spreadsheets the separator
     header = [name.strip() for name in rows[0][1]] if rows else []
     if not _check_header(header, find):
         return [], findings
@@ -65,7 +70,7 @@ def read_columns(path: Path) -> tuple[list[CsvColumn], list[DataFinding]]:
 
 
 def _check_header(header: list[str], find: Any) -> bool:
-    if not header or re.fullmatch(r"time(\s*\[s\])?", header[0]) is None:
+    if not header or re.fullmatch(r"time(\s*\[s\])?", header[0], re.IGNORECASE) is None:
         hint = "; columns are separated by commas" if header and re.search(r"[;\t]", header[0]) else ""
         find(1, "", f"the first column must be time [s], found {header[0]!r}{hint}" if header else "it is empty")
         return False
@@ -107,3 +112,23 @@ def _units_beside(path: Path) -> Mapping[str, str]:
         return {column["signal"]: column["unit"] for column in manifest["columns"] if column["unit"]}
     except (OSError, ValueError, KeyError, TypeError):
         return {}
+
+
+def allow_fields_of(length: int) -> None:
+    """Let readers of CSV take fields of so many characters; without it, texts and bytes end at 131072 of them."""
+    csv.field_size_limit(max(length, csv.field_size_limit()))
+
+
+def bracketed(header: str) -> tuple[str, str] | None:
+    """The name and the unit, if this is both."""
+    match = _BRACKETED.fullmatch(header)
+    return None if match is None else (match["name"], match["unit"])
+
+
+_BRACKETED = re.compile(r"(?P<name>.*\S)\s+\[(?P<unit>[^\]]*)\]")
+"""`speed [km/h]`: with a space, since `x[1]` is the name of an array's element."""
+
+
+def sidecar(path: Path) -> Path:
+    """Where units, types, descriptions and the manifest of a CSV file are: `run.csv.json`."""
+    return path.with_name(path.name + ".json")
