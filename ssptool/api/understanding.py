@@ -85,7 +85,7 @@ def info(
         network = build_network(archive, structure)
         inventory = take_inventory(archive, structure, network)
         whole = archive.is_generated and len(network.components) == 1
-    asked = tuple(network.components) if component is None else components_called(network, component)
+    asked = (*network.components, *network.tables) if component is None else components_called(network, component)
     if component is not None:
         kept = tuple(entry for entry in inventory.components if entry.name in asked)
         inventory = replace(inventory, components=kept)

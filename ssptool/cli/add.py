@@ -15,7 +15,7 @@ def add_command(
     how: Editing,
     fmus: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FMU", help="FMUs or packages (.ssp): files, or entries of the archive."),
+        typer.Argument(metavar="FMU", help="FMUs, packages (.ssp) or tables (.csv): files, or entries of the archive."),
     ] = None,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="Of the component; else that of the file.")
@@ -41,10 +41,11 @@ def add_command(
         typer.Option("--unit", metavar="UNIT", help="Of that connector: one of the system or an FMU, or such as mm."),
     ] = None,
 ) -> None:
-    """Add FMUs or packages as components, or a system, or a connector.
+    """Add FMUs, packages or tables as components, or a system, or a connector.
 
     Files are copied into the archive; connectors, types, units and enumerations are those of the model description. A
-    system without a default experiment takes that of the FMU. The inverse is `remove`.
+    system without a default experiment takes that of the FMU. A CSV file, time first, becomes a table: a component with
+    an output for each other column. The inverse is `remove`.
 
     For example `ssptool add plant Motor.fmu Gear.fmu`, or `ssptool add plant --connector speed --kind output --unit
     rad/s`.

@@ -90,6 +90,8 @@ def _why(explanation: Explanation) -> str:
             return ""
         case Origin.CALCULATED:
             return "calculated by the FMU"
+        case Origin.TABLE:
+            return "read from the table"
         case Origin.NOTHING if explanation.during:
             return "nothing in the system sets it"
         case Origin.NOTHING if explanation.refused:
@@ -206,7 +208,7 @@ def _row(explained: Explained) -> tuple[str, str, str, str, str]:
         near = f"; did you mean {explained.near[0]}?" if explained.near else ""
         return explained.name, "–", "", f"no variable, given at {explained.position}{near}", ""
     value = "" if explained.value is None else quantity(explained.value, explained.unit, explained.item)
-    during = "; changed during a run" if explained.during else ""
+    during = "; changed during a run" if explained.during and explained.origin is not Origin.TABLE else ""
     return str(explained.signal), explained.kind, value, f"{_short(explained)}{during}", explained.description
 
 
@@ -223,6 +225,8 @@ def _short(explanation: Explanation) -> str:
             return "constant of the FMU" if explanation.kind == "constant" else "start value in the FMU"
         case Origin.CALCULATED:
             return "calculated by the FMU"
+        case Origin.TABLE:
+            return f"{explanation.source}, {', '.join(explanation.during)}"
         case Origin.NOTHING:
             return "only what is not supported" if explanation.refused else "nothing sets it"
 

@@ -16,6 +16,10 @@ def graph_json(graph: SystemGraph) -> str:
         "name": graph.network.name,
         "stage": graph.stage.value,
         "components": [_component(component) for component in graph.network.components.values()],
+        "tables": [
+            {"name": one.name, "source": one.source, "outputs": [str(signal) for signal in one.outputs]}
+            for one in graph.network.tables.values()
+        ],
         "wires": [_wire(wire) for wire in graph.network.wires],
         "feedthrough": [
             {"input": str(edge.source), "output": str(edge.destination), "declared": edge.declared}

@@ -14,12 +14,22 @@ def graph_text(graph: SystemGraph) -> str:
     network = graph.network
     sections = [
         [network.name],
-        ["Components", *(f"  {line}" for c in network.components.values() for line in _component(c, network))],
+        ["Components", *(f"  {line}" for line in _components(network))],
         ["Wires", *(f"  {_wire(wire)}" for wire in network.wires)],
         ["Component cycles", *(f"  {line}" for line in _cycles(graph.cycles))],
         [f"Evaluation order ({graph.stage})", *(f"  {line}" for line in _order(graph.order))],
     ]
     return "\n\n".join("\n".join(section) for section in sections)
+
+
+def _components(network: Network) -> Iterator[str]:
+    for component in network.components.values():
+        yield from _component(component, network)
+    units = {port.signal: port.unit for port in network.ports}
+    for table in network.tables.values():
+        yield f"{table.name}  ({table.source}, a table)"
+        names = {signal: signal.variable.removeprefix(f"{table.name}.") for signal in table.outputs}
+        yield f"  output: {', '.join(f'{n} [{units[s]}]' if units[s] else n for s, n in names.items())}"
 
 
 def _component(component: Component, network: Network) -> Iterator[str]:

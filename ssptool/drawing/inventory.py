@@ -90,6 +90,9 @@ def _time(value: float | None) -> str:
 
 def _component(entry: ComponentEntry) -> Iterator[str]:
     yield f"{entry.name}  ({entry.source})"
+    if not entry.fmi_version:
+        yield f"  {entry.model}; {entry.outputs} outputs"
+        return
     yield f"  {entry.model}, FMI {entry.fmi_version}: {', '.join(entry.interfaces) or 'no interface'}"
     yield f"  {entry.inputs} inputs, {entry.outputs} outputs, {entry.parameters} parameters"
     if entry.capabilities:

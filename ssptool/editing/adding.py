@@ -1,14 +1,16 @@
 """Add: an FMU becomes a component; a system or a connector of a system is made."""
 
+from math import isfinite
 from pathlib import Path
 
 from ssptool.documents import ssc, ssd
-from ssptool.documents.media_types import FMU
+from ssptool.documents.csv_columns import CsvColumn, read_columns
+from ssptool.documents.media_types import FMU, TABLE
 from ssptool.editing.definitions import Root, use_unit
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError, hint
 from ssptool.editing.experiment import set_experiment
-from ssptool.editing.interface import PARAMETERS, SIGNALS, connectors_of
+from ssptool.editing.interface import PARAMETERS, SIGNALS, arrange, connectors_of
 from ssptool.editing.names import Name, find_system
 from ssptool.editing.placing import place
 from ssptool.editing.units import unit_named
@@ -64,6 +66,53 @@ def add_fmu(draft: Draft, fmu: Path | str, name: str | None, into: Name, paramet
     )
     _take_experiment(draft, description.experiment)
     return component
+
+
+def add_table(draft: Draft, table: Path | str, name: str | None, into: Name, parameters: bool) -> ssd.Component:
+    """Copy a CSV file into the archive, and make it a component with an output for each column.
+
+    `time` is the first of its columns. Columns of numbers are Real, or Float64, in the unit that the header states in
+    brackets; those of `true` and `false` are Boolean, all others String.
+
+    Raises
+    ------
+    EditError
+        The file is no table, or the name is taken, or a unit is not known.
+    """
+    path = Path(table)
+    where, system = find_system(draft.system, into)
+    name = path.stem if name is None else name
+    require_free(system, name, str(where), "choose another with --name")
+    entry = None if path.is_file() else stored(draft, str(table))
+    columns, findings = read_columns(draft.archive.local_path(entry) if entry else path, str(table))
+    if findings:
+        raise EditError(f"{table} is no table:\n" + "\n".join(f"  {finding}" for finding in findings))
+    made = [_of_column(draft, column) for column in columns]
+    arrange(made)
+    entry = entry or store(draft, path)
+    component = ssd.Component.new(name=name, type=TABLE, source=draft.reference(entry))
+    for connector in made:
+        component.add(connector)
+    system.add(component)
+    place(component, system)
+    draft.note(f"added {name} to {where}: a table, {entry}, outputs " + ", ".join(each.name for each in made))
+    return component
+
+
+def _of_column(draft: Draft, column: CsvColumn) -> ssd.Connector:
+    name, unit = column.bracketed or (column.name, column.unit)
+    connector = ssd.Connector.new(name=name, kind=ssd.ConnectorKind.OUTPUT)
+    number = all(map(_is_number, column.texts))
+    type_name = "Boolean" if {text.strip().lower() for text in column.texts} <= {"true", "false"} else "String"
+    connector.add(plain_type(draft, "Float64" if number else type_name, (unit or None) if number else None))
+    return connector
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return isfinite(float(text))
+    except ValueError:
+        return False
 
 
 def _take_experiment(draft: Draft, suggested: DefaultExperiment) -> None:

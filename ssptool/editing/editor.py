@@ -9,7 +9,7 @@ from ssptool.arguments import seconds
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.editing.adding import add_connector, add_fmu, add_system
+from ssptool.editing.adding import add_connector, add_fmu, add_system, add_table
 from ssptool.editing.binding import add_mapping, bind
 from ssptool.editing.changes import unified_diff
 from ssptool.editing.connecting import connect, disconnect
@@ -87,6 +87,8 @@ class Editor:
 
         A system without a default experiment takes that of the first FMU that states a stop time.
 
+        CSV files with `time` as first column become tables (`text/csv`), with an output for each other column.
+
         Packages (`.ssp`), and structures in `resources` (`.ssd`), become components as well, with the connectors of
         their root systems.
 
@@ -103,7 +105,8 @@ class Editor:
             raise EditError(f"{len(fmus)} FMUs cannot all be called {name!r}: add one at a time, or give no name")
         with self._at(into, inside=True) as (draft, (where,)):
             for fmu in fmus:
-                make = add_structure if Path(fmu).suffix.lower() in SUFFIXES else add_fmu
+                makers = {**dict.fromkeys(SUFFIXES, add_structure), ".csv": add_table}
+                make = makers.get(Path(fmu).suffix.lower(), add_fmu)
                 make(draft, fmu, name, where, parameters)
         return self
 

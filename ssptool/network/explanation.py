@@ -12,7 +12,16 @@ from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.network.arrays import elements
 from ssptool.network.near import UnknownName, near_misses
-from ssptool.network.network import Assignment, Component, Network, Port, Unmatched, Unsupported
+from ssptool.network.network import (
+    Assignment,
+    Component,
+    Network,
+    Port,
+    TableComponent,
+    TableOutput,
+    Unmatched,
+    Unsupported,
+)
 from ssptool.network.signals import IDENTITY, Conversion, Leg, Signal, Wire
 from ssptool.network.terminals import settable
 
@@ -24,6 +33,8 @@ class Origin(StrEnum):
     ASSIGNMENT = "assignment"
     CALCULATED = "calculated"
     """The FMU calculates it."""
+    TABLE = "table"
+    """It is a column of a table."""
     DEFAULT = "default"
     """The start value in the FMU: nothing else sets it."""
     NOTHING = "nothing"
@@ -186,17 +197,20 @@ class _Explainer:
         arriving = parts[0][0] if parts else self.arriving.get(port.signal)
         assignment = given.get(port.signal)
         origin, value = Origin.NOTHING, None
-        if arriving is not None:
+        table, column = self._table(port.signal)
+        if table is not None:
+            origin = Origin.TABLE
+        elif arriving is not None:
             origin, value = Origin.CONNECTION, self._carried(arriving)
         elif assignment is not None:
             origin, value = Origin.ASSIGNMENT, assignment.value
         return Explanation(
             signal=port.signal,
-            kind=port.kind,
+            kind=port.kind if table is None else "output",
             type=port.type,
             unit=port.unit,
             description=port.description,
-            source="",
+            source="" if table is None else table.source,
             position=port.position,
             origin=origin,
             value=value,
@@ -205,7 +219,13 @@ class _Explainer:
             brought=self._brought(arriving),
             leaving=(*self.leaving.get(port.signal, ()), *(after for _, after in parts)),
             refused=self._refused(port.signal),
+            during=() if column is None else (str(column),),
         )
+
+    def _table(self, signal: Signal) -> tuple[TableComponent, TableOutput] | tuple[None, None]:
+        """The table of which this is an output, and the column."""
+        found = ((table, table.outputs[signal]) for table in self.network.tables.values() if signal in table.outputs)
+        return next(found, (None, None))
 
     def _refused(self, signal: Signal) -> tuple[Unsupported, ...]:
         return tuple(self.refused.get(signal, ()))

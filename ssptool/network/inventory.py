@@ -8,9 +8,9 @@ from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.fmu.description import Causality, FmuDescription, Value, Variable
+from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable
 from ssptool.fmu.shapes import element_names
-from ssptool.network.network import Component, Experiment, Network
+from ssptool.network.network import Component, Experiment, Network, Port, TableComponent, TableOutput
 from ssptool.network.signals import Signal
 from ssptool.wrong_usage import WrongUsage
 
@@ -44,7 +44,9 @@ class VariantEntry:
 
 @dataclass(frozen=True, slots=True)
 class ComponentEntry:
-    """One component and its FMU. `interfaces` and `capabilities` are FMI's words."""
+    """One component and its FMU. `interfaces` and `capabilities` are FMI's words. Of a table, which has no FMU,
+    `fmi_version` is empty and `model` says how many rows it has.
+    """
 
     name: str
     source: str
@@ -106,7 +108,7 @@ def take_inventory(archive: Archive, structure: Document, network: Network) -> I
         variant=_variant(structure),
         variants=tuple(_variant(document) for document in archive.variants()),
         description=root.get("description", ""),
-        components=tuple(_component(component) for component in network.components.values()),
+        components=(*map(_component, network.components.values()), *map(_table, network.tables.values())),
         wires=len(network.wires),
         assignments=len(network.assignments),
         experiment=network.experiment,
@@ -133,6 +135,23 @@ def _component(component: Component) -> ComponentEntry:
     )
 
 
+def _table(table: TableComponent) -> ComponentEntry:
+    outputs = tuple(table.outputs.values())
+    times = outputs[0].times if outputs else ()
+    rows = f", {len(times)} rows from {times[0]:g} s to {times[-1]:g} s" if times else ""
+    return ComponentEntry(
+        name=table.name,
+        source=table.source,
+        model=f"table{rows}",
+        fmi_version="",
+        interfaces=(),
+        capabilities=(),
+        inputs=0,
+        outputs=len(outputs),
+        parameters=0,
+    )
+
+
 def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:
     """What the co-simulation interface can do beyond the minimum: it decides which masters can drive the FMU."""
     interface = fmu.co_simulation
@@ -156,18 +175,42 @@ def components_called(network: Network, name: str) -> tuple[str, ...]:
     ------
     UnknownComponent
     """
-    found = tuple(own for own in network.components if own == name or own.startswith(f"{name}."))
+    known = (*network.components, *network.tables)
+    found = tuple(own for own in known if own == name or own.startswith(f"{name}."))
     if not found:
-        raise UnknownComponent(name, tuple(network.components))
+        raise UnknownComponent(name, known)
     return found
 
 
 def list_variables(network: Network, components: Iterable[str]) -> tuple[VariableEntry, ...]:
-    """The variables of components, in the order of their FMUs; clocks too."""
-    return tuple(
-        _entry(network, own, variable)
-        for own in map(network.components.__getitem__, components)
-        for variable in (own.description.whole or own.description.variables).values()
+    """The variables of components, in the order of their FMUs; clocks too. Of tables the outputs."""
+    found: list[VariableEntry] = []
+    ports = {port.signal: port for port in network.ports}
+    for name in components:
+        if name in network.tables:
+            table = network.tables[name]
+            found += (_output(table, ports[signal], output) for signal, output in table.outputs.items())
+            continue
+        own = network.components[name]
+        variables = (own.description.whole or own.description.variables).values()
+        found += (_entry(network, own, variable) for variable in variables)
+    return tuple(found)
+
+
+def _output(table: TableComponent, port: Port, output: TableOutput) -> VariableEntry:
+    return VariableEntry(
+        name=str(port.signal),
+        component=table.name,
+        variable=str(port.signal).removeprefix(f"{table.name}."),
+        causality=Causality.OUTPUT,
+        variability=Variability.CONTINUOUS if output.linear else Variability.DISCRETE,
+        type=port.type,
+        unit=port.unit,
+        start=output.values[0],
+        value=None,
+        minimum=None,
+        maximum=None,
+        description=port.description or f"column {output.column}",
     )
 
 

@@ -61,6 +61,11 @@ class TableOutput(NamedTuple):
     values: tuple[Value, ...]
     linear: bool
 
+    def __str__(self) -> str:
+        count = len(self.times)
+        between = "linear between" if self.linear else "held between"
+        return f"column {self.column}, {between} {count} rows from {self.times[0]:g} s to {self.times[-1]:g} s"
+
 
 class TableComponent(NamedTuple):
     """A component whose outputs are the columns of a CSV file; `source` is its entry in the archive.

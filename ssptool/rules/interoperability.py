@@ -256,5 +256,17 @@ def one_parameter_set(component: ssd.Component, structure: Structure) -> Iterato
         yield Finding(binding, f"component '{component.name}' has more than one parameter binding")
 
 
+@limit("PEER-021", tools=dict.fromkeys(("fmpy", "libcosim", "ecos"), REFUSES))
+def no_tables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """Components are FMUs, not tables.
+
+    OMSimulator has tables (`text/csv`); the standard leaves the types of components open.
+
+    Fix: give the system an input instead, and drive it with the tool's own means.
+    """
+    if component.is_table:
+        yield Finding(component, f"component '{component.name}' is a table ('{component.source}')", "", "source")
+
+
 def _type(name: str | None) -> str:
     return "no type" if name is None else f"the type {name}"

@@ -37,7 +37,7 @@ def marked(package: Path, code: str) -> set[tuple[str, int]]:
     """File and line of every expectation in a package."""
     return {
         (path.relative_to(package).as_posix(), number)
-        for path in [*package.rglob("*.ss?"), *package.rglob("*.xml")]
+        for path in [*package.rglob("*.ss?"), *package.rglob("*.xml"), *package.rglob("*.csv")]
         for number, line in enumerate(path.read_text(errors="replace").split("\n"), 1)
         if code in EXPECTED.findall(line)
     }

@@ -58,6 +58,10 @@ DICTIONARY = (
     f'xmlns:ssb="{SSB}"><ssb:DictionaryEntry name="q"><ssc:Real/></ssb:DictionaryEntry></ssb:SignalDictionary>'
     "</ssd:SignalDictionary></ssd:SignalDictionaries>"
 )
+TABLE = (
+    '<ssd:Component name="Table" type="text/csv" source="resources/table.csv"><ssd:Connectors>'
+    '<ssd:Connector name="y" kind="output"><ssc:Real/></ssd:Connector></ssd:Connectors></ssd:Component></ssd:Elements>'
+)
 SUB = '<ssd:System name="Sub"/></ssd:Elements>'
 MILLIMETRE = '<ssd:Units><ssc:Unit name="mm"><ssc:BaseUnit m="1" factor="0.001"/></ssc:Unit>'
 
@@ -98,6 +102,7 @@ LIMITED = {
         HEAVY,
     ),
     "PEER-020": of_mass(binding("z", value="0.0016"), binding("m")),
+    "PEER-021": HEAVY.replace("</ssd:Elements>", TABLE),
 }
 """Rule → the system with what the rule names, and with the mass of 0.1 kg."""
 WITHOUT = {  # rule → what is left where a tool ignores it
@@ -115,6 +120,7 @@ def package(folder: Path, text: str) -> Path:
     path = folder / "limited.ssp"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("SystemStructure.ssd", text)
+        archive.writestr("resources/table.csv", "time,y\n0,0\n1,1\n")
         for name in ("Mass.fmu", "SpringDamper.fmu"):
             archive.write(OSCILLATOR / "resources" / name, f"resources/{name}")
     return path
