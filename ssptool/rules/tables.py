@@ -1,4 +1,4 @@
-"""Components that are tables (`text/csv`, as OMSimulator has them; SSP 2.0 §5.4 leaves other types to the tools)."""
+"""Tables: components of the type `text/csv`, as OMSimulator has them."""
 
 from collections.abc import Iterator
 

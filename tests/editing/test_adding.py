@@ -291,3 +291,36 @@ def test_a_new_system_that_cannot_be_is_explained(tmp_path, options, hint):
     with pytest.raises(EditError, match=hint), ssptool.new(tmp_path / "made", **options):
         pass
     assert not (tmp_path / "made").exists()
+
+
+def test_a_csv_file_becomes_a_table_with_an_output_for_each_column(tmp_path):
+    table = tmp_path / "push.csv"
+    table.write_text("time,F [N],on,word,n\n0,0,true,a,1\n1,2.5,false,b,2\n")
+    with ssptool.new(tmp_path / "made") as system:
+        system.add(table, FMUS / "System2.fmu", FMUS / "System1.fmu")
+        assert system.document.version == "1.0"
+        assert system.system.elements[0].attrib["type"] == "text/csv"
+        system.connect("push.F", "System1.F")
+    assert connectors(tmp_path / "made", "push") == {
+        "F": ("output", "Real", "N"),
+        "on": ("output", "Boolean", None),
+        "word": ("output", "String", None),
+        "n": ("output", "Real", None),
+    }
+    assert errors(tmp_path / "made") == []
+    assert (tmp_path / "made" / "resources" / "push.csv").read_bytes() == table.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("t,F\n0,0\n", "the first column must be time"),
+        ("time,F [wat]\n0,0\n", "wat"),
+        ("time\n0\n", "no column besides"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_and_nothing_is_changed(tmp_path, text, message):
+    (tmp_path / "push.csv").write_text(text)
+    with ssptool.new(tmp_path / "made") as system, pytest.raises(EditError, match=message):
+        system.add(tmp_path / "push.csv")
+    assert [one.name for one in ssptool.info(tmp_path / "made").components] == []

@@ -1,4 +1,4 @@
-"""Components that are tables (`text/csv`): a mass under the force that a table gives, and closed forms of its motion."""
+"""Components that are tables (`text/csv`): a mass under the force of a table, and closed forms of its motion."""
 
 import shutil
 import zipfile
@@ -94,11 +94,11 @@ def test_two_rows_at_one_time_are_a_jump(tabled):
 
 
 def test_outside_of_its_rows_a_table_keeps_the_nearest_values_and_the_run_says_so(tabled):
-    result = ssptool.simulate(tabled("time,F,gear,word\n0.2,1,1,a\n0.4,3,2,b\n"), step_size=0.1).unwrap()
+    result = ssptool.simulate(tabled("time,F,gear,word\n0.2,1,1,a\n0.4,3,2,b\n"), step_size=0.1)
     assert result["Push.F"][0] == 1.0 and result["Push.F"][-1] == 3.0
     (note,) = [note for note in result.notes if note.startswith("Push:")]
     assert "rows from 0.2 s to 0.4 s" in note and "until 0.2 s" in note and "from 0.4 s on" in note
-    inside = ssptool.simulate(tabled(RAMP), step_size=0.1).unwrap()
+    inside = ssptool.simulate(tabled(RAMP), step_size=0.1)
     assert not [note for note in inside.notes if note.startswith("Push:")]
 
 
