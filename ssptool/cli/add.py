@@ -41,7 +41,7 @@ def add_command(
         typer.Option("--unit", metavar="UNIT", help="Of that connector: one of the system or an FMU, or such as mm."),
     ] = None,
 ) -> None:
-    """Add FMUs, packages or tables as components, or a system, or a connector.
+    """Add FMUs, packages or tables, or a system, or a connector.
 
     Files are copied into the archive; connectors, types, units and enumerations are those of the model description. A
     system without a default experiment takes that of the FMU. A CSV file, time first, becomes a table: a component with

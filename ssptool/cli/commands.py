@@ -30,7 +30,7 @@ PANELS = {
     },
     "Edit": {
         "new": "Make an empty system.",
-        "add": "Add FMUs, packages or tables as components, or a system, or a connector.",
+        "add": "Add FMUs, packages or tables, or a system, or a connector.",
         "remove": "Remove elements or connectors. The inverse of `add`.",
         "connect": "Connect connectors, terminals, or elements by matching names.",
         "disconnect": "Remove connections. The inverse of `connect`.",
