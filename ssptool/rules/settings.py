@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,11 @@ def _read(path: Path) -> Choice | None:
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     if path.name == PROJECT_FILE and "ssptool" not in text:
         return None  # most are none of ours, and may be as wrong as they like
+    return _stated(path, text)
+
+
+@lru_cache(maxsize=8)  # opening, checking and running a system ask for the same file, which takes milliseconds to parse
+def _stated(path: Path, text: str) -> Choice | None:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
