@@ -370,13 +370,17 @@ def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface
 
 
 def _flag(node: etree._Element | None, attribute: str) -> bool:
-    return node is not None and node.get(attribute, "").strip() in _TRUE
+    return node is not None and _is_true(node.get(attribute))
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.strip() in _TRUE
 
 
 def _variable(raw: RawVariable) -> Variable:
     kind = _FMI3_TYPE.get(raw.type, raw.type)
     declared: Any = raw.declaredType
-    starts = _starts(_start_texts(raw), kind)
+    starts = () if raw.start is None and raw.starts is None else _starts(_start_texts(raw), kind)
     unit, nominal, minimum, maximum = _quantities(raw)
     return Variable(
         name=raw.name,
@@ -390,18 +394,20 @@ def _variable(raw: RawVariable) -> Variable:
         nominal=1.0 if nominal is None else abs(_number(raw, "nominal", nominal)) or 1.0,
         minimum=-_INFINITY if minimum is None else _number(raw, "min", minimum),
         maximum=_INFINITY if maximum is None else _number(raw, "max", maximum),
-        relative_quantity=raw.typed.get("relativeQuantity", "").strip() in _TRUE
-        or bool(declared and declared.relativeQuantity),
+        relative_quantity=_is_true(raw.typed.get("relativeQuantity"))
+        or bool(declared is not None and declared.relativeQuantity),
         shape=raw.shape,
         items=_items(declared) if declared is not None and declared.items else _NO_ITEMS,
         description=raw.description or "",
         derivative_of=None if raw.derivative is None else _name(raw.derivative),
-        intermediate_update=raw.own.get("intermediateUpdate", "").strip() in _TRUE,
+        intermediate_update=_is_true(raw.own.get("intermediateUpdate")),
         line=raw.sourceline,
         starts=starts,
         declared_type=None if declared is None else declared.name,
         clocks=tuple([clock.name for clock in raw.clocks]) if raw.clocks else (),
-        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions]),
+        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions])
+        if raw.dimensions
+        else (),
         clock=tuple(raw.own.items()) if kind == "Clock" else (),
         mime_type=raw.own.get("mimeType"),
     )
@@ -475,8 +481,7 @@ _READ: Mapping[str, Callable[[str], Value]] = MappingProxyType(
 
 
 def _starts(texts: Sequence[str], kind: str) -> tuple[Value, ...]:
-    read = _READ.get(kind, int)
-    return tuple([read(text) for text in texts])
+    return tuple(map(_READ.get(kind, int), texts))
 
 
 Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
