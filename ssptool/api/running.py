@@ -262,7 +262,8 @@ def _inputs(archive: Archive, plan: Plan, files: tuple[Path, ...]) -> Iterator[I
     """Every file that the run depends on: of the archive, FMUs around it, and those that were given."""
     for name in archive.names():
         yield Input(name, archive.local_path(name))
-    for source in dict.fromkeys(instance.source for instance in plan.instances if instance.source.startswith(UP)):
+    sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
+    for source in dict.fromkeys(source for source in sources if source.startswith(UP)):
         fmu = archive.local_path(source)
         inner = sorted(each for each in fmu.rglob("*") if each.is_file()) if fmu.is_dir() else (fmu,)
         yield from (Input(str(each), each) for each in inner)

@@ -121,6 +121,14 @@ class Structure:
             self._found[kind] = tuple(every(self.root, kind))
         return self._found[kind]
 
+    def tables(self) -> Iterator[str]:
+        """The entries of the files that components of type table name and that are there."""
+        for component in self.all(ssd.Component) if self.file.valid else ():
+            if component.is_table:
+                reference = self.reference(component, component.source or "")
+                if reference.reach is Reach.INSIDE and self.archive.has(reference.entry):
+                    yield reference.entry
+
     def roots(self) -> Iterator[ssc.TopLevel]:
         """The trees of the structure: its own, then those of the valid files that it refers to."""
         yield self.root

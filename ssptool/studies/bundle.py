@@ -90,6 +90,7 @@ def _system_files(archive: Archive, study: Study) -> Iterator[tuple[str, Path]]:
     package = load(archive, study.variant)
     needed = {fmu_entry(archive, entry) for structure in package.structures for entry in structure.fmus}
     needed |= {file.name for file in package.files}
+    needed |= {entry for structure in package.structures for entry in structure.tables()}
     lone = study.system.suffix.lower() == ".ssd"
     names |= {name for name in needed if INSIDE not in name and (lone or name.startswith(UP))}
     for name in sorted(names):

@@ -8,7 +8,9 @@ import pytest
 from pytest import approx
 
 import ssptool
+from ssptool.documents.archive import Archive
 from ssptool.engine.stepping.errors import NotSettable
+from ssptool.studies.bundle import _system_files
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step, write_pushed_mass
 
 RAMP = "time,F,gear,word\n0,0,1,a\n0.35,1.05,2,b\n1,3,3,c\n"  # F = 3 t
@@ -169,3 +171,17 @@ def test_info_graph_explain_and_plan_say_that_it_is_a_table(tabled):
     assert ssptool.plan(path).notes == ssptool.plan(path, step_size=0.1).notes
     assert "Push" in ssptool.graph(path).network.tables
     assert [wire.destination.component for wire in ssptool.graph(path).network.wires] == ["Mass"]
+
+
+def test_a_study_of_a_lone_structure_takes_its_table_along(tabled, tmp_path):
+    """The impulse of the table is 1.5 N·s, and v = 1.5/m at the end."""
+    folder = tabled()
+    (tmp_path / "masses.toml").write_text(
+        f'system = "{folder / "SystemStructure.ssd"}"\n[settings]\nstep_size = 0.1\n[factors]\n"Mass.m" = [1.0, 3.0]\n'
+        "[results]\nspeed = 'final(\"Mass.v\")'\n"
+    )
+    study = ssptool.read_study(tmp_path / "masses.toml")
+    with Archive.open(study.system) as archive:
+        assert "resources/force.csv" in dict(_system_files(archive, study))
+    done = ssptool.study(study, tmp_path / "out", workers=1)
+    assert [row["speed"] for row in done.rows()] == approx([1.5, 0.5])
