@@ -25,7 +25,8 @@ def bind_command(
 ) -> None:
     """Bind a parameter set to an element.
 
-    Its values win over those of earlier bindings. A file is copied into the archive. The inverse is `unbind`.
+    Its values win over those of earlier bindings. A file is copied into the archive, and so is a parameter set in an
+    FMU, named as in `resources/motor.fmu!extra/heavy.ssv`: `ssptool info` lists them. The inverse is `unbind`.
 
     For example `ssptool bind plant heavy.ssv --to Motor`.
     """

@@ -26,7 +26,8 @@ def info_command(
 ) -> None:
     """Say what is in a system, and what variables an FMU has.
 
-    Of a system its components and variants; of an FMU version, interface types, and what it can do. Of a variable:
+    Of a system its components and variants; of an FMU version, interface types, what it can do, and the parameter sets
+    and other documents of SSP inside. Of a variable:
     causality, variability, type, unit, start value, range and description. All of them can be recorded: run --record.
 
     Of a component that has many, the text has the first 40; with --variables '*', and as JSON, all.

@@ -266,6 +266,19 @@ class Archive:
         """
         return name.rstrip("/") + (INSIDE if self.has(name) else "/") + uri.resolve("", reference)
 
+    def names_inside(self, name: str) -> tuple[str, ...]:
+        """The entries of a package or FMU here, packed or as a folder, under the names that they have in there.
+
+        Raises
+        ------
+        InvalidDocument
+            It cannot be opened, or exceeds the limits.
+        """
+        if self.has(name):
+            return self._all.place(name + INSIDE).entries.names()
+        folder = name.rstrip("/") + "/"
+        return tuple(entry.removeprefix(folder) for entry in self.names() if entry.startswith(folder))
+
     def save(self, path: Path | str | None = None) -> None:
         """Write everything, edits included, to an `.ssp` or a folder (no suffix); of a lone `.ssd` that file alone.
 

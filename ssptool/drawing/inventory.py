@@ -7,7 +7,7 @@ from dataclasses import asdict
 from types import MappingProxyType
 
 from ssptool.drawing.explanation import columns, quantity
-from ssptool.network.inventory import ComponentEntry, Inventory, VariableEntry
+from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
 
 SCREENFUL = 40
 """Variables of a component that are listed where nobody asked for more."""
@@ -97,6 +97,20 @@ def _component(entry: ComponentEntry) -> Iterator[str]:
     yield f"  {entry.inputs} inputs, {entry.outputs} outputs, {entry.parameters} parameters"
     if entry.capabilities:
         yield f"  {', '.join(entry.capabilities)}"
+    for document in entry.documents:
+        yield f"  inside: {document.file}{_told(document)}"
+
+
+def _told(document: InsideEntry) -> str:
+    """The name of a document in an FMU, and of a parameter set how many parameters it has."""
+    if document.problem:
+        return f"  ({document.problem})"
+    facts = [document.name] if document.name else []
+    if document.kind == "ssv":
+        parameters = "1 parameter" if document.parameters == 1 else f"{document.parameters} parameters"
+        matching = document.parameters - len(document.unmatched)
+        facts.append(f"{parameters}, {matching} of {document.parameters} match a variable")
+    return f"  ({': '.join(facts)})" if facts else ""
 
 
 INVENTORY_RENDERERS: Mapping[str, Callable[[Inventory], str]] = MappingProxyType(

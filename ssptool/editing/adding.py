@@ -1,11 +1,12 @@
 """Add: an FMU becomes a component; a system or a connector of a system is made."""
 
 from math import isfinite
-from pathlib import Path
+from pathlib import Path, PurePath, PurePosixPath
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.media_types import FMU, TABLE
+from ssptool.documents.nesting import INSIDE
 from ssptool.editing.definitions import Root, use_unit
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError, hint
@@ -183,16 +184,25 @@ def stored(draft: Draft, name: str) -> str:
 
 def store(draft: Draft, path: Path) -> str:
     """Put a file into `resources`; the entry it has there, which is an existing one if that has the same bytes."""
-    if inside := _inside(draft, path):
-        return inside
+    return _inside(draft, path) or _put(draft, path, path)
+
+
+def store_copy(draft: Draft, entry: str) -> str:
+    """The entry itself; one in an FMU or package inside, to which no document can refer, is copied into `resources`."""
+    if entry in draft.archive.names() or INSIDE not in entry:
+        return entry
+    return _put(draft, PurePosixPath(entry.rpartition(INSIDE)[2]), draft.archive.local_path(entry))
+
+
+def _put(draft: Draft, named: PurePath, file: Path) -> str:
     number = 1
-    entry = f"{draft.base}{RESOURCES}/{path.name}"
+    entry = f"{draft.base}{RESOURCES}/{named.name}"
     while draft.archive.has(entry):
-        if draft.archive.read(entry) == path.read_bytes():
+        if draft.archive.read(entry) == file.read_bytes():
             return entry
         number += 1
-        entry = f"{draft.base}{RESOURCES}/{path.stem}_{number}{path.suffix}"
-    draft.archive.put(entry, path)
+        entry = f"{draft.base}{RESOURCES}/{named.stem}_{number}{named.suffix}"
+    draft.archive.put(entry, file)
     return entry
 
 

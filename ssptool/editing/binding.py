@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ssptool.documents import layout, ssc, ssd, ssm, ssv
 from ssptool.documents.document import Document
-from ssptool.editing.adding import store, stored
+from ssptool.editing.adding import store, store_copy, stored
 from ssptool.editing.draft import Draft
 from ssptool.editing.errors import EditError, UnknownName
 from ssptool.editing.names import Name, find_element
@@ -162,7 +162,7 @@ def _document(draft: Draft, file: Path | str) -> Document:
 
 
 def _stored(draft: Draft, file: Path | str) -> str:
-    return store(draft, Path(file)) if Path(file).is_file() else stored(draft, str(file))
+    return store(draft, Path(file)) if Path(file).is_file() else store_copy(draft, stored(draft, str(file)))
 
 
 def _holding(values: ssv.ParameterSet) -> ssd.ParameterValues:

@@ -1,12 +1,13 @@
 """What is in a system, at a glance: `ssptool info`."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from math import isfinite
 
 from ssptool.dataclass import dataclass
-from ssptool.documents import ssd
+from ssptool.documents import ssd, ssv
 from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable
 from ssptool.fmu.shapes import element_names
@@ -43,9 +44,25 @@ class VariantEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class InsideEntry:
+    """A document of SSP in an FMU. `file` is its path there, `kind` the ending of that: `ssv`, `ssm`, `ssb` or `srmd`.
+
+    Of a parameter set, `parameters` is the number of its parameters, and `unmatched` are the names of those that are
+    no variables of the FMU. `problem` says why the document cannot be read.
+    """
+
+    file: str
+    kind: str
+    name: str = ""
+    parameters: int = 0
+    unmatched: tuple[str, ...] = ()
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ComponentEntry:
-    """One component and its FMU. `interfaces` and `capabilities` are FMI's words. Of a table, which has no FMU,
-    `fmi_version` is empty and `model` says how many rows it has.
+    """One component and its FMU. `interfaces` and `capabilities` are FMI's words; `documents` of SSP are in the FMU. Of
+    a table, which has no FMU, `fmi_version` is empty and `model` says how many rows it has.
     """
 
     name: str
@@ -57,6 +74,7 @@ class ComponentEntry:
     inputs: int
     outputs: int
     parameters: int
+    documents: tuple[InsideEntry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +126,10 @@ def take_inventory(archive: Archive, structure: Document, network: Network) -> I
         variant=_variant(structure),
         variants=tuple(_variant(document) for document in archive.variants()),
         description=root.get("description", ""),
-        components=(*map(_component, network.components.values()), *map(_table, network.tables.values())),
+        components=(
+            *(_component(component, archive) for component in network.components.values()),
+            *map(_table, network.tables.values()),
+        ),
         wires=len(network.wires),
         assignments=len(network.assignments),
         experiment=network.experiment,
@@ -119,7 +140,7 @@ def _variant(document: Document) -> VariantEntry:
     return VariantEntry(document.root.get("name", ""), document.name, document.version)
 
 
-def _component(component: Component) -> ComponentEntry:
+def _component(component: Component, archive: Archive) -> ComponentEntry:
     fmu = component.description
     causalities = [variable.causality for variable in (fmu.whole or fmu.variables).values()]
     return ComponentEntry(
@@ -132,6 +153,7 @@ def _component(component: Component) -> ComponentEntry:
         inputs=causalities.count(Causality.INPUT),
         outputs=causalities.count(Causality.OUTPUT),
         parameters=causalities.count(Causality.PARAMETER) + causalities.count(Causality.STRUCTURAL_PARAMETER),
+        documents=tuple(_documents(component, archive)),
     )
 
 
@@ -150,6 +172,35 @@ def _table(table: TableComponent) -> ComponentEntry:
         outputs=len(outputs),
         parameters=0,
     )
+
+
+_KINDS = ("ssv", "ssm", "ssb", "srmd")
+
+
+def _documents(component: Component, archive: Archive) -> Iterator[InsideEntry]:
+    """What of SSP is in an FMU, as `extra/` and `resources/` may hold it (FMI 3.0 §2.5.1, SSP 2.0 §5.2.3)."""
+    try:
+        names = archive.names_inside(component.source)
+    except InvalidDocument:
+        return
+    for file in sorted(names):
+        kind = file.lower().rpartition(".")[2]
+        if kind in _KINDS:
+            yield _inside(file, kind, component, archive)
+
+
+def _inside(file: str, kind: str, component: Component, archive: Archive) -> InsideEntry:
+    try:
+        document = archive.document(archive.inside(component.source, file))
+        name = document.root.get("name", "")
+        if kind != "ssv":
+            return InsideEntry(file, kind, name)
+        parameters = [parameter.name for parameter in document.root_as(ssv.ParameterSet).parameters]
+    except InvalidDocument as problem:
+        return InsideEntry(file, kind, problem=problem.diagnostics[0].message)
+    fmu = component.description
+    unmatched = (name for name in parameters if name not in fmu.variables and name not in fmu.whole)
+    return InsideEntry(file, kind, name, len(parameters), tuple(unmatched))
 
 
 def _capabilities(fmu: FmuDescription) -> tuple[str, ...]:
