@@ -33,17 +33,17 @@ from fmpy.fmi2 import FMU2Slave
 import ssptool
 from benchmarks.memory import folder_in_memory
 from ssptool.documents.archive import Archive
-from ssptool.engine.assembly import assemble
-from ssptool.engine.blocks import blocks_at_once, rows_at_once
-from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.initialize import initialize
+from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.masters.master import Stepper
-from ssptool.engine.plan import Plan
-from ssptool.engine.recording.files import open_writer
-from ssptool.engine.recording.writing_thread import WritingThread
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.recording.formats import open_writer
+from ssptool.engine.recording.writer import WritingThread, blocks_at_once, rows_at_once
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.initialization import initialize
 from ssptool.engine.simulate import run
 from ssptool.engine.trace import Floats
-from ssptool.fmu.description import FmuDescription, read_description
+from ssptool.fmu.description import FmuDescription
+from ssptool.fmu.read_description import read_description
 
 ROOT = Path(__file__).parents[1]
 SYSTEM = ROOT / "systems/dual_mass_oscillator"

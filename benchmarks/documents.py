@@ -27,8 +27,8 @@ import tiny_fmu
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.documents.schema import schema_findings
+from ssptool.network.dependencies import analyze
 from ssptool.network.flatten import build_network
-from ssptool.network.system_graph import analyze
 from tests.fmu.building import PLATFORM
 
 COMPONENTS, WIDTH, NAMES = 1_000, 100, 50_000

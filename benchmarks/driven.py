@@ -20,9 +20,9 @@ import numpy as np
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.engine.assembly import assemble
-from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.initialize import initialize
+from ssptool.engine.assembly.assembly import assemble
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.initialization import initialize
 
 SYSTEM = Path(__file__).parents[1] / "systems/dual_mass_oscillator"
 CUT = '<ssd:Connection startElement="System2" startConnector="F" endElement="System1" endConnector="F"/>'

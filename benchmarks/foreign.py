@@ -27,10 +27,10 @@ import numpy as np
 import ssptool
 from benchmarks.memory import folder_in_memory
 from ssptool.documents.archive import Archive
-from ssptool.engine.assembly import assemble
-from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.initialize import initialize
-from ssptool.engine.plan import Plan
+from ssptool.engine.assembly.assembly import assemble
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.initialization import initialize
 from tests.engine.systems import write_system
 from tests.fmu.building import PLATFORM
 from tests.fmu.chatty_fmu import TOKEN, build

@@ -18,8 +18,8 @@ from ssptool.studies.bundle import pack
 from ssptool.studies.checking import check_study
 from ssptool.studies.cluster import Batches, StudyPlugin, open_client
 from ssptool.studies.outcome import Task
-from ssptool.studies.runner import Bounds
 from ssptool.studies.study_file import study_from
+from ssptool.studies.worker import Bounds
 
 SYSTEM = Path(__file__).parents[1] / "systems" / "dual_mass_oscillator"
 RUNS = 10_000

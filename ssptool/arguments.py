@@ -1,6 +1,6 @@
-"""Arguments as a caller gives them, checked and turned into the types that the engine takes.
+"""Checks of the arguments of the public API, and their conversion to the types that the engine takes.
 
-Each function takes the name of the argument and the value that was found, and gives the value as one type, or raises
+Each function takes the name of the argument and the value found, and returns the value as one type or raises
 `WrongArgument` with a sentence that names both and says what is allowed. Only the standard library is needed.
 """
 
@@ -13,7 +13,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ssptool.wrong_usage import WrongUsage
+from ssptool.errors import WrongUsage
 
 Word = TypeVar("Word", bound=StrEnum)
 

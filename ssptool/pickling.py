@@ -1,4 +1,4 @@
-"""Values as bytes for another process of ours, with what plain pickling does not take."""
+"""Pickle values for another process of the package, with frozen mappings and errors that plain pickle refuses."""
 
 import copyreg
 import io

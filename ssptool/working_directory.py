@@ -1,7 +1,8 @@
-"""The working directory, which FMUs may leave: it is that of the whole process, whose threads may all run FMUs.
+"""Restore the working directory of the process after calls of FMUs, which may change it.
 
-Nothing here or elsewhere in the package changes it for a purpose of its own. Paths that users give are made absolute
-before an FMU is loaded, so that they name the same files wherever an FMU goes.
+The working directory belongs to the whole process, whose threads may all run FMUs. The package itself never changes it
+for a purpose of its own. Paths that users give are made absolute before an FMU is loaded, so that they name the same
+files wherever an FMU goes.
 """
 
 import os

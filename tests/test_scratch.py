@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ssptool import scratch
-from ssptool.scratch import PREFIX, ScratchFolder
+from ssptool import tempfiles
+from ssptool.tempfiles import PREFIX, TemporaryFolder
 
-HOLD = "from ssptool.scratch import ScratchFolder; folder = ScratchFolder(); print(folder.name, flush=True); "
+HOLD = "from ssptool.tempfiles import ScratchFolder; folder = ScratchFolder(); print(folder.name, flush=True); "
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def holder(more="input()"):
 
 
 def age(folder):
-    old = time.time() - 2 * scratch.YOUNG_SECONDS
+    old = time.time() - 2 * tempfiles.YOUNG_SECONDS
     os.utime(folder, (old, old))
 
 
@@ -47,13 +47,13 @@ def test_what_a_killed_process_leaves_is_removed_by_the_next_one(place):
         age(folder)
         process.kill()
     assert folder.exists()
-    ScratchFolder().cleanup()
+    TemporaryFolder().cleanup()
     assert not list(place.iterdir())
 
 
 def test_the_folder_of_a_living_process_stays(place):
     with holder() as (_, folder):
-        ScratchFolder().cleanup()
+        TemporaryFolder().cleanup()
         assert folder.exists()
 
 
@@ -64,20 +64,20 @@ def test_the_folder_stays_as_long_as_a_forked_child_lives(place):
     ):
         process.stdout.readline()
         process.wait()
-        ScratchFolder().cleanup()
+        TemporaryFolder().cleanup()
         assert folder.exists()
 
 
 def test_a_young_folder_stays_since_its_lock_may_be_still_to_come(place):
     (place / f"{PREFIX}abc").mkdir()
-    ScratchFolder().cleanup()
+    TemporaryFolder().cleanup()
     assert [folder.name for folder in place.iterdir()] == [f"{PREFIX}abc"]
 
 
 def test_what_others_have_made_stays(place):
     (place / "ssptool-notes").mkdir()
     age(place / "ssptool-notes")
-    ScratchFolder().cleanup()
+    TemporaryFolder().cleanup()
     assert (place / "ssptool-notes").exists()
 
 
@@ -92,10 +92,10 @@ def descriptors(folder):
 
 def test_nothing_stays_behind_and_no_descriptor_does(place):
     folders = []
-    with ScratchFolder() as name:
+    with TemporaryFolder() as name:
         folders.append(Path(name).stat())
         assert descriptors(folders[0])
-    forgotten = ScratchFolder()
+    forgotten = TemporaryFolder()
     folders.append(Path(forgotten.name).stat())
     with pytest.warns(ResourceWarning):
         del forgotten
@@ -104,9 +104,9 @@ def test_nothing_stays_behind_and_no_descriptor_does(place):
 
 
 def test_more_folders_than_a_process_may_lock_are_not_taken_for_abandoned(place, monkeypatch):
-    monkeypatch.setattr(scratch, "MOST", 0)
-    with ScratchFolder() as name:
+    monkeypatch.setattr(tempfiles, "MOST", 0)
+    with TemporaryFolder() as name:
         age(Path(name))
-        scratch._cleared.clear()
-        scratch.clear_abandoned()
+        tempfiles._cleared.clear()
+        tempfiles.clear_abandoned()
         assert Path(name).exists()

@@ -1,4 +1,7 @@
-"""`ssptool`: the command, and where its errors end."""
+"""The command `ssptool`: its list of commands, which are loaded when they are called, and its errors.
+
+To load all commands takes as long as many a call: `--help` prints `PANELS` and loads none.
+"""
 
 import os
 import re
@@ -6,19 +9,216 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, MutableMapping
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import ssptool
-from ssptool.cli.commands import Commands, Interrupted
-from ssptool.cli.console import complain
+from ssptool.errors import WrongUsage
 from ssptool.working_directory import shown
-from ssptool.wrong_usage import WrongUsage
+
+PANELS = {
+    "Check and understand": {
+        "validate": "Say what is wrong with a system, where, why, and how to fix it.",
+        "rule": "Say what a rule demands, why, and how to fix a violation.",
+        "info": "Say what is in a system, and what variables an FMU has.",
+        "graph": "Show how the parts of a system depend on each other.",
+        "draw": "Draw a system as a diagram, as its documents place it.",
+        "explain": "Say why a parameter or connector has its value, step by step.",
+    },
+    "Run": {
+        "plan": "Print what a run would do, and why, without loading a binary.",
+        "run": "Initialize and simulate a system, and write its results.",
+        "study": "Do many runs of one system: `ssptool study FILE.toml`.",
+    },
+    "Results": {
+        "plot": "Draw results over time, or those of a study.",
+        "compare": "Say whether results stay inside tolerances around a reference.",
+        "report": "Write one HTML page about a run or a study.",
+    },
+    "Edit": {
+        "new": "Make an empty system.",
+        "add": "Add FMUs, packages or tables, or a system, or a connector.",
+        "remove": "Remove elements or connectors. The inverse of `add`.",
+        "connect": "Connect connectors, terminals, or elements by matching names.",
+        "disconnect": "Remove connections. The inverse of `connect`.",
+        "set": "Set parameters and start values, or the default experiment.",
+        "unset": "Remove parameters that were set. The inverse of `set`.",
+        "bind": "Bind a parameter set to an element.",
+        "unbind": "Take a parameter binding away. The inverse of `bind`.",
+        "map": "Give parameters of a bound set other names.",
+        "unmap": "Take such other names away. The inverse of `map`.",
+        "dictionary": "Make and fill dictionaries: signals that elements share by name.",
+        "rename": "Rename an element or a connector; all that refers to it follows.",
+        "replace": "Let a component be another FMU.",
+    },
+    "Packages, variants and versions": {
+        "pack": "Make a package of a folder. Equal folders give equal files.",
+        "unpack": "Write the files of a package into a folder.",
+        "convert": "Write an FMU, or a system of the Open Simulation Platform, as SSP.",
+        "variant": "List and change the variants of a package.",
+        "upgrade": "Make a system, or one document, one of SSP 2.0.",
+        "downgrade": "Make a system, or one document, one of SSP 1.0.",
+        "diff": "Compare two systems by meaning, not by text.",
+    },
+}
+"""What belongs together → name → the first sentence of its help, in the order of the list of commands.
+
+The command `name` is the function `name_command` of its module; a group of commands, `name_app`.
+"""
+
+FAMILIES = {
+    "understand": ("rule", "info", "graph", "draw", "explain"),
+    "run": ("plan", "run"),
+    "results": ("plot", "compare", "report"),
+    "edit": ("new", "add", "remove", "connect", "disconnect", "dictionary", "rename", "replace"),
+    "edit_parameters": ("set", "unset", "bind", "unbind", "map", "unmap"),
+    "package": ("pack", "unpack", "convert", "variant", "upgrade", "downgrade", "diff"),
+}
+"""Module → its commands. A command of no family is in the module of its own name."""
+
+SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
+
+
+WITHOUT_VALUE = {"--statistics": ("text", "json")}
+"""Option that may stand without a value → its values; the first is the one that is meant then."""
+
+
+class Interrupted(BaseException):
+    """Somebody pressed Ctrl-C: its cause. Typer would end a `KeyboardInterrupt` without a word."""
+
+
+class Commands(TyperGroup):
+    """A group whose commands are found as they are asked for."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.commands = _Loaded()
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """For the list of commands none is loaded."""
+        loaded = self.commands
+        self.commands = {
+            name: TyperCommand(name, help=summary, rich_help_panel=panel)
+            for panel, commands in PANELS.items()
+            for name, summary in commands.items()
+        }
+        super().format_help(ctx, formatter)
+        self.commands = loaded
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
+
+
+class _Command(TyperCommand):
+    """A command with options that may stand without a value, which typer does not know."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, list(_with_values(args)))
+
+
+def _with_values(arguments: list[str]) -> Iterator[str]:
+    for argument, following in zip_longest(arguments, arguments[1:]):
+        values = WITHOUT_VALUE.get(argument)
+        yield argument if values is None or following in values else f"{argument}={values[0]}"
+
+
+class _Loaded(MutableMapping[str, Any]):
+    """What typer takes for a dictionary of all commands."""
+
+    def __init__(self) -> None:
+        self._commands: dict[str, Any] = dict.fromkeys(SUMMARIES)
+
+    def __getitem__(self, name: str) -> Any:
+        if self._commands[name] is None:
+            self._commands[name] = _command(name)
+        return self._commands[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._commands[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._commands[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._commands)
+
+    def __len__(self) -> int:
+        return len(self._commands)
+
+
+def _command(name: str) -> Any:
+    family = next((module for module, names in FAMILIES.items() if name in names), name)
+    module = import_module(f"ssptool.cli.{family}")
+    app: typer.Typer | None = getattr(module, f"{name}_app", None)
+    if app is None:
+        app = typer.Typer(add_completion=False)
+        app.command(name, cls=_Command)(getattr(module, f"{name}_command"))
+    command = typer.main.get_command(app)
+    command.name = name
+    for each in (command, *getattr(command, "commands", {}).values()):
+        each.help = _plain(each.help or "")
+        for option in each.params:
+            option.help = _without_markup(getattr(option, "help", None) or "")
+    return command
+
+
+def _plain(help: str) -> str:
+    """A docstring as text that typer fills to the width of the terminal: it takes the breaks of lines for meant, except
+    those of the first paragraph, and what stands in brackets for markup.
+    """
+    paragraphs = (" ".join(paragraph.split()) for paragraph in help.split("\n\n"))
+    return _without_markup("\n\n".join(paragraphs))
+
+
+def _without_markup(text: str) -> str:
+    """What stands in brackets is a unit or a table, not a style."""
+    return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", text)
+
+
+def complain(message: str) -> None:
+    """One error, on standard error."""
+    typer.secho("error: ", fg="red", bold=True, err=True, nl=False)
+    typer.echo(message, err=True)
+
+
+@contextmanager
+def progress_bar(description: str) -> Iterator[Callable[[float], None]]:
+    """A bar for a fraction 0 … 1, drawn on a terminal only and gone afterwards."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    with ExitStack() as stack:
+        bars: list[Callable[[float], None]] = []
+
+        def update(fraction: float) -> None:
+            # Only now, because a bar is a thread, and a process is forked more safely while it has but one.
+            if not bars:
+                bars.append(_start_bar(description, stack))
+            bars[0](fraction)
+
+        yield update
+
+
+def _start_bar(description: str, stack: ExitStack) -> Callable[[float], None]:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    progress = stack.enter_context(Progress(*columns, console=Console(stderr=True), transient=True))
+    task = progress.add_task(description, total=1.0)
+    return lambda fraction: progress.update(task, completed=fraction)
+
 
 app = typer.Typer(
     name="ssptool",

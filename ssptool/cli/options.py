@@ -1,11 +1,18 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share.
 
+`bundled` lets a command take options that belong together, declared once, as one value.
+"""
+
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+import ssptool
 from ssptool.arguments import parse_time
 
 SystemPath = Annotated[
@@ -96,3 +103,92 @@ def changes_from(
         "start_values": parse_start_values(start_values),
         "allow_outside": allow_outside or [],
     }
+
+
+INPUTS = "Inputs and scenario"
+"""Panel of the help."""
+
+InputFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--inputs",
+        metavar="FILE.csv",
+        help="Courses of inputs that nothing drives: column time, then full names such as speed or Vehicle.speed, or "
+        "with a unit speed [km/h]; repeated: several files.",
+    ),
+]
+Interpolations = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--interpolation",
+        metavar="[NAME=]HOW",
+        rich_help_panel=INPUTS,
+        help="Between the rows of --inputs: linear or hold; of one column or all. Without it real numbers are linear, "
+        "and all else is held.",
+    ),
+]
+ScenarioFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--scenario",
+        metavar="FILE",
+        rich_help_panel=INPUTS,
+        help="At a time override, bias or reset a variable: YAML or JSON as libcosim reads them.",
+    ),
+]
+
+HOW = ("hold", "linear")
+
+
+def stimuli_from(
+    inputs: InputFiles = None, interpolation: Interpolations = None, scenario: ScenarioFile = None
+) -> dict[str, Any]:
+    """What acts on the system, as keyword arguments of the public API."""
+    if not inputs and interpolation:
+        raise typer.BadParameter("there are no --inputs to interpolate", param_hint="--interpolation")
+    whole, columns = _interpolations(interpolation or [])
+    return {"inputs": ssptool.Inputs(tuple(inputs), whole, columns) if inputs else None, "scenario": scenario}
+
+
+def _interpolations(texts: list[str]) -> tuple[str, dict[str, str]]:
+    """`["hold", "speed=linear"]` → `("hold", {"speed": "linear"})`."""
+    whole, columns = "linear", {}
+    for text in texts:
+        name, equals, how = (part.strip() for part in text.rpartition("="))
+        if how not in HOW:
+            raise typer.BadParameter(f"{how!r} is none of {', '.join(HOW)}", param_hint="--interpolation")
+        if equals:
+            columns[name] = how
+        else:
+            whole = how
+    return whole, columns
+
+
+def bundled(**bundles: Callable[..., Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take options in bundles.
+
+    `@bundled(settings=settings_from)` over `def command(settings: Settings)` gives the command the options that are the
+    parameters of `settings_from`, in the place of `settings`, and calls it with what that function makes of them.
+    """
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command)
+        options = {name: inspect.signature(make).parameters for name, make in bundles.items()}
+
+        @wraps(command)
+        def call(**values: Any) -> None:
+            for name, make in bundles.items():
+                values[name] = make(**{option: values.pop(option) for option in options[name]})
+            command(**values)
+
+        parameters = [
+            option.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+            for parameter in own.parameters.values()
+            for option in (options[parameter.name].values() if parameter.name in options else [parameter])
+        ]
+        # What typer reads to find the options and their types.
+        call.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
+        call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return call
+
+    return decorate

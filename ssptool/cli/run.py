@@ -1,43 +1,411 @@
-"""`ssptool run`."""
+"""Commands that simulate: run, and plan, which prints what a run would do.
 
+Options about the results, the process and the pace of a run stand here, those of its numerics in `settings_options`.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
+from enum import StrEnum
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from textwrap import shorten
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import ssptool
-from ssptool.cli.bundles import bundled
-from ssptool.cli.console import complain, progress_bar
-from ssptool.cli.options import Accept, SystemPath, changes_from, codes
-from ssptool.cli.run_options import (
-    Compile,
-    Every,
-    FmuLog,
-    FmuLogCategories,
-    FmuLogLevels,
-    Isolated,
-    LogCoupling,
-    LogLoops,
-    MemoryLimit,
-    Output,
-    OutputStep,
-    Plot,
-    Realtime,
-    Record,
-    Statistics,
-    StepTimeout,
-    Timeout,
-    categories_from,
-    levels_from,
-)
+from ssptool.cli.app import complain, progress_bar
+from ssptool.cli.options import Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
 from ssptool.cli.settings_options import settings_from
-from ssptool.cli.stimuli_options import stimuli_from
-from ssptool.cli.summary import SUMMARIES
 from ssptool.drawing.plot_unavailable import PlotUnavailable
-from ssptool.engine.settings import Settings
+from ssptool.engine.settings import EVERY_COMPONENT, Settings
+from ssptool.engine.text import few
 
 if TYPE_CHECKING:
-    from ssptool.engine.result import Result
+    from ssptool.engine.assembly.fmu_log import LoggedProblems
+    from ssptool.engine.planning.plan import Plan
+    from ssptool.engine.run.loops import LoopReport
+    from ssptool.engine.run.result import Result, Statistics
+
+RESULTS, PROCESS, INSIGHT = "Results", "Process and pace", "Insight"
+"""Panels of the help."""
+
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Where to write the results, as CSV, Parquet or MAT by the ending .csv, .parquet or .mat; else the "
+        "system's file name with .csv, here.",
+    ),
+]
+Record = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--record",
+        metavar="PATTERN",
+        help="Record only these, e.g. '*.x1' or 'System1.*': signals, but also any variable of an FMU (a local, a "
+        "state, a parameter) as Component.variable, and connectors of nested systems. Repeat it for more.",
+    ),
+]
+Every = Annotated[
+    int, typer.Option("--every", metavar="N", rich_help_panel=RESULTS, help="Record only each N-th row, and the last.")
+]
+OutputStep = Annotated[
+    float | None,
+    typer.Option(
+        "--output-step",
+        parser=time,
+        metavar="T",
+        rich_help_panel=RESULTS,
+        help="Record only rows at this distance in time (10ms), and the last; between communication points on "
+        "straight lines. Not together with --every.",
+    ),
+]
+LogLoops = Annotated[
+    Path | None,
+    typer.Option(
+        "--log-loops",
+        metavar="FILE",
+        rich_help_panel=INSIGHT,
+        help="Every iterate of every algebraic loop, as .csv or .jsonl.",
+    ),
+]
+LogCoupling = Annotated[
+    Path | None,
+    typer.Option(
+        "--log-coupling",
+        metavar="FILE",
+        rich_help_panel=INSIGHT,
+        help="Every iterate of every macro step, as .csv or .jsonl.",
+    ),
+]
+FmuLog = Annotated[
+    Path | None,
+    typer.Option(
+        "--fmu-log",
+        metavar="FILE",
+        rich_help_panel=INSIGHT,
+        help="Everything that the FMUs log, as .csv or .jsonl; without it, they log errors and warnings only, and run "
+        "faster.",
+    ),
+]
+FmuLogLevels = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fmu-log-level",
+        metavar="LEVEL",
+        rich_help_panel=INSIGHT,
+        help="Least serious messages in that file: ok (all), warning, discard, error or fatal; or of one component, "
+        "as in System1=ok; repeated: all of these.",
+    ),
+]
+FmuLogCategories = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fmu-log-categories",
+        metavar="NAMES",
+        rich_help_panel=INSIGHT,
+        help="Log categories in that file, separated by commas, as the FMUs declare them; or of one component, as in "
+        "System1=logEvents; repeated: all of these.",
+    ),
+]
+Plot = Annotated[
+    Path | None,
+    typer.Option("--plot", metavar="FILE", help="Draw the results: .png, .svg, .pdf or .html."),
+]
+Isolated = Annotated[
+    bool,
+    typer.Option(
+        "--isolated/--in-process",
+        show_default=False,
+        rich_help_panel=PROCESS,
+        help="Run the FMUs in a process of their own (the default), or in this one, where a crash ends everything.",
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        "--timeout",
+        parser=time,
+        metavar="T",
+        rich_help_panel=PROCESS,
+        help="End the run after this wall time, such as 2min.",
+    ),
+]
+Compile = Annotated[
+    bool,
+    typer.Option(
+        "--compile",
+        rich_help_panel=PROCESS,
+        help="Compile FMUs that bring C or C++ sources and no library for this platform, into a cache.",
+    ),
+]
+StepTimeout = Annotated[
+    float | None,
+    typer.Option(
+        "--step-timeout",
+        parser=time,
+        metavar="T",
+        rich_help_panel=PROCESS,
+        help="End the run when one macro step takes longer than this wall time.",
+    ),
+]
+MemoryLimit = Annotated[
+    int | None,
+    typer.Option(
+        "--memory-limit",
+        metavar="MIB",
+        min=1,
+        rich_help_panel=PROCESS,
+        help="End the run when its FMUs need more memory than this, in MiB.",
+    ),
+]
+Realtime = Annotated[
+    float | None,
+    typer.Option(
+        "--realtime",
+        metavar="FACTOR",
+        rich_help_panel=PROCESS,
+        help="Keep pace with the clock, FACTOR times as fast as it: 1 is real time.",
+    ),
+]
+
+
+def levels_from(texts: list[str] | None) -> dict[str, str]:
+    """`["warning", "System1=ok"]` → `{"*": "warning", "System1": "ok"}`."""
+    return dict(map(_by_component, texts or ()))
+
+
+def categories_from(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
+    """`["logEvents,logStatusError", "System1=logEvents"]` → names by component, `*` being all that are not named."""
+    found: dict[str, tuple[str, ...]] = {}
+    for component, names in map(_by_component, texts or ()):
+        found[component] = (*found.get(component, ()), *(name.strip() for name in names.split(",") if name.strip()))
+    return found
+
+
+def _by_component(text: str) -> tuple[str, str]:
+    component, equals, value = (part.strip() for part in text.rpartition("="))
+    return (component, value) if equals else (EVERY_COMPONENT, value)
+
+
+class StatisticsFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+StatisticsOption = Annotated[
+    StatisticsFormat | None,
+    typer.Option(
+        "--statistics",
+        metavar="[FORMAT]",
+        rich_help_panel=INSIGHT,
+        help="Count and time all calls of FMUs: text (a table below the summary; the same without FORMAT) or json "
+        "(nothing but all statistics).",
+    ),
+]
+
+
+def plan_text(plan: "Plan") -> str:
+    """Choices with their reasons, where inputs come from, and the sequence of calls."""
+    reasons = [f"{choice.reason}, {choice.place}" if choice.place else choice.reason for choice in plan.choices]
+    choices = (
+        f"  {choice.setting.replace('_', ' '):<15} {choice.value}  ({reason})"
+        for choice, reason in zip(plan.choices, reasons, strict=True)
+    )
+    calls = (f"  {line}" for line in ssptool.call_sequence(plan))
+    inputs = [f"  {line}" for line in ssptool.input_origins(plan)]
+    notes = (f"  note: {note}" for note in plan.notes)
+    return "\n".join(
+        [
+            f"Plan of {plan.name}",
+            "",
+            "Choices",
+            *choices,
+            *(["", "Inputs", *inputs] if inputs else []),
+            "",
+            "Calls",
+            *calls,
+            *notes,
+        ]
+    )
+
+
+@bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
+def plan_command(
+    system: SystemPath,
+    settings: Settings,
+    changes: dict[str, Any],
+    stimuli: dict[str, Any],
+    accept: Accept = None,
+) -> None:
+    """Print what a run would do, and why, without loading a binary.
+
+    Choices with their reasons, and the sequence of calls. The options are those of `run`.
+
+    For example `ssptool plan plant --master jacobi`.
+    """
+    typer.echo(plan_text(ssptool.plan(system, settings=settings, accept=codes(accept), **changes, **stimuli)))
+
+
+SHOWN_KINDS, SHOWN_TEXT = 3, 200
+"""Kinds of messages of an FMU that a summary shows, and how many characters of each."""
+
+Entry = tuple[str, str]
+"""Of the summary: a name, and what is said under it."""
+
+
+def result_text(result: "Result", plot: Path | None = None) -> str:
+    """How initialization went, how the run went, what was chosen, where the results and the plot are."""
+    failure = [] if result.failure is None else [str(result.failure)]
+    went = _lines(_initialization(result), _choices(result), _run(result))
+    measured = _lines(_costs(result.statistics), _calls(result), _files(result, plot))
+    return "\n".join([result.name, *went, *failure, *measured])
+
+
+def _lines(*parts: Iterable[Entry]) -> Iterator[str]:
+    return (f"{name:<16}{text}" for name, text in chain.from_iterable(parts))
+
+
+def result_json(result: "Result", plot: Path | None = None) -> str:
+    """All that is counted and measured of a run."""
+    facts = {
+        "system": result.name,
+        "status": result.status,
+        "failure": None if result.failure is None else asdict(result.failure),
+        "start": result.first_time,
+        "end": result.last_time,
+        "rows": result.rows,
+        "output": result.output,
+        "plot": plot,
+        "loops": [loop.facts() for loop in result.initialization.loops],
+        "problems": [asdict(one) for one in result.problems],
+        "statistics": asdict(result.statistics),
+    }
+    return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
+
+
+RESULT_RENDERERS: Mapping[StatisticsFormat | None, Callable[["Result", Path | None], str]] = {
+    None: result_text,
+    StatisticsFormat.TEXT: result_text,
+    StatisticsFormat.JSON: result_json,
+}
+"""By what was asked for: the text has a table of calls if these were measured."""
+
+
+def _initialization(result: "Result") -> Iterator[Entry]:
+    report = result.initialization
+    if not report.loops and report.ok:
+        yield "initialization", "one pass, no algebraic loop"
+    for loop in report.loops:
+        yield "initialization" if loop.stage == "initialization" else "first point", _loop(loop)
+
+
+def _loop(loop: "LoopReport") -> str:
+    solution = loop.solution
+    points = "1 iteration" if solution.iterations == 1 else f"{solution.iterations} iterations"
+    return (
+        f"algebraic loop of {len(loop.signals)} signals, solved for {few(loop.torn)}: {solution.status} "
+        f"by {solution.solver}, {points}, residual {solution.residual_norm:.2g}"
+    )
+
+
+def _choices(result: "Result") -> Iterator[Entry]:
+    chosen = {choice.setting: choice for choice in result.choices}
+    for setting in ("master", "input", "step_size", "substeps", "adaptive"):
+        if setting in chosen:
+            yield setting.replace("_", " "), f"{chosen[setting].value}  ({chosen[setting].reason})"
+
+
+def _run(result: "Result") -> Iterator[Entry]:
+    if result.rows:
+        steps = result.statistics.steps
+        yield "run", f"{result.first_time:g} … {result.last_time:g} s in {steps} steps, {_speed(result)}"
+    yield from _counts(result.statistics)
+    for note in result.notes:
+        yield "note", note
+    for problems in result.problems:
+        yield from _logged(problems)
+    yield "status", result.status
+
+
+def _logged(problems: "LoggedProblems") -> Iterator[Entry]:
+    """What the FMU of a component logged: how many messages, and the first of some kinds."""
+    counts = ", ".join(f"{count} × {status}" for status, count in problems.counts.items())
+    yield "FMU messages", f"{problems.component} logged {counts}"
+    for kind in problems.kinds[:SHOWN_KINDS]:
+        when = "before the start" if kind.time is None else f"first at t = {kind.time:g} s"
+        times = f", {kind.count} ×" if kind.count > 1 else ""
+        yield "", f"{shorten(str(kind), SHOWN_TEXT, placeholder=' …')}  ({when}{times})"
+    if len(problems.kinds) > SHOWN_KINDS:
+        yield "", f"… {len(problems.kinds)} kinds of messages; all: --fmu-log FILE"
+
+
+def _speed(result: "Result") -> str:
+    statistics = result.statistics
+    kernel = "" if statistics.kernel == "native" else ", without the native kernel"
+    return f"{statistics.seconds:.2f} s of wall time, {statistics.real_time_factor:.3g} × real time{kernel}"
+
+
+def _counts(statistics: "Statistics") -> Iterator[Entry]:
+    """Of what not every run has."""
+    if statistics.evaluations:
+        events = f", {statistics.events} events" if statistics.events else ""
+        yield "integrator", f"{statistics.evaluations} evaluations of all derivatives{events}"
+    if statistics.rejected:
+        yield "rejected", f"{statistics.rejected} steps were too inexact and taken back"
+    if statistics.iterations_max > 1:
+        yield "iterations", f"{statistics.iterations_mean:.2f} per step, most {statistics.iterations_max}"
+    if statistics.loops_solved:
+        each = statistics.loop_iterations / statistics.loops_solved
+        yield "loops", f"solved {statistics.loops_solved} times during the run, {each:.2f} iterations each"
+    if statistics.loops_rescued:
+        yield "loops", f"{statistics.loops_rescued} needed the full solver during the run"
+    if statistics.latest > 0:
+        yield "pace", f"at most {statistics.latest:.3g} s behind the clock"
+
+
+def _calls(result: "Result") -> Iterator[Entry]:
+    calls = result.statistics.calls
+    if not calls:
+        return
+    yield "calls", f"{'component':<24}{'function':<34}{'number':>10}{'time [s]':>12}{'each [µs]':>12}"
+    for one in sorted(calls, key=lambda one: -one.seconds):
+        each = 1e6 * one.seconds / one.calls
+        yield "", f"{one.component:<24}{one.function:<34}{one.calls:>10}{one.seconds:>12.6f}{each:>12.3f}"
+
+
+def _costs(statistics: "Statistics") -> Iterator[Entry]:
+    """Where the time of stepping went."""
+    name = "cost"
+    for one in statistics.costs[:_MOST_COSTS]:
+        yield name, f"{one.component or one.part:<24}{one.percent:>6.1f} %{one.seconds:>12.6f} s"
+        name = ""
+    if left := statistics.costs[_MOST_COSTS:]:
+        percent, seconds = sum(one.percent for one in left), sum(one.seconds for one in left)
+        yield "", f"{f'{len(left)} more':<24}{percent:>6.1f} %{seconds:>12.6f} s"
+    if (slowest := statistics.slowest) is not None:
+        yield "slowest step", f"{slowest.component} from t = {slowest.time:g} s took {_duration(slowest.seconds)}"
+
+
+_MOST_COSTS = 20
+
+
+def _duration(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{1e6 * seconds:.3g} µs"
+
+
+def _files(result: "Result", plot: Path | None) -> Iterator[Entry]:
+    if result.output is not None:
+        yield "results", f"{result.output}  ({result.rows} rows, {len(result.columns)} signals)"
+    if plot is not None:
+        yield "plot", str(plot)
 
 
 @bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
@@ -57,7 +425,7 @@ def run_command(
     step_timeout: StepTimeout = None,
     memory_limit: MemoryLimit = None,
     realtime: Realtime = None,
-    statistics: Statistics = None,
+    statistics: StatisticsOption = None,
     log_loops: LogLoops = None,
     log_coupling: LogCoupling = None,
     fmu_log: FmuLog = None,
@@ -105,7 +473,7 @@ def run_command(
             **stimuli,
         )
     drawn = plot if plot is not None and _draw(result, plot) else None
-    typer.echo(SUMMARIES[statistics](result, drawn))
+    typer.echo(RESULT_RENDERERS[statistics](result, drawn))
     raise typer.Exit(0 if result.ok and drawn == plot else 1)
 
 

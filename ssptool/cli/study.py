@@ -7,10 +7,10 @@ import typer
 from typer.core import TyperGroup
 
 import ssptool
-from ssptool.cli.console import progress_bar
+from ssptool.cli.app import progress_bar
 
 if TYPE_CHECKING:
-    from ssptool.studies.running import Forecast
+    from ssptool.studies.run import Forecast
     from ssptool.studies.study_results import StudyResults
 
 
@@ -42,7 +42,7 @@ study_app = typer.Typer(
 
 
 @study_app.command("run")
-def run_command(
+def study_run(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What is varied, and what is wanted: a .toml file.")],
     output: Annotated[
         Path | None,
@@ -74,7 +74,7 @@ def run_command(
 
 
 @study_app.command("resume")
-def resume_command(
+def study_resume(
     folder: Folder, workers: Workers = None, scheduler: Scheduler = None, retry_failed: RetryFailed = False
 ) -> None:
     """Go on with a study that was stopped: `ssptool study resume springs.study`."""
@@ -91,7 +91,7 @@ def resume_command(
 
 
 @study_app.command("status")
-def status_command(folder: Folder) -> None:
+def study_status(folder: Folder) -> None:
     """Say how far a study is, also while it runs. Exit status: 1 if runs are missing or failed."""
     results = ssptool.study_results(folder)
     typer.echo(_status(results))
@@ -99,7 +99,7 @@ def status_command(folder: Folder) -> None:
 
 
 @study_app.command("results")
-def results_command(
+def study_results(
     folder: Folder,
     output: Annotated[
         Path | None,
@@ -117,7 +117,7 @@ def results_command(
 
 
 @study_app.command("calibrate")
-def calibrate_command(
+def study_calibrate(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study with ranges and [calibration]: a .toml file.")],
     output: Annotated[
         Path | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 import ssptool
-from ssptool.cli.console import complain
+from ssptool.cli.app import complain
 from ssptool.cli.options import AllowOutside, codes
 
 if TYPE_CHECKING:

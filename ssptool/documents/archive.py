@@ -1,30 +1,158 @@
-"""The archive: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike; also a
-single FMU, as a system of one component, and an OspSystemStructure.xml.
+"""Archives: a zip (`.ssp`), its unpacked folder, or a lone `.ssd` with the files around it, all read alike.
 
-The entries of a package inside, or of an FMU, have names like `resources/sub.ssp!SystemStructure.ssd`.
+A single FMU (a system of one component) and an OspSystemStructure.xml are read as archives, too. Entries of a package
+inside, or of an FMU, have names like `resources/sub.ssp!SystemStructure.ssd`. Files that are saved together change all
+or none.
 """
 
 import os
+import shutil
+import tempfile
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import IO, NamedTuple, Self
 
 from ssptool.arguments import path as checked_path
 from ssptool.arguments import text as checked_text
 from ssptool.documents import ssd, uri
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
 from ssptool.documents.document import Document
-from ssptool.documents.entries import Entries, FolderEntries, Limits, Surroundings, ZipEntries, ZipFacts
 from ssptool.documents.generated import GeneratedEntries, is_fmu, is_fmu_folder, system_of_fmu
-from ssptool.documents.nesting import INSIDE, Allowance, Nesting
 from ssptool.documents.osp import is_osp, system_of_osp
-from ssptool.documents.overlay import Content, Overlay
-from ssptool.documents.replacement import Replacement, replacing
+from ssptool.documents.storage import (
+    NESTING_MARK,
+    ArchiveLimits,
+    Entries,
+    EntryContent,
+    FolderEntries,
+    NestedPackages,
+    Overlay,
+    RemainingLimits,
+    SurroundingFiles,
+    ZipEntries,
+    ZipFacts,
+)
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
+from ssptool.errors import WrongUsage
 from ssptool.working_directory import absolute
-from ssptool.wrong_usage import WrongUsage
+
+
+@contextmanager
+def replaced_atomically(target: Path) -> Iterator[IO[bytes]]:
+    """A file to write that takes the place of `target` when all of it is on disk, and vanishes if anything fails."""
+    with AtomicReplacement() as files, files.staged(target) as file:
+        yield file
+
+
+class AtomicReplacement:
+    """Files to write and files to delete, as a context manager: at its end everything happens, in the given order.
+
+    Everything is written beside the targets and is on disk before the first target is touched. If anything fails,
+    before or then, the targets are as they were. (Should the machine stop in the middle, each file is still complete:
+    the old one or the new one.)
+    """
+
+    def __init__(self) -> None:
+        self._staged: dict[Path, Path] = {}
+        self._deleted: list[Path] = []
+        self._made: list[Path] = []
+        self._undo: list[tuple[Path, Path | None]] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        done = False
+        try:
+            if problem is None:
+                self._commit()
+                done = True
+        finally:
+            if not done:
+                self._roll_back()
+            self._clean()
+            if not done:
+                self._remove_made()
+
+    @contextmanager
+    def staged(self, target: Path) -> Iterator[IO[bytes]]:
+        """A file that will be `target`; folders above it are made."""
+        self._make_folder(target.parent)
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+        temporary = self._staged[target] = Path(name)
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(target.stat().st_mode if target.exists() else 0o666 & ~_umask())
+
+    def write(self, target: Path, content: EntryContent) -> None:
+        with self.staged(target) as file:
+            if isinstance(content, bytes):
+                file.write(content)
+            else:
+                with content.open("rb") as source:
+                    shutil.copyfileobj(source, file)
+
+    def delete(self, target: Path) -> None:
+        self._deleted.append(target)
+
+    def _commit(self) -> None:
+        for target, temporary in self._staged.items():
+            self._keep(target)
+            temporary.replace(target)
+        for target in self._deleted:
+            self._keep(target)
+            target.unlink()
+
+    def _keep(self, target: Path) -> None:
+        """Remember what `target` was, under another name beside it."""
+        if not target.exists():
+            self._undo.append((target, None))
+            return
+        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}-")
+        os.close(descriptor)
+        kept = Path(name)
+        kept.unlink()
+        try:
+            os.link(target, kept)
+        except OSError:  # no hard links on this file system
+            shutil.copy2(target, kept)
+        self._undo.append((target, kept))
+
+    def _roll_back(self) -> None:
+        for target, kept in reversed(self._undo):
+            if kept is None:
+                target.unlink(missing_ok=True)
+            else:
+                kept.replace(target)
+                kept.unlink(missing_ok=True)  # Between two links to one file, replacing does nothing.
+
+    def _clean(self) -> None:
+        for temporary in (*self._staged.values(), *(kept for _, kept in self._undo if kept is not None)):
+            temporary.unlink(missing_ok=True)
+
+    def _make_folder(self, folder: Path) -> None:
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
+        folder.mkdir(parents=True, exist_ok=True)
+        self._made.extend(reversed(missing))
+
+    def _remove_made(self) -> None:
+        for folder in reversed(self._made):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
 
 DEFAULT_STRUCTURE = "SystemStructure.ssd"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can state, for entries that come from a folder
@@ -58,7 +186,7 @@ class Archive:
         path: Path,
         entries: Entries,
         default: str = DEFAULT_STRUCTURE,
-        limits: Limits | None = None,
+        limits: ArchiveLimits | None = None,
         outside: Sequence[Path] = (),
     ) -> None:
         self.path = path
@@ -67,17 +195,17 @@ class Archive:
         self._entries = entries
         unpacked = isinstance(entries, FolderEntries)
         folder = entries.base if isinstance(entries, FolderEntries) else path
-        self._now = Overlay(entries, path, Surroundings(folder, None if unpacked else outside))
+        self._now = Overlay(entries, path, SurroundingFiles(folder, None if unpacked else outside))
         self.packed = isinstance(entries, ZipEntries)
         self._reaches_outside = bool(outside) or unpacked
-        allowance = Allowance(limits or Limits())
+        allowance = RemainingLimits(limits or ArchiveLimits())
         if isinstance(entries, ZipEntries):
             allowance.take(entries)
-        self._all = Nesting(self._now, allowance)
+        self._all = NestedPackages(self._now, allowance)
         self._documents: dict[str, Document] = {}
 
     @classmethod
-    def open(cls, path: Path | str, limits: Limits | None = None, *, outside: Sequence[Path] = ()) -> Self:
+    def open(cls, path: Path | str, limits: ArchiveLimits | None = None, *, outside: Sequence[Path] = ()) -> Self:
         """Open a zip, a folder or a lone `.ssd`; or an FMU (zip or folder), which becomes a system of one component, or
         a system of the Open Simulation Platform (`OspSystemStructure.xml`, or the folder with it).
 
@@ -97,7 +225,7 @@ class Archive:
         place = absolute(path)
         if not place.exists():
             raise FileNotFoundError(f"{path} does not exist: expected an .ssp file, a folder, an .ssd file or an FMU")
-        entries = _entries(place, limits or Limits())
+        entries = _entries(place, limits or ArchiveLimits())
         default = path.name if path.suffix.lower() == ".ssd" and place.is_file() else DEFAULT_STRUCTURE
         if isinstance(entries, GeneratedEntries):
             default = entries.names()[0]
@@ -177,7 +305,7 @@ class Archive:
         """What the directory of the zip says that is on disk; None of a folder or a lone `.ssd`."""
         return self._entries.facts if isinstance(self._entries, ZipEntries) else None
 
-    def put(self, name: str, content: Content) -> None:
+    def put(self, name: str, content: EntryContent) -> None:
         """Add an entry, or replace one; `content` is bytes, or a file to be copied. On disk at `save`.
 
         Raises
@@ -244,7 +372,7 @@ class Archive:
         UnresolvableUri
             The URI is not relative, or leads out of the package that the document is in.
         """
-        if INSIDE not in document_name:
+        if NESTING_MARK not in document_name:
             return self._allowed(reference, uri.resolve(document_name, reference, upwards=self._reaches_outside))
         place = self._all.place(document_name)
         return place.prefix + uri.resolve(place.name, reference)
@@ -264,7 +392,7 @@ class Archive:
 
         `name` is that of the package, which may stand here unpacked as well, as a folder. Raises UnresolvableUri.
         """
-        return name.rstrip("/") + (INSIDE if self.has(name) else "/") + uri.resolve("", reference)
+        return name.rstrip("/") + (NESTING_MARK if self.has(name) else "/") + uri.resolve("", reference)
 
     def names_inside(self, name: str) -> tuple[str, ...]:
         """The entries of a package or FMU here, packed or as a folder, under the names that they have in there.
@@ -275,7 +403,7 @@ class Archive:
             It cannot be opened, or exceeds the limits.
         """
         if self.has(name):
-            return self._all.place(name + INSIDE).entries.names()
+            return self._all.place(name + NESTING_MARK).entries.names()
         folder = name.rstrip("/") + "/"
         return tuple(entry.removeprefix(folder) for entry in self.names() if entry.startswith(folder))
 
@@ -320,7 +448,7 @@ class Archive:
         """What was read of an entry that is replaced or removed, and of what is inside it."""
         self._all.forget(name)
         for known in list(self._documents):
-            if known == name or known.startswith(name + INSIDE):
+            if known == name or known.startswith(name + NESTING_MARK):
                 del self._documents[known]
 
     @property
@@ -359,7 +487,7 @@ class Archive:
         if target == self._place or (target.exists() and self._place.exists() and target.samefile(self._place)):
             self._save_edits(target.parent)
             return
-        with replacing(target) as file:
+        with replaced_atomically(target) as file:
             file.write(self.content(self.default))
 
     def _save_folder(self, target: Path) -> None:
@@ -368,26 +496,26 @@ class Archive:
             return
         if target.exists() and any(target.iterdir()):
             raise FileExistsError(f"{target} is not empty: choose another folder, or empty it first")
-        with Replacement() as files:
+        with AtomicReplacement() as files:
             for name in self.names():
                 files.write(target / name, self._stored(name))
 
     def _save_edits(self, folder: Path) -> None:
         # Structures come last: what they refer to is there before them.
         edits = sorted(self.edits(), key=lambda edit: edit.name.lower().endswith(".ssd"))
-        with Replacement() as files:
+        with AtomicReplacement() as files:
             for edit in edits:
                 if edit.exists:
                     files.write(folder / edit.name, self._stored(edit.name))
                 else:
                     files.delete(folder / edit.name)
 
-    def _stored(self, name: str) -> Content:
+    def _stored(self, name: str) -> EntryContent:
         """What a file is to hold; large files are not read into memory."""
         return self.content(name) if name in self._documents else self._now.local_path(name)
 
     def _save_zip(self, target: Path) -> None:
-        with replacing(target) as file, zipfile.ZipFile(file, "w", allowZip64=False) as packed:
+        with replaced_atomically(target) as file, zipfile.ZipFile(file, "w", allowZip64=False) as packed:
             for name in self.names():
                 info = zipfile.ZipInfo(name, _EARLIEST)
                 info.compress_type = zipfile.ZIP_DEFLATED
@@ -399,7 +527,7 @@ class Archive:
                 packed.writestr(info, self.content(name))
 
 
-def _entries(path: Path, limits: Limits) -> Entries:
+def _entries(path: Path, limits: ArchiveLimits) -> Entries:
     """The files behind a path that is there."""
     place = absolute(path)
     if is_osp(place):

@@ -1,9 +1,8 @@
-"""What is wrong with a document, as values: a code, a severity, a place, a message and what to try."""
+"""Diagnostics of documents: a code, a severity, a position, a message and advice."""
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
-
-from ssptool.dataclass import dataclass
 
 
 class Severity(StrEnum):

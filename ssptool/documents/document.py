@@ -1,7 +1,9 @@
-"""One document: its bytes, its tree, and the way back from an edited tree to bytes."""
+"""One document: its bytes, its element tree, positions of elements, and the way back from an edited tree to bytes."""
 
+import gc
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import cached_property
 from typing import TypeVar, cast
@@ -11,9 +13,30 @@ from lxml import etree
 
 from ssptool.documents import ssb, ssd, ssm, ssv
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
-from ssptool.documents.element import PARSER, Element
-from ssptool.documents.source import Source
-from ssptool.documents.uncollected import uncollected
+from ssptool.documents.element import PARSER, Element, step
+from ssptool.documents.xml_text import SourceText
+
+MANY_VALUES = 100_000
+"""Values, after which to look through them takes noticeable time."""
+
+
+@contextmanager
+def garbage_collection_paused() -> Iterator[None]:
+    """No garbage collection meanwhile: it takes a fifth of the time of a large network, and finds nothing.
+
+    If it is much, what was made counts as old afterwards, lest the next collection begins with all of it.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            if gc.get_count()[0] > MANY_VALUES and gc.get_freeze_count() == 0:  # nobody else has put anything aside
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
+
 
 R = TypeVar("R", bound=Element)
 
@@ -55,9 +78,9 @@ class Document:
         self.source = source
         _require_utf8(name, source)
         _refuse_dtd(name, source)
-        with uncollected():
+        with garbage_collection_paused():
             self.root = _parse(name, source)
-            self._source = Source(source, self.root, lines)
+            self._source = SourceText(source, self.root, lines)
 
     def __repr__(self) -> str:
         return f"<Document {self.name}>"
@@ -172,3 +195,36 @@ def _malformed(name: str, line: int, message: str) -> Diagnostic:
     # libxml2 appends the place, and where its limits are exceeded how to lift them.
     told = re.sub(r", (line \d+, column \d+|use XML_PARSE_HUGE option)", "", message)
     return error("XML-001", Position(name, line), f"not well-formed XML: {told}", "correct the syntax")
+
+
+class Positions:
+    """Positions in a document that is not edited meanwhile: the addresses of parents are worked out once.
+
+    They are those that `Element.position` gives.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._name = document.name
+        self._addresses: dict[etree._Element, str] = {}
+
+    @cached_property
+    def _line_of(self) -> Callable[[Element, int], int]:
+        return self._document.lines.get
+
+    def position(self, element: Element) -> Position:
+        parent, line = element.getparent(), self._line_of(element, 0)
+        if parent is None:
+            return Position(self._name, line, "/")
+        around = self._addresses.get(parent)
+        if around is None:
+            around = self._address(parent)
+        return Position(self._name, line, f"{around}/{step(element, parent)}")
+
+    def _address(self, element: etree._Element) -> str:
+        known = self._addresses.get(element)
+        if known is None:
+            parent = element.getparent()
+            known = "" if parent is None else f"{self._address(parent)}/{step(element, parent)}"
+            self._addresses[element] = known
+        return known

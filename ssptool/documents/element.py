@@ -1,7 +1,7 @@
-"""Element classes over lxml nodes: attributes and children declared once.
+"""Element classes over lxml nodes: attributes and children declared once, and edits that keep the indentation.
 
-A declaration gives the name, the type, the default and, by its place in the class body, the position among
-the children. Reading, writing, insertion in schema order and the reference pages all come from it::
+A declaration gives the name, the type, the default and, by its place in the class body, the position among the
+children. Reading, writing, insertion in schema order and the reference pages all come from it::
 
     class Unit(Element, tag="ssc:Unit"):
         name = attribute(string)                       # required: reading it where it is missing raises
@@ -9,24 +9,123 @@ the children. Reading, writing, insertion in schema order and the reference page
         base_unit = child(BaseUnit)                    # exactly one
         annotations = children(Annotation, within="ssc:Annotations")
 
-Python names are the standard's in snake_case. Plural containers (`Connectors`, `Units`, …) are transparent. lxml
-may drop and re-create the objects at any time, so an element class holds no state: everything is in the tree.
+Python names are the standard's in snake_case. Plural containers (`Connectors`, `Units`, …) are transparent. lxml may
+drop and re-create the objects at any time, so an element class holds no state: everything is in the tree. An inserted
+element is indented like its neighbours; a removed one takes its line along.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from itertools import chain
+from itertools import chain, pairwise
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast, overload
 from weakref import WeakKeyDictionary, ref
 
 from lxml import etree
 
-from ssptool.documents import layout
-from ssptool.documents.converters import Converter
 from ssptool.documents.diagnostics import InvalidDocument, Position, error
-from ssptool.documents.namespaces import NSMAP
+from ssptool.documents.simple_types import Converter
+from ssptool.documents.vocabulary import NSMAP
+
+# Element classes may give `text` a meaning of their own (ssd:Note has an attribute of that name).
+_TEXT = etree._Element.__dict__["text"]
+
+
+def text_of(node: etree._Element) -> str | None:
+    """The character data before the first child."""
+    text: str | None = _TEXT.__get__(node)
+    return text
+
+
+def is_element(node: etree._Element) -> bool:
+    """Whether a node is an element: not a comment, nor a processing instruction."""
+    return isinstance(cast(object, node.tag), str)
+
+
+def set_text(node: etree._Element, text: str | None) -> None:
+    _TEXT.__set__(node, text)
+
+
+def insert_indented(parent: etree._Element, index: int, child: etree._Element) -> None:
+    """Insert `child`, with everything below it, as number `index` among the children of `parent`."""
+    first = len(parent) == 0
+    outer = _line_start(parent)
+    inner = _before(parent, 0)
+    if first:
+        inner = outer + _step(parent) if outer else ""
+    if not _is_space(_before(parent, index)) or "\n" not in inner:
+        parent.insert(index, child)  # Running text, or a document without line breaks: add no white space.
+        return
+    closing = _before(parent, index) if not first else outer
+    parent.insert(index, child)
+    last = index == len(parent) - 1
+    if last:
+        _set_before(parent, index, inner)
+    child.tail = closing if last else inner
+    _indent(child, inner, _step(parent))
+
+
+def remove_with_line(parent: etree._Element, child: etree._Element) -> None:
+    """Remove `child`; what is left looks as if it had never been there."""
+    index = parent.index(child)
+    before, after = _before(parent, index), child.tail or ""
+    parent.remove(child)
+    if len(parent) == 0 and _is_space(before + after):
+        _set_before(parent, 0, "")
+    elif not _is_space(after):
+        _set_before(parent, index, before + after if not _is_space(before) else after)
+    elif index == len(parent) and _is_space(before):
+        _set_before(parent, index, after)
+
+
+def _is_space(text: str | None) -> bool:
+    return not text or text.isspace()
+
+
+def _before(parent: etree._Element, index: int) -> str:
+    """The character data in front of child number `index`, or of the end tag."""
+    text = text_of(parent) if index == 0 else parent[index - 1].tail
+    return text or ""
+
+
+def _set_before(parent: etree._Element, index: int, text: str) -> None:
+    if index == 0:
+        set_text(parent, text or None)
+    else:
+        parent[index - 1].tail = text or None
+
+
+def _line_start(node: etree._Element) -> str:
+    """The line break and indentation in front of a node; empty if it does not start a line."""
+    parent = node.getparent()
+    if parent is None:
+        return "\n"
+    before = _before(parent, parent.index(node))
+    return "\n" + before.rpartition("\n")[2] if "\n" in before and before.isspace() else ""
+
+
+def _step(node: etree._Element) -> str:
+    """How much deeper each level is indented, by the example of the nearest levels above; else two spaces."""
+    lines = [_line_start(node), *map(_line_start, node.iterancestors())]
+    if len(node) and "\n" in (first := _before(node, 0)) and _is_space(first):
+        lines.insert(0, "\n" + first.rpartition("\n")[2])
+    for inner, outer in pairwise(lines):
+        if outer and inner.startswith(outer) and len(inner) > len(outer):
+            return inner[len(outer) :]
+    return "  "
+
+
+def _indent(node: etree._Element, line: str, step: str) -> None:
+    """Indent everything below a new node, unless it has text of its own."""
+    if len(node) == 0 or not all(_is_space(text) for text in (text_of(node), *(below.tail for below in node))):
+        return
+    set_text(node, line + step)
+    for below in node:
+        below.tail = line + step
+        _indent(below, line + step, step)
+    node[-1].tail = line
+
 
 T = TypeVar("T")
 E = TypeVar("E", bound="Element")
@@ -71,7 +170,7 @@ PARSER = etree.XMLParser(
 )
 
 
-class KnowsLines(Protocol):
+class LineLookup(Protocol):
     """What tells the line of an element of the document that it holds."""
 
     def line_of(self, node: etree._Element) -> int: ...
@@ -79,7 +178,7 @@ class KnowsLines(Protocol):
 
 # By root: who knows the lines of a document that is being held. libxml2 alone knows the line on which a start tag
 # ends, and that in 16 bits.
-LINES: "WeakKeyDictionary[etree._Element, ref[KnowsLines]]" = WeakKeyDictionary()
+LINE_LOOKUPS: "WeakKeyDictionary[etree._Element, ref[LineLookup]]" = WeakKeyDictionary()
 
 
 class Attribute(Generic[T]):
@@ -304,7 +403,7 @@ class Element(etree.ElementBase):
     @property
     def line(self) -> int:
         """The line on which the start tag begins, from 1; 0 if the element was added since reading."""
-        held = LINES.get(self.getroottree().getroot())
+        held = LINE_LOOKUPS.get(self.getroottree().getroot())
         document = None if held is None else held()
         if document is not None:
             return document.line_of(self)
@@ -337,27 +436,27 @@ class Element(etree.ElementBase):
             raise ValueError(f"{_local(self.tag)} has no place for {_local(child.tag)}")
         before = frozenset(chain.from_iterable(s.here for s in self.slots[: self.slots.index(slot) + 1]))
         if slot.container is None:
-            layout.insert(self, _end_of(self, before), child)
+            insert_indented(self, _end_of(self, before), child)
             return
         container = next(self.iterchildren(slot.container), None)
         if container is None:
             container = _make(slot.container)
             container.append(child)
-            layout.insert(self, _end_of(self, before), container)
+            insert_indented(self, _end_of(self, before), container)
         else:
-            layout.insert(container, _end_of(container, slot.tags), child)
+            insert_indented(container, _end_of(container, slot.tags), child)
 
     def delete(self) -> None:
         """Remove this element, with its line; a plural container that becomes empty goes as well."""
         parent = self.getparent()
         if parent is None:
             raise ValueError("the root of a document cannot be removed")
-        layout.remove(parent, self)
+        remove_with_line(parent, self)
         owner = parent.getparent()
         if isinstance(owner, Element) and next(parent.iterchildren("*"), None) is None:
             removable = (slot.container for slot in owner.slots if not slot.keep)
             if parent.tag in removable:
-                layout.remove(owner, parent)
+                remove_with_line(owner, parent)
 
 
 _CLASSES.set_fallback(etree.ElementDefaultClassLookup(element=Element))

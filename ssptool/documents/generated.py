@@ -1,4 +1,4 @@
-"""Systems that are not written down as SSP: their system structure is generated in memory, with the files it needs.
+"""System structures generated in memory for systems that are not written as SSP, with the files that they need.
 
 A single FMU is a system of one component, named like its file. All layers above see an archive like any other.
 """
@@ -14,9 +14,9 @@ from xml.sax.saxutils import quoteattr
 from lxml import etree
 
 from ssptool.documents.document import Document
-from ssptool.documents.entries import MissingEntry, ZipEntries
-from ssptool.documents.namespaces import SSC, SSD
-from ssptool.scratch import ScratchFolder
+from ssptool.documents.storage import MissingEntry, ZipEntries
+from ssptool.documents.vocabulary import SSC, SSD
+from ssptool.tempfiles import TemporaryFolder
 
 STRUCTURE = "SystemStructure.ssd"
 MODEL_DESCRIPTION = "modelDescription.xml"
@@ -46,7 +46,7 @@ class GeneratedEntries:
         self.documents = documents or {}
         self.missing = missing or {}
         self._files = files
-        self._folder: ScratchFolder | None = None
+        self._folder: TemporaryFolder | None = None
 
     def names(self) -> tuple[str, ...]:
         return (*self._made, *self._files)
@@ -64,7 +64,7 @@ class GeneratedEntries:
         if on_disk is not None and not on_disk.is_dir():
             return on_disk
         if self._folder is None:
-            self._folder = ScratchFolder()
+            self._folder = TemporaryFolder()
         path = Path(self._folder.name, *name.split("/"))
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)

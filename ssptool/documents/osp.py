@@ -7,6 +7,7 @@ have the lines of those that they come from.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -15,13 +16,12 @@ from xml.sax.saxutils import quoteattr
 
 from lxml import etree
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.document import Document
 from ssptool.documents.generated import GeneratedEntries, fmu_facts
-from ssptool.documents.namespaces import SSC, SSD, SSV
+from ssptool.documents.vocabulary import SSC, SSD, SSV
 
-STRUCTURE = "OspSystemStructure.xml"
+OSP_STRUCTURE = "OspSystemStructure.xml"
 OSP = "http://opensimulationplatform.com/SSP/OSPAnnotations"
 _MODEL = "OspModelDescription.xml"
 _TYPES = {"Real": "Float64", "Integer": "Int32", "Boolean": "Boolean", "String": "String"}
@@ -30,7 +30,7 @@ _ECCO = "EccoConfiguration"
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class OspEndpoint:
     """A variable of a simulator."""
 
     simulator: str
@@ -38,28 +38,28 @@ class End:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class OspConnection:
     """One connection as it is generated: from an output to an input, with factor and offset of a function."""
 
-    start: End
-    end: End
+    start: OspEndpoint
+    end: OspEndpoint
     line: int
     transformation: tuple[str, str] | None = None
     bond: str = ""
 
 
-class Group(NamedTuple):
+class VariableGroup(NamedTuple):
     """A variable group: its kind (the name of its element), variables, and the groups inside it."""
 
     kind: str
     variables: tuple[str, ...]
-    groups: tuple["Group", ...]
+    groups: tuple["VariableGroup", ...]
 
 
 def is_osp(path: Path) -> bool:
     """Whether a file or folder is a system of the platform, and no SSP."""
     if path.is_dir():
-        return (path / STRUCTURE).is_file() and not (path / "SystemStructure.ssd").exists()
+        return (path / OSP_STRUCTURE).is_file() and not (path / "SystemStructure.ssd").exists()
     return path.suffix.lower() == ".xml"
 
 
@@ -72,9 +72,9 @@ def system_of_osp(path: Path) -> GeneratedEntries:
         It is no XML (XML-001, -002, -011), no OspSystemStructure (XML-003), or has what SSP has no counterpart of
         (OSP-101).
     """
-    file = path / STRUCTURE if path.is_dir() else path
+    file = path / OSP_STRUCTURE if path.is_dir() else path
     source = file.read_bytes()
-    reader = _Reader(file, Document(file.name, source))
+    reader = _OspReader(file, Document(file.name, source))
     structure, lines = reader.structure()
     if reader.problems:
         raise InvalidDocument(*reader.problems)
@@ -84,7 +84,7 @@ def system_of_osp(path: Path) -> GeneratedEntries:
     )
 
 
-class _Reader:
+class _OspReader:
     """Reads one OspSystemStructure; `problems` is what has no counterpart, `files` are the FMUs by entry, `missing` the
     paths as stated of those that are not there.
     """
@@ -109,8 +109,8 @@ class _Reader:
     def structure(self) -> tuple[bytes, tuple[int, ...]]:
         """The SSD, and the line of each of its elements."""
         links = tuple(self._links())
-        made = _Text()
-        name = self.file.resolve().parent.name if self.file.name == STRUCTURE else self.file.stem
+        made = _XmlText()
+        name = self.file.resolve().parent.name if self.file.name == OSP_STRUCTURE else self.file.stem
         spaces = f'xmlns:ssd="{SSD}" xmlns:ssc="{SSC}" xmlns:ssv="{SSV}" xmlns:osp="{OSP}"'
         line = self.document.line_of(self.root)
         made.start("ssd:SystemStructureDescription", line, {"version": "2.0", "name": name}, spaces)
@@ -132,7 +132,7 @@ class _Reader:
 
     # -- simulators -------------------------------------------------------------------------------------------------
 
-    def _component(self, made: "_Text", name: str, node: etree._Element, links: tuple[Link, ...]) -> None:
+    def _component(self, made: "_XmlText", name: str, node: etree._Element, links: tuple[OspConnection, ...]) -> None:
         line = self.document.line_of(node)
         source = self.sources[name]
         stated = {"name": name, "type": "application/x-fmu-sharedlibrary", "source": source}
@@ -148,7 +148,7 @@ class _Reader:
             _annotation(made, line, "osp:StepSizeHint", {"value": step})
         made.end()
 
-    def _connectors(self, name: str, links: tuple[Link, ...]) -> dict[str, str]:
+    def _connectors(self, name: str, links: tuple[OspConnection, ...]) -> dict[str, str]:
         """Those of the FMU; of one that is not there, those that are connected."""
         if found := dict(self.causalities[name]):
             return found
@@ -158,7 +158,7 @@ class _Reader:
                     found.setdefault(end.variable, kind)
         return found
 
-    def _values(self, made: "_Text", name: str, values: list[etree._Element]) -> None:
+    def _values(self, made: "_XmlText", name: str, values: list[etree._Element]) -> None:
         first = self.document.line_of(values[0])
         made.start("ssd:ParameterBindings", first)
         made.start("ssd:ParameterBinding", first)
@@ -199,7 +199,7 @@ class _Reader:
 
     # -- connections ------------------------------------------------------------------------------------------------
 
-    def _links(self) -> Iterator[Link]:
+    def _links(self) -> Iterator[OspConnection]:
         functions = {}
         refused = set()
         for node in self._all("Functions"):
@@ -208,8 +208,8 @@ class _Reader:
             else:
                 self._refuse(node, f"the function {_name(node)} {node.get('name')!r}")
                 refused.add(node.get("name", ""))
-        into: dict[str, End] = {}
-        out: list[tuple[str, End, int]] = []
+        into: dict[str, OspEndpoint] = {}
+        out: list[tuple[str, OspEndpoint, int]] = []
         for node in self._all("Connections"):
             kind, ends = _name(node), [child for child in node if _name(child)]
             if kind == "VariableConnection" and len(ends) == 2:
@@ -234,20 +234,20 @@ class _Reader:
     def _through(
         self,
         functions: Mapping[str, etree._Element],
-        into: Mapping[str, End],
-        out: list[tuple[str, End, int]],
-    ) -> Iterator[Link]:
+        into: Mapping[str, OspEndpoint],
+        out: list[tuple[str, OspEndpoint, int]],
+    ) -> Iterator[OspConnection]:
         """Connections through linear transformations."""
         for function, end, line in out:
             if function in into:
                 node = functions[function]
-                yield Link(into[function], end, line, (node.get("factor", "1"), node.get("offset", "0")))
+                yield OspConnection(into[function], end, line, (node.get("factor", "1"), node.get("offset", "0")))
         for name, node in functions.items():
             if name not in into or name not in {function for function, _, _ in out}:
                 message = f"the function LinearTransformation {name!r} is not connected on both sides"
                 self._report(node, message, "connect its signals in and out, or remove it")
 
-    def _link(self, first: End, second: End, node: etree._Element) -> Link:
+    def _link(self, first: OspEndpoint, second: OspEndpoint, node: etree._Element) -> OspConnection:
         """From the output to the input as the FMUs say; if they do not, from the first to the second."""
         for end in (first, second):
             self._known(end, node)
@@ -256,15 +256,17 @@ class _Reader:
             or self.causalities.get(second.simulator, {}).get(second.variable) == "output"
         )
         start, end = (second, first) if turned else (first, second)
-        return Link(start, end, self.document.line_of(node), bond=node.get("powerBond", ""))
+        return OspConnection(start, end, self.document.line_of(node), bond=node.get("powerBond", ""))
 
-    def _known(self, end: End, node: etree._Element) -> End:
+    def _known(self, end: OspEndpoint, node: etree._Element) -> OspEndpoint:
         if end.simulator not in self.simulators:
             known = ", ".join(self.simulators)
             self._report(node, f"there is no simulator {end.simulator!r}", f"the simulators are {known}")
         return end
 
-    def _of_groups(self, first: etree._Element, second: etree._Element, node: etree._Element) -> Iterator[Link]:
+    def _of_groups(
+        self, first: etree._Element, second: etree._Element, node: etree._Element
+    ) -> Iterator[OspConnection]:
         groups = [self._group(each) for each in (first, second)]
         if groups[0] is None or groups[1] is None:
             return
@@ -275,7 +277,7 @@ class _Reader:
             message = f"the variable groups {names} are connected, but have different numbers of variables"
             self._report(node, message, "connect their variables one by one (VariableConnection)")
             return
-        links = [self._link(End(one, a or ""), End(other, b or ""), node) for a, b in pairs]
+        links = [self._link(OspEndpoint(one, a or ""), OspEndpoint(other, b or ""), node) for a, b in pairs]
         position = f"{self.file.name}:{self.document.line_of(node)}"
         self.notes.append(f"{position}: the connected variable groups become {len(links)} connections of variables")
         there = [link for link in links if link.start.simulator == one]
@@ -285,9 +287,9 @@ class _Reader:
         for several in (there, back):
             for number, link in enumerate(several, 1):
                 name = f"{first.get('simulator')} {first.get('name')} {second.get('simulator')} {number}"
-                yield Link(link.start, link.end, link.line, bond=name if bonds else "")
+                yield OspConnection(link.start, link.end, link.line, bond=name if bonds else "")
 
-    def _group(self, node: etree._Element) -> Group | None:
+    def _group(self, node: etree._Element) -> VariableGroup | None:
         simulator, name = node.get("simulator", ""), node.get("name", "")
         file = self._model_description(simulator)
         if file is None:
@@ -318,7 +320,7 @@ class _Reader:
 
     # -- times and the algorithm ------------------------------------------------------------------------------------
 
-    def _experiment(self, made: "_Text") -> None:
+    def _experiment(self, made: "_XmlText") -> None:
         parts = {_name(node): node for node in self.root if _name(node)}
         times = {"startTime": parts.get("StartTime"), "stopTime": parts.get("EndTime")}
         stated = {name: (node.text or "").strip() for name, node in times.items() if node is not None}
@@ -369,7 +371,7 @@ class _Reader:
         self.problems.append(error("OSP-101", position, message, advice))
 
 
-class _Text:
+class _XmlText:
     """XML as it is written, with the line that each element comes from."""
 
     def __init__(self) -> None:
@@ -397,7 +399,7 @@ class _Text:
         self.lines.append(line)
 
 
-def _connection(made: _Text, link: Link) -> None:
+def _connection(made: _XmlText, link: OspConnection) -> None:
     stated = {
         "startElement": link.start.simulator,
         "startConnector": link.start.variable,
@@ -416,7 +418,7 @@ def _connection(made: _Text, link: Link) -> None:
     made.end()
 
 
-def _annotation(made: _Text, line: int, tag: str, attributes: Mapping[str, str], inside: str = "") -> None:
+def _annotation(made: _XmlText, line: int, tag: str, attributes: Mapping[str, str], inside: str = "") -> None:
     made.start("ssd:Annotations", line)
     made.start("ssc:Annotation", line, {"type": "com.opensimulationplatform"})
     if inside:
@@ -431,23 +433,23 @@ def _name(node: etree._Element) -> str:
     return etree.QName(node).localname if isinstance(node.tag, str) else ""
 
 
-def _end(node: etree._Element) -> End:
-    return End(node.get("simulator", ""), node.get("name", ""))
+def _end(node: etree._Element) -> OspEndpoint:
+    return OspEndpoint(node.get("simulator", ""), node.get("name", ""))
 
 
-def _read_group(node: etree._Element) -> Group:
+def _read_group(node: etree._Element) -> VariableGroup:
     inside = [each for each in node if _name(each)]
     variables = tuple(each.get("ref", "") for each in inside if _name(each) == "Variable")
     groups = tuple(_read_group(each) for each in inside if _name(each) != "Variable")
-    return Group(_name(node), variables, groups)
+    return VariableGroup(_name(node), variables, groups)
 
 
-def _paired(first: Group, second: Group) -> Iterator[tuple[str | None, str | None]]:
+def _paired(first: VariableGroup, second: VariableGroup) -> Iterator[tuple[str | None, str | None]]:
     """Variables by their order, groups inside by kind and order; None where one side has more."""
     yield from zip_longest(first.variables, second.variables)
-    for one, other in zip_longest(_ordered(first), _ordered(second), fillvalue=Group("", (), ())):
+    for one, other in zip_longest(_ordered(first), _ordered(second), fillvalue=VariableGroup("", (), ())):
         yield from _paired(one, other)
 
 
-def _ordered(group: Group) -> list[Group]:
+def _ordered(group: VariableGroup) -> list[VariableGroup]:
     return sorted(group.groups, key=lambda each: each.kind)

@@ -1,13 +1,13 @@
 """Bytes of a document that no XML reader accepts, rewritten so that one does: in UTF-8, with all prefixes declared."""
 
 import re
+from dataclasses import dataclass
 from xml.parsers import expat
 
 from lxml import etree
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.element import PARSER
-from ssptool.documents.namespaces import NSMAP
+from ssptool.documents.vocabulary import NSMAP
 
 _UTF8, _UTF8_MARK = "utf-8", b"\xef\xbb\xbf"
 _WIDE = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"<\x00", "utf-16-le"), (b"\x00<", "utf-16-be"))

@@ -1,8 +1,8 @@
-"""SSB, the signals that elements share by name (SSP 1.0 and 2.0, section 8)."""
+"""SSB elements: signal dictionaries, whose signals several systems share by name (SSP 1.0 and 2.0 §8)."""
 
 from ssptool.documents import ssc
-from ssptool.documents.converters import string
 from ssptool.documents.element import at_most_one, attribute, children
+from ssptool.documents.simple_types import string
 
 
 class DictionaryEntry(ssc.Base, tag="ssb:DictionaryEntry"):

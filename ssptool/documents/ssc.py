@@ -1,12 +1,12 @@
-"""SSC, the common elements: annotations, units, enumerations, types, transformations, metadata.
+"""SSC elements, common to all documents: annotations, units, enumerations, types, transformations, metadata.
 
-SSP 1.0 and 2.0, section 4. Elements marked 2.0 do not exist in 1.0 documents.
+SSP 1.0 and 2.0 §4. Elements marked 2.0 do not exist in 1.0 documents.
 """
 
 from enum import StrEnum
 
-from ssptool.documents.converters import any_uri, boolean, double, integer, one_of, signed, string, unsigned
 from ssptool.documents.element import Element, at_most_one, attribute, child, children
+from ssptool.documents.simple_types import any_uri, boolean, double, integer, one_of, signed, string, unsigned
 
 
 class Base(Element):

@@ -1,13 +1,13 @@
-"""SSD, the structure of a system (SSP 1.0 and 2.0, section 5)."""
+"""SSD elements: the structure of a system (SSP 1.0 and 2.0 §5)."""
 
 from collections.abc import Iterator
 from enum import StrEnum
 from typing import TypeVar
 
 from ssptool.documents import ssb, ssc, ssm, ssv
-from ssptool.documents.converters import any_uri, boolean, double, list_of, one_of, string, unsigned
 from ssptool.documents.element import Children, Element, at_most_one, attribute, child, children
-from ssptool.documents.media_types import (
+from ssptool.documents.simple_types import any_uri, boolean, double, list_of, one_of, string, unsigned
+from ssptool.documents.vocabulary import (
     FMU,
     PARAMETER_MAPPING,
     PARAMETER_SET,

@@ -1,8 +1,8 @@
-"""SSM, the renaming of parameters (SSP 1.0 and 2.0, section 7)."""
+"""SSM elements: parameter mappings (SSP 1.0 and 2.0 §7)."""
 
 from ssptool.documents import ssc
-from ssptool.documents.converters import boolean, string
 from ssptool.documents.element import at_most_one, attribute, children
+from ssptool.documents.simple_types import boolean, string
 
 
 class MappingEntry(ssc.Base, tag="ssm:MappingEntry"):

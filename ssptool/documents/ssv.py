@@ -1,18 +1,8 @@
-"""SSV, the values of parameters (SSP 1.0 and 2.0, section 6)."""
+"""SSV elements: parameter sets and their values (SSP 1.0 and 2.0 §6)."""
 
 from typing import Any, Generic, TypeVar
 
 from ssptool.documents import ssc
-from ssptool.documents.converters import (
-    Converter,
-    boolean,
-    double,
-    hex_binary,
-    list_of,
-    signed,
-    string,
-    unsigned,
-)
 from ssptool.documents.element import (
     Attribute,
     Element,
@@ -22,6 +12,7 @@ from ssptool.documents.element import (
     attribute,
     children,
 )
+from ssptool.documents.simple_types import Converter, boolean, double, hex_binary, list_of, signed, string, unsigned
 
 T = TypeVar("T")
 

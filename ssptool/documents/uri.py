@@ -1,4 +1,4 @@
-"""From the URI references in documents to entries of the archive (SSP 2.0, section 5.4; RFC 3986)."""
+"""Resolve URI references of documents to entries of the archive (SSP 2.0 §5.4; RFC 3986)."""
 
 import re
 from urllib.parse import unquote

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from ssptool.drawing.curves import Curve, panels
-from ssptool.drawing.paper import Size
-from ssptool.drawing.plot_page import draw_page
-from ssptool.drawing.plot_picture import draw_picture
+from ssptool.drawing.plot_matplotlib import draw_picture
+from ssptool.drawing.plot_model import Curve, Size, panels
+from ssptool.drawing.plot_plotly import draw_page
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html",)

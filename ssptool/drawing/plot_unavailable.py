@@ -1,4 +1,4 @@
-"""When the library that draws is missing."""
+"""Error for a plotting library that is not installed."""
 
 
 class PlotUnavailable(Exception):

@@ -1,12 +1,11 @@
-"""What pictures of many runs show, whoever draws them."""
+"""Charts of many runs, independent of the library that draws them."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-
-from ssptool.dataclass import dataclass
 
 Floats = NDArray[np.float64]
 

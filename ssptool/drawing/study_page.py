@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from ssptool.drawing.pages import plot_html
+from ssptool.drawing.plot_plotly import plot_html
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.drawing.study_charts import Band, Chart, Envelope, Scatter, Tornado
 from ssptool.drawing.study_picture import HIGH_COLOUR, HIGH_NAME, LOW_COLOUR, LOW_NAME

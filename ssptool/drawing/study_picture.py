@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ssptool.drawing.plot_picture import save
+from ssptool.drawing.plot_matplotlib import save
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.drawing.study_charts import Axis, Bar, Chart, Envelope, Scatter, Tornado
 

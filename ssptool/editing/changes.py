@@ -1,12 +1,14 @@
-"""What an edit did to documents: which files changed, and what is worth telling about it."""
+"""Changes made by an edit, and the errors of edits that cannot be made."""
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
 from enum import StrEnum
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.repair import decoded
+from ssptool.errors import WrongUsage
 
 
 class Loss(StrEnum):
@@ -72,3 +74,49 @@ def _lines(content: bytes | None) -> list[str]:
 
 def _ended(line: str) -> str:
     return line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"
+
+
+class EditError(ValueError):
+    """An edit that cannot be made: what was asked for, why not, and what to try."""
+
+
+class UnknownName(WrongUsage, EditError):
+    """A name that the system does not have; `near` are those like it."""
+
+    def __init__(self, what: str, name: str, known: Collection[str]) -> None:
+        self.name = name
+        self.near = near_misses(name, known)
+        super().__init__(f"there is no {what} {name!r}{hint(name, known)}")
+
+
+class AmbiguousName(WrongUsage, EditError):
+    """A name with dots that can be read in several ways, the `candidates`."""
+
+    def __init__(self, name: str, candidates: Collection[str]) -> None:
+        self.name = name
+        self.candidates = tuple(candidates)
+        super().__init__(
+            f"{name!r} is ambiguous, because names may contain dots: it is {' or '.join(candidates)}; "
+            "in Python give the parts as a tuple, such as ('Plant', 'System1', 'x1')"
+        )
+
+
+def near_misses(name: str, known: Collection[str]) -> tuple[str, ...]:
+    return tuple(get_close_matches(name, sorted(set(known)), n=3))
+
+
+def hint(name: str, known: Collection[str]) -> str:
+    """The end of a message about an unknown name: the nearest known ones, or the first of all."""
+    if near := near_misses(name, known):
+        return f"; did you mean {_quoted(near, ' or ')}?"
+    if not known:
+        return ""
+    more = f", {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
+    return f"; there are {_quoted(sorted(known)[:_SHOWN], ', ')}{more}"
+
+
+_SHOWN = 12
+
+
+def _quoted(names: Collection[str], between: str) -> str:
+    return between.join(f"'{name}'" for name in names)

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from ssptool.documents import ssb, ssd
 from ssptool.documents.document import Document
-from ssptool.editing.adding import plain_type, require_free, store, stored
-from ssptool.editing.definitions import drop_unused, used_enumerations, used_units
+from ssptool.editing.add import place as place_in_canvas
+from ssptool.editing.add import plain_type, require_free, store, stored
+from ssptool.editing.changes import EditError, UnknownName
 from ssptool.editing.draft import Draft
-from ssptool.editing.errors import EditError, UnknownName
 from ssptool.editing.names import Name, Place, find_system, places
-from ssptool.editing.placing import place as place_in_canvas
-from ssptool.network.connections import Owner, leads_forward
+from ssptool.editing.units import drop_unused, used_enumerations, used_units
+from ssptool.network.connectors import Owner, leads_forward
 
 _KINDS = (
     ssd.ConnectorKind.INOUT,

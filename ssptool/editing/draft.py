@@ -1,22 +1,77 @@
-"""A system structure on the drawing board: the archive, the SSD to edit, and what has been done so far."""
+"""A system structure being edited: its archive, packages inside it, and the edits so far."""
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
+from pathlib import Path
 from urllib.parse import quote
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.documents.entries import MissingEntry
-from ssptool.documents.media_types import FMU
+from ssptool.documents.storage import NESTING_MARK, MissingEntry
+from ssptool.documents.vocabulary import FMU
+from ssptool.editing.changes import FileEdit
 from ssptool.editing.names import Place
-from ssptool.editing.packages import Packages
 from ssptool.editing.versions import Types, upgrade_document
-from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description
-from ssptool.network.component_fmu import fmu_path
+from ssptool.fmu.description import FmuDescription, UnreadableFmu
+from ssptool.fmu.read_description import read_description
+from ssptool.network.tree import fmu_path
+from ssptool.tempfiles import TemporaryFolder
+
+
+@dataclass(slots=True, eq=False)
+class Packages:
+    """The packages that were opened inside one archive, whose `name` ends with a `!` if it is inside another one."""
+
+    name: str = ""
+    _opened: dict[str, tuple[Archive, "Packages"]] = field(default_factory=dict)
+
+    def open(self, around: Archive, entry: str) -> tuple[Archive, "Packages"]:
+        """A package to edit, always the same one, with those inside it. Raises as `Archive.open`."""
+        if entry not in self._opened:
+            archive = Archive.open(around.local_path(entry))
+            self._opened[entry] = archive, Packages(f"{self.name}{entry}{NESTING_MARK}")
+        return self._opened[entry]
+
+    @property
+    def any_open(self) -> bool:
+        """Whether there are documents that are not those of the archive itself."""
+        return bool(self._opened)
+
+    def put_back(self, around: Archive) -> None:
+        """Put the packages that were edited into the archive around them, the innermost first; not on disk yet.
+
+        In a package the entries that were not edited keep their bytes and their order.
+        """
+        for entry, (archive, inner) in self._opened.items():
+            inner.put_back(archive)
+            if archive.edits() and around.has(entry):
+                around.put(entry, _packed(archive))
+
+    def edits(self, around: Archive) -> Iterator[FileEdit]:
+        """What differs from what is on disk, by files; of packages that were opened the files inside them."""
+        for edit in around.edits():
+            if edit.name in self._opened and edit.exists:
+                archive, inner = self._opened[edit.name]
+                yield from inner.edits(archive)
+                continue
+            before = around.before(edit.name) if edit.existed else None
+            yield FileEdit(self.name + edit.name, before, around.content(edit.name) if edit.exists else None)
+
+    def close(self) -> None:
+        for archive, inner in self._opened.values():
+            inner.close()
+            archive.close()
+        self._opened.clear()
+
+
+def _packed(archive: Archive) -> bytes:
+    with TemporaryFolder() as folder:
+        path = Path(folder, "package.ssp")
+        archive.save(path)
+        return path.read_bytes()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,9 +3,9 @@
 from math import inf, isnan
 
 from ssptool.documents import ssd
+from ssptool.editing.changes import EditError
 from ssptool.editing.draft import Draft
-from ssptool.editing.errors import EditError
-from ssptool.editing.numbers import number_text
+from ssptool.editing.units import number_text
 
 
 def set_experiment(draft: Draft, start: float | None = None, stop: float | None = None) -> None:

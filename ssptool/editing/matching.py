@@ -1,19 +1,18 @@
-"""Which connectors go together: by the table of the standard, by names, and by the rules of terminals."""
+"""Match connectors: by the table of the standard, by names, and by the rules of terminals."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssb, ssc, ssd
+from ssptool.editing.changes import EditError
 from ssptool.editing.dictionaries import signal_of
 from ssptool.editing.draft import Draft
-from ssptool.editing.errors import EditError
 from ssptool.editing.names import Place
-from ssptool.editing.transforming import AS_IT_IS, EndType, Treatment
+from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment
+from ssptool.fmu.description import Unit, named
 from ssptool.fmu.terminals import MatchingRule, Terminal
-from ssptool.fmu.units import Unit, named
-from ssptool.network import connections
-from ssptool.network.types import Relation, Verdict, canonical, relation, verdict
-from ssptool.network.units import convertible, document_units
+from ssptool.network import connectors
+from ssptool.network.conversion import Relation, Verdict, canonical, convertible, document_units, relation, verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ class JoinedSide(Side):
         return Side.__str__(self)
 
     @property
-    def end(self) -> connections.End:
-        return connections.End(self.element, self.connector.name, self.connector.kind)
+    def end(self) -> connectors.End:
+        return connectors.End(self.element, self.connector.name, self.connector.kind)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +85,7 @@ def flow(draft: Draft, first: Side, second: Side) -> Pair:
     for system in systems:
         a, b = first.seen_from(system), second.seen_from(system)
         start, end = a.end, b.end
-        directed = connections.direct(start, end, draft.version)
+        directed = connectors.direct(start, end, draft.version)
         if directed is not None:
             found.append(Pair(system, a, b) if directed[0] is start else Pair(system, b, a))
         elif _undecided(a, b, draft.version):
@@ -214,16 +213,16 @@ def _directed(system: ssd.System, connection: ssd.Connection, version: str) -> t
     a, b = _kind(system, start), _kind(system, end)
     if a is None or b is None:
         return start, end
-    directed = connections.direct(a, b, version)
+    directed = connectors.direct(a, b, version)
     return (start, end) if directed is None or directed[0] is a else (end, start)
 
 
-def _kind(system: ssd.System, end: End) -> connections.End | None:
+def _kind(system: ssd.System, end: End) -> connectors.End | None:
     owners = [system] if not end.element else [each for each in system.elements if each.name == end.element]
     for owner in owners:
         for connector in owner.connectors:
             if connector.name == end.connector:
-                return connections.End(end.element, end.connector, connector.kind)
+                return connectors.End(end.element, end.connector, connector.kind)
     return None
 
 

@@ -1,11 +1,11 @@
-"""What a name such as `Plant.System1.x1` means. Names may contain dots: every split that exists is found."""
+"""Resolve names such as `Plant.System1.x1`. Names may contain dots: every split that exists is found."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
-from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
+from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 
 Name: TypeAlias = str | tuple[str, ...]
 """A full name as text, or its parts: the names of elements from the outermost in, and of a connector."""

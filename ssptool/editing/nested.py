@@ -10,13 +10,13 @@ from itertools import count
 from ssptool.documents import ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.entries import MissingEntry
-from ssptool.documents.media_types import PACKAGE, SYSTEM_STRUCTURE
+from ssptool.documents.storage import MissingEntry
+from ssptool.documents.vocabulary import PACKAGE, SYSTEM_STRUCTURE
+from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 from ssptool.editing.draft import Draft, Host
-from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
 from ssptool.editing.names import Name, Place, find, find_element, places, shown
 from ssptool.editing.parameters import Use, uses
-from ssptool.network.tree import grow
+from ssptool.network.tree import build_tree
 
 
 class Sharing(StrEnum):
@@ -154,7 +154,7 @@ def is_host(element: ssd.SystemElement) -> bool:
 
 
 def _hosts(root: Draft, variant: str, document: str) -> list[tuple[str, ...]]:
-    tree = grow(root.archive, root.archive.document(variant))
+    tree = build_tree(root.archive, root.archive.document(variant))
     return [place.path for place in tree.systems if place.host is not None and place.scope.document.name == document]
 
 

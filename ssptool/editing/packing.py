@@ -1,20 +1,18 @@
-"""From a folder to a package and back."""
+"""Pack a folder into an .ssp file, and unpack it."""
 
 import os
 import zipfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
-from ssptool.documents.archive import Archive
-from ssptool.documents.replacement import Replacement
+from ssptool.documents.archive import Archive, AtomicReplacement
 from ssptool.documents.uri import unsafe
-from ssptool.editing.adding import implementation_of
-from ssptool.editing.errors import EditError
-from ssptool.editing.interface import state_types
-from ssptool.fmu.description import read_description
+from ssptool.editing.add import implementation_of, state_types
+from ssptool.editing.changes import EditError
+from ssptool.fmu.read_description import read_description
 
 SUFFIX = ".ssp"
 
@@ -110,7 +108,7 @@ def unpack_package(archive: Archive, folder: Path, *, force: bool) -> Unpacked:
     names = archive.names()
     for name in names:
         _stay_inside(folder, name)
-    with Replacement() as files:
+    with AtomicReplacement() as files:
         for name in names:
             files.write(folder / name, archive.local_path(name))
     return Unpacked(folder, names, tuple(sorted(set(before) - set(names))))

@@ -1,21 +1,21 @@
 """The parameters that a structure binds, under the names that prefixes and mappings give them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.element import Element
-from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET
+from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.editing.draft import Draft
 from ssptool.editing.names import Place, places
 from ssptool.fmu.description import Value
+from ssptool.network.arrays import undivided
+from ssptool.network.network import Signal
 from ssptool.network.parameters import Parameterization
-from ssptool.network.signals import Signal
-from ssptool.network.sizes import undivided
 from ssptool.network.targets import Target, Targets
-from ssptool.network.tree import grow
+from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
 
 R = TypeVar("R", bound=Element)
@@ -97,7 +97,7 @@ class Addressees:
     """What full names of parameters address, in the elements and connections as they are now."""
 
     def __init__(self, draft: Draft) -> None:
-        self._tree = grow(draft.archive, draft.document)
+        self._tree = build_tree(draft.archive, draft.document)
         self._wiring = Wiring(self._tree, undivided(self._tree))
         self._targets = Targets(self._tree, self._wiring)
 

@@ -1,4 +1,4 @@
-"""What of a document counts: its own elements, without what annotations and metadata contain."""
+"""Elements of a document itself, without the contents of annotations and metadata."""
 
 from collections.abc import Iterator
 from typing import TypeVar, cast

@@ -1,15 +1,20 @@
-"""Units by name: those that the documents and FMUs of a system define, and those that a plain SI expression names."""
+"""Units and enumerations by name: those of documents, FMUs and the table of known units.
 
-from collections.abc import Iterable, Iterator
+A definition is added to a document when something names it, and removed when nothing does any more.
+"""
 
-from ssptool.documents import ssd, ssv
+from collections.abc import Iterable, Iterator, Mapping
+
+from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.documents.entries import MissingEntry
+from ssptool.documents.element import Element
+from ssptool.documents.simple_types import double
+from ssptool.documents.storage import MissingEntry
+from ssptool.editing.changes import UnknownName
 from ssptool.editing.draft import Draft
-from ssptool.editing.errors import UnknownName
-from ssptool.fmu.units import COMMON_NAMES, Unit, unit_of_name
-from ssptool.network.units import document_units
+from ssptool.fmu.description import COMMON_NAMES, Unit, unit_of_name
+from ssptool.network.conversion import define_unit, document_units
 
 
 def unit_named(draft: Draft, name: str, *first: ssv.ParameterSet) -> Unit:
@@ -54,3 +59,82 @@ def _sets(draft: Draft) -> list[Document]:
                 continue
             found.append(document)
     return found
+
+
+Root = ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary
+
+
+def use_unit(root: Root, unit: Unit | None) -> str | None:
+    """The name by which a document knows a unit, which is defined there if it was not.
+
+    Where FMI left out the base unit the result is None (catalogue, AMB-31): the name says no more in the document than
+    in the FMU. A name that the document already uses for something else gets a number.
+    """
+    if unit is None or not unit.defined:
+        return None
+    defined = document_units(root)
+    if defined.get(unit.name) == unit:
+        return unit.name
+    for name, other in defined.items():
+        if (other.exponents, other.factor, other.offset) == (unit.exponents, unit.factor, unit.offset):
+            return name
+    name = _free(unit.name, defined)
+    define_unit(root, unit._replace(name=name))
+    return name
+
+
+def use_enumeration(root: Root, name: str, items: Mapping[str, int]) -> str:
+    """The name by which a document knows an enumeration with these items, which is defined there if it was not."""
+    defined = {each.name: {item.name: item.value for item in each.items} for each in root.enumerations}
+    if defined.get(name) == dict(items):
+        return name
+    name = _free(name, defined)
+    enumeration = ssc.Enumeration.new(name=name)
+    for item, value in items.items():
+        enumeration.append(ssc.Item.new(name=item, value=value))
+    root.add(enumeration)
+    return name
+
+
+def used_units(root: Element) -> set[str]:
+    """The units that anything below an element names."""
+    return {unit for node in root.iter("*") if (unit := node.get("unit")) is not None}
+
+
+def used_enumerations(root: Element) -> set[str]:
+    """The enumerations that types below an element name."""
+    return {
+        name
+        for node in (*root.every(ssc.Enumeration), *root.every(ssv.Enumeration))
+        if isinstance(node.getparent(), ssd.Connector | ssv.Parameter) and (name := node.get("name")) is not None
+    }
+
+
+def drop_unused(root: Root, units: Iterable[str], enumerations: Iterable[str]) -> list[str]:
+    """Remove those of the named definitions that nothing in the document uses any more; gives their names."""
+    dropped = []
+    kinds: tuple[tuple[str, tuple[ssc.Unit | ssc.Enumeration, ...], set[str]], ...] = (
+        ("unit", root.units, set(units) - used_units(root)),
+        ("enumeration", root.enumerations, set(enumerations) - used_enumerations(root)),
+    )
+    for what, definitions, unused in kinds:
+        for definition in definitions:
+            if definition.name in unused:
+                dropped.append(f"{what} {definition.name}")
+                definition.delete()
+    return dropped
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    names = set(taken)
+    number = 2
+    free = name
+    while free in names:
+        free = f"{name}_{number}"
+        number += 1
+    return free
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number: `10` for 10.0."""
+    return double.write(value).removesuffix(".0")

@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from urllib.parse import quote
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.uri import unsafe
-from ssptool.editing.changes import FileEdit
-from ssptool.editing.errors import EditError
+from ssptool.editing.changes import EditError, FileEdit
 
 _NOT_PORTABLE = re.compile(r"[^A-Za-z0-9._-]+")
 

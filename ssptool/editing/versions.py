@@ -1,25 +1,25 @@
 """Between SSP 1.0 and 2.0: whole packages, or one document."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
 from ssptool.documents.document import Document
-from ssptool.documents.entries import MissingEntry
-from ssptool.documents.media_types import FMU
 from ssptool.documents.schema import schema_findings
-from ssptool.editing.cascading import Cascade, Gone
-from ssptool.editing.changes import Change, FileEdit, Loss
-from ssptool.editing.downgrading import Downgrade, FmiVersionOf
-from ssptool.editing.errors import EditError
+from ssptool.documents.storage import MissingEntry
+from ssptool.documents.vocabulary import FMU
+from ssptool.editing.cascade import Cascade, Gone
+from ssptool.editing.changes import Change, EditError, FileEdit, Loss
+from ssptool.editing.downgrade import Downgrade, FmiVersionOf
 from ssptool.editing.parts import Part
-from ssptool.editing.upgrading import modern_types, rename_variants, upgrade_part
-from ssptool.fmu.description import UnreadableFmu, read_description
-from ssptool.network.component_fmu import fmu_path
+from ssptool.editing.upgrade import modern_types, rename_variants, upgrade_part
+from ssptool.fmu.description import UnreadableFmu
+from ssptool.fmu.read_description import read_description
+from ssptool.network.tree import fmu_path
 
 LONE_SUFFIXES = (".ssv", ".ssm", ".ssb")
 """Of documents that no archive is needed to read."""

@@ -1,4 +1,4 @@
-"""What must not be done by halves, when somebody presses Ctrl-C."""
+"""Sections of code that Ctrl-C does not cut short."""
 
 import signal
 import threading

@@ -1,13 +1,15 @@
-"""Settings of a run. They need nothing but the standard library, so that the command line can offer them at once."""
+"""Settings of a run, and the limits of what it may take.
 
+They need nothing but the standard library, so that the command line lists their values without loading numerics."""
+
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict
 
 from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, path, seconds, texts, word
-from ssptool.dataclass import dataclass
 
 
 class MasterName(StrEnum):
@@ -343,3 +345,30 @@ class SettingsOptions(TypedDict, total=False):
     threads: int | None
     power_bonds: Iterable[tuple[str, str] | str] | None
     processes: str | int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may take; None: as much as it likes.
+
+    Attributes
+    ----------
+    seconds : [s]
+        Wall time of the whole run, from the start of the child process.
+    step_seconds : [s]
+        Wall time of one macro step, or of loading and initialization.
+    memory : [byte]
+        Of the child process and of those of its FMUs, without what they share with others (Linux only).
+    """
+
+    seconds: float | None = None
+    step_seconds: float | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        limits = {"timeout": self.seconds, "timeout of a step": self.step_seconds, "memory limit": self.memory}
+        for name, value in limits.items():
+            if value is not None and not value > 0:
+                raise ValueError(f"the {name} must be greater than 0, found {value:g}")
+        if self.memory is not None and sys.platform != "linux":
+            raise ValueError("memory can be limited on Linux only")

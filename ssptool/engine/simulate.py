@@ -6,25 +6,19 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
-from ssptool.engine.blocks import blocks_at_once
-from ssptool.engine.execution import Execution, Job, execute
+from ssptool.engine.assembly.pool import Sources
 from ssptool.engine.interrupts import held_back
-from ssptool.engine.isolation.limits import Limits
 from ssptool.engine.isolation.parent import execute_isolated
-from ssptool.engine.manifest import Input, manifest
-from ssptool.engine.pacing import Pace
-from ssptool.engine.plan import Plan
-from ssptool.engine.recorder import Progress, Recorder
-from ssptool.engine.recording.contents import Contents
-from ssptool.engine.recording.files import check_output, open_writer
-from ssptool.engine.recording.overwriting import check_written
-from ssptool.engine.recording.recording import Recording
-from ssptool.engine.recording.room import check_room
-from ssptool.engine.recording.selection import select
-from ssptool.engine.recording.writer import Writer
-from ssptool.engine.recording.writing_thread import WritingThread
-from ssptool.engine.result import Result, statistics_of
-from ssptool.engine.sources import Sources
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.recording.decimation import check_room
+from ssptool.engine.recording.formats import check_output, check_written, open_writer
+from ssptool.engine.recording.writer import Writer, WritingThread, blocks_at_once
+from ssptool.engine.run.execution import Execution, Job, Pace, execute
+from ssptool.engine.run.recorder import Progress, Recorder, Recording
+from ssptool.engine.run.result import Input, Result, manifest, statistics_of
+from ssptool.engine.run.selection import select
+from ssptool.engine.settings import Limits
+from ssptool.engine.trace import Contents
 from ssptool.engine.watch import Watch
 from ssptool.working_directory import kept_working_directory
 

@@ -1,21 +1,223 @@
-"""The recorded signals of a run."""
+"""The trace of a run: recorded signals as arrays over time, and the cells they are stored in.
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import field
-from typing import TYPE_CHECKING, Any
+A cell has eight bytes: a double for Float64 and Float32, an integer for all other types (of UInt64 the same bits, of a
+Boolean 0 or 1, of a String or a Binary its number in the string table of the run)."""
+
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from operator import index
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, seconds
-from ssptool.dataclass import dataclass
-from ssptool.engine.columns import NUMBERED, REAL_TYPES, ContentNumbers, as_doubles, cells_of, values_of
+from ssptool.errors import WrongUsage
 from ssptool.network.near import near_misses
-from ssptool.wrong_usage import WrongUsage
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
     import xarray  # type: ignore[import-not-found, unused-ignore]
+
+
+class Contents(Protocol):
+    """Contents by number: a list, or those of a run."""
+
+    def __getitem__(self, number: int, /) -> bytes: ...
+
+
+class News(NamedTuple):
+    """What rows bring: contents that are new in them, in the order of their numbers, and the numbers of those to which
+    later rows do not refer.
+    """
+
+    new: tuple[bytes, ...] = ()
+    forgotten: tuple[int, ...] = ()
+
+
+NO_NEWS = News()
+
+
+class RunContents:
+    """The contents of a run: number 0 is the empty one, and whatever is new has the next number."""
+
+    def __init__(self) -> None:
+        self._all = {0: b""}
+        self.told = 1
+
+    def __getitem__(self, number: int, /) -> bytes:
+        return self._all[number]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, contents: Iterable[bytes]) -> None:
+        for content in contents:
+            self._all[self.told] = content
+            self.told += 1
+
+    def drop(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            del self._all[number]
+
+    @property
+    def every(self) -> tuple[bytes, ...]:
+        """All, if none was dropped: the place of each is its number."""
+        return tuple(self._all.values())
+
+
+Floats = NDArray[np.float64]
+
+REAL_TYPES = frozenset({"Float64", "Float32"})
+"""Types whose cells hold doubles."""
+
+TEXT, BYTES = "String", "Binary"
+NUMBERED = frozenset({TEXT, BYTES})
+"""Types whose cells are numbers of contents, which are bytes: of texts those of UTF-8."""
+
+_MACHINE: dict[str, np.dtype[Any]] = {
+    "Float64": np.dtype(np.float64),
+    "Float32": np.dtype(np.float32),
+    "Boolean": np.dtype(np.bool_),
+    "Enumeration": np.dtype(np.int64),
+    **{f"Int{bits}": np.dtype(f"i{bits // 8}") for bits in (8, 16, 32, 64)},
+    **{f"UInt{bits}": np.dtype(f"u{bits // 8}") for bits in (8, 16, 32, 64)},
+}
+
+NUMERIC_TYPES = frozenset(_MACHINE)
+"""All but String and Binary."""
+
+
+def holds_integer(kind: str) -> bool:
+    """Whether signals of this type are 64-bit integers in their cells."""
+    return kind not in REAL_TYPES
+
+
+def machine_type(kind: str) -> np.dtype[Any]:
+    """Of arrays of values of this type; those of texts and bytes hold objects."""
+    return np.dtype(object) if kind in NUMBERED else _MACHINE[kind]
+
+
+class ContentNumbers:
+    """Contents and their numbers, counted from 0, which is the empty one."""
+
+    def __init__(self) -> None:
+        self.all: list[bytes] = [b""]
+        self._numbers = {b"": 0}
+
+    def number(self, content: bytes) -> int:
+        found = self._numbers.setdefault(content, len(self.all))
+        if found == len(self.all):
+            self.all.append(content)
+        return found
+
+
+def from_content(content: bytes, kind: str) -> str | bytes:
+    """The value of type String or Binary with these bytes. What is no UTF-8 in a text is marked as that."""
+    return content.decode("utf-8", "replace") if kind == TEXT else content
+
+
+def as_content(value: Any, kind: str) -> bytes:
+    """The bytes of a value of type String or Binary.
+
+    Raises
+    ------
+    TypeError, UnicodeEncodeError
+        It is none.
+    """
+    wanted = str if kind == TEXT else bytes
+    if not isinstance(value, wanted):
+        raise TypeError(f"{value!r} is not a value of type {kind}")
+    return value.encode() if isinstance(value, str) else value
+
+
+def met(numbers: NDArray[np.int64], kind: str, contents: Contents) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """The values of type String or Binary (k,) that these numbers (n,) of contents stand for, each of them once, and
+    the place (n,) of each number among them.
+    """
+    used, places = np.unique(numbers, return_inverse=True)
+    values = np.empty(len(used), dtype=object)
+    values[:] = [from_content(contents[number], kind) for number in used.tolist()]
+    return values, places
+
+
+def values_of(cells: Floats, kind: str, contents: Contents = (b"",)) -> NDArray[Any]:
+    """Cells (n,) as values (n,) of a type: the same memory, except for Float32, String and Binary."""
+    if kind in NUMBERED:
+        every, places = met(cells.view(np.int64), kind, contents)
+        return every[places]
+    machine = machine_type(kind)
+    values: NDArray[Any]
+    if kind == "Float32":
+        with np.errstate(over="ignore"):
+            values = cells.astype(machine)
+        return values
+    if machine.itemsize == 8:
+        values = cells.view(machine)
+        return values
+    # The end of the eight bytes that has the small digits.
+    place = 0 if sys.byteorder == "little" else 8 - machine.itemsize
+    part = np.dtype({"names": ["value"], "formats": [machine], "offsets": [place], "itemsize": 8})
+    values = cells.view(part)["value"]
+    return values
+
+
+def cells_of(values: ArrayLike, kind: str, number: Callable[[bytes], int]) -> Floats:
+    """Values (n,) of a type as cells (n,); `number` gives contents their numbers.
+
+    Raises
+    ------
+    OverflowError, TypeError, ValueError
+        A value is none of this type.
+    """
+    if kind in NUMBERED:
+        every: Iterable[Any] = np.asarray(values, dtype=object)
+        integers: NDArray[Any] = np.array([number(as_content(value, kind)) for value in every], dtype=np.int64)
+    elif holds_integer(kind):
+        integers = _integers(values, np.uint64 if kind == "UInt64" else np.int64)
+    else:
+        return np.array(values, dtype=np.float64)
+    cells: Floats = integers.view(np.float64)
+    return cells
+
+
+def _integers(values: Any, machine: type[np.signedinteger[Any] | np.unsignedinteger[Any]]) -> NDArray[Any]:
+    if not isinstance(values, np.ndarray):
+        return np.array([index(value) for value in values], dtype=machine)
+    if values.dtype.kind not in "biu":
+        raise TypeError(f"integers are expected, found numbers of type {values.dtype}")
+    return values.astype(machine)
+
+
+def integers_of(doubles: Floats, machine: np.dtype[Any]) -> NDArray[Any]:
+    """Doubles as integers or Booleans of a machine type; those that rounding has moved out of its range at its end."""
+    if machine.kind == "b":
+        booleans: NDArray[Any] = doubles != 0.0
+        return booleans
+    limits = np.iinfo(machine)
+    inside = (doubles >= float(limits.min)) & (doubles < float(limits.max))
+    integers = np.full(doubles.shape, limits.max, dtype=machine)
+    integers[inside] = doubles[inside].astype(machine)
+    integers[doubles < float(limits.min)] = limits.min
+    return integers
+
+
+def as_doubles(cells: Floats, kinds: Sequence[str]) -> Floats:
+    """Rows of cells (k, p) as rows of doubles: the same memory if all are.
+
+    Integers beyond 2⁵³ become the nearest double, and texts and bytes their numbers.
+    """
+    places = [place for place, kind in enumerate(kinds) if holds_integer(kind)]
+    if not places:
+        return cells
+    doubles = cells.copy()
+    for place in places:
+        kind = kinds[place]
+        doubles[:, place] = values_of(cells[:, place], "Int64" if kind in NUMBERED else kind)
+    return doubles
+
 
 _SHOWN = 4
 """Names of signals in the representation of a trace."""
@@ -41,7 +243,6 @@ def _few(names: Collection[str]) -> str:
 
 _MOST_NAMED = 20
 
-Floats = NDArray[np.float64]
 Values = NDArray[Any]
 
 
@@ -198,8 +399,6 @@ class Trace:
         return f"<Trace {span}{len(self)} rows of {', '.join(self.signals[:_SHOWN]) or 'no signals'}{more}>"
 
     def _repr_html_(self) -> str:
-        from ssptool.engine.result_html import trace_html  # only notebooks draw a trace at once
-
         return trace_html(self)
 
     def __len__(self) -> int:
@@ -264,3 +463,26 @@ def _attributes(column: Column) -> dict[str, str]:
     """As the CF conventions name them."""
     facts = {"units": column.unit, "long_name": column.description}
     return {name: fact for name, fact in facts.items() if fact}
+
+
+MOST_CURVES = 24
+"""In the picture of a trace: what has more is told, not drawn."""
+
+
+def trace_html(trace: "Trace") -> str:
+    """Size of a trace, and a picture of its continuous signals."""
+    # Only notebooks draw a trace at once.
+    from ssptool.drawing.plot_matplotlib import picture_svg
+    from ssptool.drawing.plot_model import Curve, panels, thinned
+    from ssptool.drawing.plot_unavailable import PlotUnavailable
+
+    span = f"{trace.t[0]:g} … {trace.t[-1]:g} s, " if len(trace) else ""
+    told = f"<p>{span}{len(trace)} rows, {len(trace.columns)} signals</p>"
+    continuous = [column for column in trace.columns if column.real]
+    if not len(trace) or not 0 < len(continuous) <= MOST_CURVES:
+        return told + f"<p>{escape(', '.join(trace.signals))}</p>"
+    curves = [thinned(Curve(one.signal, one.unit, trace.t, trace[one.signal], one.held)) for one in continuous]
+    try:
+        return told + picture_svg(panels(curves))
+    except PlotUnavailable as problem:
+        return told + f"<p>{escape(str(problem))}</p>"

@@ -1,4 +1,4 @@
-"""FMUs: a model description as frozen values, and a loaded binary with its function table.
+"""FMUs: model descriptions as frozen values, and loaded binaries with their functions, both through FMPy.
 
-This layer knows FMI and nothing of SSP. Both halves go through FMPy.
+This layer knows FMI and nothing of SSP.
 """

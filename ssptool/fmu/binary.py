@@ -1,31 +1,126 @@
-"""The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange."""
+"""The binary of an FMU: unpacked, loaded through FMPy, and instantiated for co-simulation or model exchange.
+
+FMPy inspects its own methods and looks up all functions anew for each instance, which takes longer than most FMUs need
+to load. Here prototypes are found once for ever, and functions once for each loaded library. FMPy also changes the
+working directory of the process while it loads a library; here a library is loaded by its absolute path.
+"""
 
 import ctypes
+import inspect
 import sys
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any, Self
+from types import UnionType
+from typing import Any, NamedTuple, Self, get_args
 
 import fmpy
 from fmpy import fmi1, fmi2, fmi3
 
 from ssptool.documents.uri import unsafe
 from ssptool.fmu.compiling import can_be_compiled
-from ssptool.fmu.description import (
-    FmuDescription,
-    Interface,
-    InterfaceType,
-    UnreadableFmu,
-    unsupported_of_fmi1,
+from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
+from ssptool.fmu.instance import (
+    Fmi1Instance,
+    Fmi1Slave,
+    Fmi2Instance,
+    Fmi3Instance,
+    FmiError,
+    FmuInstance,
+    references_of,
 )
-from ssptool.fmu.instance import Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, Slave1, references_of
 from ssptool.fmu.messages import STATUS, MessageLog
-from ssptool.fmu.platforms import entries, library, misnamed_library
-from ssptool.fmu.prototypes import Library
-from ssptool.fmu.unloadable import why_unloadable, why_unsafe
-from ssptool.scratch import ScratchFolder
+from ssptool.fmu.platforms import fmu_entries, library_entry, misnamed_library, unloadable_reason, unsafe_reason
+from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import kept_working_directory, shown
+
+
+class _Prototype(NamedTuple):
+    name: str
+    arguments: tuple[str, ...]
+    types: tuple[Any, ...]
+    result: Any
+
+
+class SharedFunctions:
+    """The functions of one loaded library, looked up with its first instance and shared by all."""
+
+    def __init__(self) -> None:
+        self._held: ctypes.CDLL | None = None
+        self._functions: dict[str, Any] = {}
+        self.addresses: Mapping[str, int] = {}
+        """FMI function name → address, for all functions of the interface type; empty before the first instance."""
+
+    def instance(self, kind: type, path: Path, *, prefix: str = "") -> Any:
+        """An instance of this FMPy class of FMI instances, with the functions of the library at an absolute path.
+
+        `prefix` is what the names of the functions begin with in a library of FMI 1.0. The folder of the library is
+        searched for the libraries that it needs on Windows; on other systems the library itself says where these are.
+
+        Raises
+        ------
+        OSError
+            The library cannot be loaded.
+        AttributeError
+            The library lacks a function.
+        """
+        instance: Any = object.__new__(kind)
+        if self._held is None:
+            # Held once more, so that it stays where it is when the instance that opened it is freed.
+            held = ctypes.CDLL(str(path))
+            self._functions = dict(_bound_functions(held, kind, prefix))
+            self.addresses = {standard_name(name): _address(function) for name, function in self._functions.items()}
+            self._held = held
+        instance.dll = ctypes.CDLL(str(path))
+        instance._functions = self._functions
+        instance.component = instance.callbacks = instance.fmiCallLogger = None
+        return instance
+
+    def close(self) -> None:
+        """Let go of the library; instances that still live have their own hold on it."""
+        if self._held is not None:
+            fmpy.freeLibrary(self._held._handle)
+            self._held = None
+
+
+def standard_name(name: str) -> str:
+    """What FMI calls a function; FMPy tells those of FMI 1.0 apart from the others."""
+    return "fmi" + name.removeprefix("fmi1") if name.startswith("fmi1") else name
+
+
+def _bound_functions(library: ctypes.CDLL, kind: type, prefix: str) -> Iterator[tuple[str, Any]]:
+    for prototype in prototypes(kind):
+        function: Any = getattr(library, prefix + standard_name(prototype.name))
+        function.argnames = list(prototype.arguments)
+        function.argtypes = list(prototype.types)
+        function.restype = prototype.result
+        yield prototype.name, function
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+@cache
+def prototypes(kind: type) -> tuple[_Prototype, ...]:
+    found = inspect.getmembers(kind, inspect.isfunction)
+    return tuple(_prototype(name, method) for name, method in found if name.startswith(("fmi1", "fmi2", "fmi3")))
+
+
+def _prototype(name: str, method: Any) -> _Prototype:
+    signature = inspect.signature(method)
+    _self, *parameters = signature.parameters.values()
+    types = (parameter.annotation for parameter in parameters)
+    result = signature.return_annotation
+    if name.startswith("fmi1") and result is ctypes.c_char_p and parameters:
+        result = ctypes.c_int  # FMPy declares a text where FMI 1.0 has a status; no text is got from an instance
+    return _Prototype(
+        name,
+        tuple(parameter.name for parameter in parameters),
+        tuple(get_args(kind)[0] if isinstance(kind, UnionType) else kind for kind in types),
+        {bytes: ctypes.c_char_p, int: ctypes.c_int}.get(result, result),
+    )
 
 
 class MissingBinary(Exception):
@@ -60,7 +155,7 @@ class UnloadableBinary(Exception):
         self.reason = reason
 
 
-class Binary:
+class FmuBinary:
     """An unpacked FMU, from which instances are made. Each load has its own copy of the library."""
 
     def __init__(
@@ -68,7 +163,7 @@ class Binary:
         path: Path,
         description: FmuDescription,
         folder: Path,
-        unpacked: ScratchFolder | None,
+        unpacked: TemporaryFolder | None,
         interface: InterfaceType = InterfaceType.CO_SIMULATION,
     ) -> None:
         self.path = path
@@ -77,7 +172,7 @@ class Binary:
         self.folder = folder
         self._unpacked = unpacked
         self._instances: list[FmuInstance] = []
-        self._library = Library()
+        self._library = SharedFunctions()
 
     def instantiate(
         self,
@@ -157,7 +252,7 @@ class Binary:
         self.close()
 
     def _instantiate_fmi1(self, name: str, log: MessageLog, logging: bool) -> FmuInstance:
-        slave = self._load(Slave1)
+        slave = self._load(Fmi1Slave)
         slave.callbacks = log.fmi1_callbacks()
         no, yes = fmi1.fmi1False, fmi1.fmi1True
         with log.making():
@@ -247,15 +342,15 @@ class Binary:
 
     def _load(self, slave: Any) -> Any:
         identifier = _offered(self.path, self.description, self.interface).model_identifier
-        wanted = library(self.description.fmi_major, identifier)
-        found = self.folder / (misnamed_library(entries(self.folder), wanted) or wanted)
-        if reason := why_unsafe(found):
+        wanted = library_entry(self.description.fmi_major, identifier)
+        found = self.folder / (misnamed_library(fmu_entries(self.folder), wanted) or wanted)
+        if reason := unsafe_reason(found):
             raise UnloadableBinary(self.path, reason)
         prefix = f"{identifier}_" if self.description.fmi_major == 1 else ""
         try:
             return self._library.instance(slave, found, prefix=prefix)
         except (OSError, AttributeError) as error:
-            raise UnloadableBinary(self.path, why_unloadable(found, error)) from error
+            raise UnloadableBinary(self.path, unloadable_reason(found, error)) from error
 
 
 def _forget_modules(names: frozenset[str], folder: Path) -> None:
@@ -275,7 +370,7 @@ def instantiation(major: int, interface: InterfaceType) -> str:
     return {1: "fmiInstantiateSlave", 2: "fmi2Instantiate"}.get(major, f"fmi3Instantiate{interface}")
 
 
-def load(path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION) -> Binary:
+def load(path: Path, description: FmuDescription, interface: InterfaceType = InterfaceType.CO_SIMULATION) -> FmuBinary:
     """Unpack an FMU (a zip, or a folder that is already unpacked) so that it can be instantiated.
 
     A library that has another name than the model identifier is used where it is the only one for this platform.
@@ -290,19 +385,19 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
         The file cannot be unpacked.
     """
     offered = _offered(path, description, interface)
-    wanted = library(description.fmi_major, offered.model_identifier)
+    wanted = library_entry(description.fmi_major, offered.model_identifier)
     try:
-        names = entries(path)
+        names = fmu_entries(path)
     except (OSError, zipfile.BadZipFile) as error:
         raise UnreadableFmu(path, str(error)) from error
     if wanted not in names and misnamed_library(names, wanted) is None:
         raise MissingBinary(path, wanted, _platforms(names), can_be_compiled(names, description.fmi_major))
     if path.is_dir():
-        return Binary(path, description, path.resolve(), None, interface)
+        return FmuBinary(path, description, path.resolve(), None, interface)
     for name in names:
         if reason := unsafe(name):
             raise UnreadableFmu(path, f"the entry {name!r} {reason}, so that it may lead out of the folder")
-    unpacked = ScratchFolder()
+    unpacked = TemporaryFolder()
     try:
         fmpy.extract(path, unpacked.name)
     except OSError as error:
@@ -312,7 +407,7 @@ def load(path: Path, description: FmuDescription, interface: InterfaceType = Int
     except Exception as error:  # FMPy raises plain Exception for colons in names
         unpacked.cleanup()
         raise UnreadableFmu(path, str(error)) from error
-    return Binary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
+    return FmuBinary(path, description, Path(unpacked.name).resolve(), unpacked, interface)
 
 
 def _offered(path: Path, description: FmuDescription, interface: InterfaceType) -> Interface:

@@ -1,7 +1,7 @@
-"""Compile FMUs that bring C or C++ sources and no library for this platform, into a cache of the user.
+"""Compile FMUs with C or C++ sources and without a library for this platform, into a cache of the user.
 
-The FMU itself is never changed: the cache holds a copy of it that has the library, under a name made from the content
-of the FMU, the compiler and the options. Sources are those that the model description lists (FMI 2.0 §2.2.3) or
+The FMU itself is never changed: the cache holds a copy with the library, under a name made from the content of the FMU,
+the compiler and the options. Sources are those that the model description lists (FMI 2.0 §2.2.3) or
 `sources/buildDescription.xml` (FMI 3.0 §2.5.1.1).
 """
 
@@ -14,16 +14,16 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from lxml import etree
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.uri import unsafe
 from ssptool.fmu.description import FmuDescription, Interface, UnreadableFmu
-from ssptool.fmu.model_xml import MODEL_DESCRIPTION, UnusableXml, model_description, parse
-from ssptool.fmu.platforms import BINARIES, entries, library, this_platform
-from ssptool.scratch import ScratchFolder
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, UnusableXml, model_description, parse_model_description
+from ssptool.fmu.platforms import BINARIES, fmu_entries, library_entry, this_platform
+from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import shown
 
 SOURCES = "sources/"
@@ -77,7 +77,7 @@ class Compiler:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class CompiledFmu:
     """A copy of an FMU that has a library for this platform; `fresh`: it was compiled just now."""
 
     path: Path
@@ -95,12 +95,12 @@ def lacks_library(path: Path, description: FmuDescription) -> bool:
     """Whether an FMU (zip or folder) has nothing for this platform."""
     folder = f"{BINARIES}{this_platform(description.fmi_major)}/"
     try:
-        return not any(name.startswith(folder) for name in entries(path))
+        return not any(name.startswith(folder) for name in fmu_entries(path))
     except (OSError, zipfile.BadZipFile):
         return False  # whoever loads it finds out
 
 
-def compiled(path: Path, description: FmuDescription) -> Compiled:
+def compiled_fmu(path: Path, description: FmuDescription) -> CompiledFmu:
     """A copy of the FMU at `path` with a library for this platform, from the cache or compiled now.
 
     Raises
@@ -113,8 +113,8 @@ def compiled(path: Path, description: FmuDescription) -> Compiled:
     compiler = _compiler(path)
     kept = cache_folder() / f"{path.stem}-{_key(path, compiler)}.fmu"
     if kept.is_file():
-        return Compiled(kept, compiler.version, fresh=False)
-    scratch = ScratchFolder()
+        return CompiledFmu(kept, compiler.version, fresh=False)
+    scratch = TemporaryFolder()
     try:
         folder = Path(scratch.name) / "fmu"
         _unpack(path, folder)
@@ -128,7 +128,7 @@ def compiled(path: Path, description: FmuDescription) -> Compiled:
         packed.replace(kept)
     finally:
         scratch.cleanup()
-    return Compiled(kept, compiler.version, fresh=True)
+    return CompiledFmu(kept, compiler.version, fresh=True)
 
 
 def cache_folder() -> Path:
@@ -217,7 +217,7 @@ def _unlisted(identifier: str, built: bool, major: int) -> str:
 
 
 def _of_model_description(folder: Path, interfaces: Iterable[Interface]) -> Iterator[Build]:
-    root = parse(model_description(folder))
+    root = parse_model_description(model_description(folder))
     listed: dict[str, dict[str, None]] = {}
     for tag in ("CoSimulation", "ModelExchange"):
         node = root.find(tag)
@@ -284,7 +284,7 @@ def _build(path: Path, folder: Path, build: Build, major: int, compiler: Compile
         source = str(folder / SOURCES / file)
         _call(path, [program, *options, *includes, f"-idirafter{headers}", "-c", source, "-o", str(made)], file, log)
         objects.append(str(made))
-    target = folder / library(major, build.identifier)
+    target = folder / library_entry(major, build.identifier)
     target.parent.mkdir(parents=True, exist_ok=True)
     _call(path, [linker, "-shared", *objects, "-o", str(target), *build.libraries, "-lm"], target.name, log)
 
@@ -306,7 +306,7 @@ def _call(path: Path, command: list[str], what: str, log: Path) -> None:
     raise NotCompiled(path, f"{Path(command[0]).name} refuses {what}:{shown}\n  all of it: {log}")
 
 
-def say(found: Mapping[str, Compiled]) -> tuple[str, ...]:
+def compilation_notes(found: Mapping[str, CompiledFmu]) -> tuple[str, ...]:
     """Notes on components whose FMUs were compiled."""
     return tuple(
         f"{name}: the FMU was {'compiled' if one.fresh else 'compiled before'} from its sources ({one.compiler}), "

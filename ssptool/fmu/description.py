@@ -1,23 +1,282 @@
-"""A modelDescription.xml as frozen values, read through FMPy."""
+"""The model description of an FMU as frozen values: variables, units, arrays, clocks, interfaces, dependencies.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+Names of array elements are `y[1]`, `y[2,3]`: counted from 1, row by row (FMI 3.0 §2.4.7.5). Units are base = factor ·
+value + offset, in FMI and SSP alike.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from math import isfinite
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from math import pi, prod
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from lxml import etree
-
-from ssptool.dataclass import dataclass
-from ssptool.fmu import fmi1
-from ssptool.fmu.model_variables import RawVariable, read_model_description
-from ssptool.fmu.model_xml import ByContent, model_description, parse, unreadable_reason
-from ssptool.fmu.packed import python_modules
-from ssptool.fmu.shapes import element_names
-from ssptool.fmu.units import Exponents, Unit
 from ssptool.working_directory import shown
+
+
+class Exponents(NamedTuple):
+    """Exponents of the seven SI base units and of the radian (FMI 3.0 §2.4.4, SSP 2.0 §4.4.2)."""
+
+    kg: int = 0
+    m: int = 0
+    s: int = 0
+    A: int = 0
+    K: int = 0
+    mol: int = 0
+    cd: int = 0
+    rad: int = 0
+
+
+class DisplayUnit(NamedTuple):
+    """A unit that FMI 1.0 defines by another one: value in that = factor · value + offset."""
+
+    name: str
+    factor: float
+    offset: float
+
+
+class Unit(NamedTuple):
+    """One unit. `exponents` is None where FMI leaves the base unit out: then only the name is known, and of FMI 1.0 in
+    which other units values may be `shown`. `assumed`: the name alone tells the exponents and the factor.
+    """
+
+    name: str
+    exponents: Exponents | None
+    factor: float = 1.0
+    offset: float = 0.0
+    shown: tuple[DisplayUnit, ...] = ()
+    assumed: bool = False
+
+    def display(self, name: str) -> DisplayUnit | None:
+        """The unit of this name in which values may be shown; None if there is none with a way back."""
+        return next((one for one in self.shown if one.name == name and one.factor), None)
+
+    @property
+    def defined(self) -> bool:
+        """Whether a document or FMU says what it measures."""
+        return self.exponents is not None and not self.assumed
+
+    @property
+    def in_base_units(self) -> str:
+        """The definition in short: `0.001·m`, `kg·m·s^-2`."""
+        if self.exponents is None:
+            return "undefined"
+        powers = zip(self.exponents._fields, self.exponents, strict=True)
+        parts = [name if power == 1 else f"{name}^{power}" for name, power in powers if power]
+        factor = [] if self.factor == 1 and parts else [f"{self.factor:g}"]
+        offset = f" {self.offset:+g}" if self.offset else ""
+        return "·".join([*factor, *parts]) + offset
+
+
+class _Power(NamedTuple):
+    """A product of powers of base units, exactly: the factor of mm3 is 1e-9, not 0.001 ** 3."""
+
+    factor: Fraction
+    exponents: Exponents
+
+    def raised(self, power: int) -> "_Power":
+        return _Power(self.factor**power, Exponents(*(power * each for each in self.exponents)))
+
+    def times(self, other: "_Power") -> "_Power":
+        exponents = Exponents(*(a + b for a, b in zip(self.exponents, other.exponents, strict=True)))
+        return _Power(self.factor * other.factor, exponents)
+
+
+_ONE = _Power(Fraction(1), Exponents())
+
+
+def _symbols(factor: str | int | Fraction, names: str, **exponents: int) -> Mapping[str, _Power]:
+    return dict.fromkeys(names.split(), _Power(Fraction(factor), Exponents(**exponents)))
+
+
+_PREFIXES: Mapping[str, int] = {
+    "p": -12,
+    "n": -9,
+    "u": -6,
+    "µ": -6,
+    "μ": -6,
+    "m": -3,
+    "c": -2,
+    "d": -1,
+    "da": 1,
+    "h": 2,
+    "k": 3,
+    "M": 6,
+    "G": 9,
+    "T": 12,
+}
+_WITH_PREFIXES: Mapping[str, _Power] = {
+    **_symbols(1, "m", m=1),
+    **_symbols(1, "s", s=1),
+    **_symbols("0.001", "g", kg=1),
+    **_symbols(1, "A", A=1),
+    **_symbols(1, "K", K=1),
+    **_symbols(1, "mol", mol=1),
+    **_symbols(1, "cd", cd=1),
+    **_symbols(1, "rad", rad=1),
+    **_symbols(1, "Hz", s=-1),
+    **_symbols(1, "N", kg=1, m=1, s=-2),
+    **_symbols(1, "Pa", kg=1, m=-1, s=-2),
+    **_symbols(100_000, "bar", kg=1, m=-1, s=-2),
+    **_symbols(1, "J Nm Ws", kg=1, m=2, s=-2),
+    **_symbols(3600, "Wh", kg=1, m=2, s=-2),
+    **_symbols(1, "W", kg=1, m=2, s=-3),
+    **_symbols(1, "C As", A=1, s=1),
+    **_symbols(3600, "Ah", A=1, s=1),
+    **_symbols(1, "V", kg=1, m=2, s=-3, A=-1),
+    **_symbols(1, "F", kg=-1, m=-2, s=4, A=2),
+    **_symbols(1, "Ohm ohm Ω Ω", kg=1, m=2, s=-3, A=-2),
+    **_symbols(1, "S", kg=-1, m=-2, s=3, A=2),
+    **_symbols(1, "Wb", kg=1, m=2, s=-2, A=-1),
+    **_symbols(1, "T", kg=1, s=-2, A=-1),
+    **_symbols(1, "H", kg=1, m=2, s=-2, A=-2),
+    **_symbols("0.001", "l L", m=3),
+}
+_WITHOUT_PREFIX: Mapping[str, _Power] = {
+    **_symbols(1, "1 -"),
+    **_symbols("0.01", "%"),
+    **_symbols(60, "min", s=1),
+    **_symbols(3600, "h", s=1),
+    **_symbols(86400, "d", s=1),
+    **_symbols(1000, "t", kg=1),
+    **_symbols(1, "degC °C", K=1),
+    **_symbols(Fraction(pi) / 180, "deg °", rad=1),
+    **_symbols(2 * Fraction(pi), "rev", rad=1),
+    **_symbols(Fraction(pi) / 30, "rpm", rad=1, s=-1),
+}
+_OFFSETS = {"degC": 273.15, "°C": 273.15}
+"""In a product they are differences of temperatures."""
+_TWO_MEANINGS = ("C", "F")
+"""Alone they are as often degrees Celsius and Fahrenheit as coulomb and farad."""
+_FACTOR = re.compile(r"([A-Za-zµμ°ΩΩ%]+|1)(?:(?:\^|\*\*)?([+-]?[1-9])|(?:\^|\*\*)\(([+-]?[1-9])\)|([²³]))?")
+_SUPERSCRIPTS = {"²": 2, "³": 3}
+_LONGEST = 50
+
+COMMON_NAMES = (
+    *("1", "%", "m", "km", "cm", "mm", "m2", "m3", "l", "s", "ms", "min", "h", "Hz", "kHz", "kg", "g", "t", "kg.m2"),
+    *("rad", "deg", "m/s", "km/h", "m/s2", "rad/s", "deg/s", "rpm", "rad/s2", "N", "kN", "N.m", "N/m", "N/mm", "N.s/m"),
+    *("Pa", "kPa", "MPa", "bar", "J", "kJ", "kWh", "W", "kW", "kg/s", "m3/s", "K", "degC", "A", "V", "Ohm"),
+)
+"""Units to suggest, spelled as FMI and Modelica do."""
+
+
+@lru_cache(maxsize=1024)
+def unit_of_name(name: str) -> Unit | None:
+    """The unit that a plain SI expression names: `mm`, `N.m`, `kg*m^2/s2`, `W/(m2.K)`, `degC`, `rpm`; else None.
+
+    The symbols are those of the SI, of units in use with it (SI Brochure, 9th edition, tables 4 to 8) and some
+    spellings of tools; 1 bar = 100 kPa, 0 °C = 273.15 K. What could mean two things, such as `W/m2.K` and `C`, is none.
+    """
+    if name == "-":
+        return Unit(name, Exponents())
+    if name in _TWO_MEANINGS or len(name) > _LONGEST:
+        return None
+    over, *under = _split(name)
+    if any(_is_product(part) and not _bracketed(part) for part in under):
+        return None
+    powers = [_product(over), *(_product(part) for part in under)]
+    if any(power is None for power in powers):
+        return None
+    first, *others = [power for power in powers if power is not None]
+    for other in others:
+        first = first.times(other.raised(-1))
+    return Unit(name, first.exponents, float(first.factor), _OFFSETS.get(name, 0.0))
+
+
+def _split(name: str) -> list[str]:
+    """The parts between slashes; those in a bracket belong together."""
+    return re.split(r"/(?![^(]*\))", name)
+
+
+def _bracketed(part: str) -> bool:
+    return part.startswith("(") and part.endswith(")")
+
+
+def _is_product(part: str) -> bool:
+    return len(_factors(part)) > 1
+
+
+def _factors(part: str) -> list[str]:
+    inside = part[1:-1] if _bracketed(part) else part
+    return re.split(r"[.·⋅]|(?<!\*)\*(?!\*)| ", inside)
+
+
+def _product(part: str) -> _Power | None:
+    total = _ONE
+    for text in _factors(part):
+        factor = _power(text)
+        if factor is None:
+            return None
+        total = total.times(factor)
+    return total
+
+
+def _power(text: str) -> _Power | None:
+    found = _FACTOR.fullmatch(text)
+    symbol = None if found is None else _symbol(found[1])
+    if found is None or symbol is None:
+        return None
+    digits = found[2] or found[3]
+    return symbol.raised(int(digits) if digits else _SUPERSCRIPTS.get(found[4], 1))
+
+
+def _symbol(text: str) -> _Power | None:
+    known = _WITHOUT_PREFIX.get(text) or _WITH_PREFIXES.get(text)
+    if known is not None:
+        return known
+    for prefix, power in _PREFIXES.items():
+        base = _WITH_PREFIXES.get(text.removeprefix(prefix)) if text.startswith(prefix) else None
+        if base is not None:
+            return _Power(base.factor * Fraction(10) ** power, base.exponents)
+    return None
+
+
+def named(units: Mapping[str, Unit], name: str | None) -> Unit | None:
+    """The unit of this name as a document or FMU defines it, else as the name tells, else of which only the name is
+    known.
+    """
+    if name is None:
+        return None
+    found = units.get(name)
+    return found if found is not None and found.defined else _read(name, () if found is None else found.shown)
+
+
+@lru_cache(maxsize=1024)
+def _read(name: str, shown: tuple[DisplayUnit, ...]) -> Unit:
+    """Always the same object, by which conversions are known again."""
+    told = unit_of_name(name)
+    return Unit(name, None, shown=shown) if told is None else told._replace(assumed=True, shown=shown)
+
+
+def stated_or_own(stated: Unit | None, own: Unit | None) -> Unit | None:
+    """The unit in which SSP sees the value of a variable whose own unit is `own`: the stated one, as the FMU defines it
+    where the document does not.
+    """
+    undefined = stated is not None and own is not None and not stated.defined and stated.name == own.name
+    return own if stated is None or undefined else stated
+
+
+Shape: TypeAlias = tuple[int, ...]
+"""The extents of an array; a scalar has none."""
+
+
+def element_names(name: str, shape: Shape) -> tuple[str, ...]:
+    """The elements of an array in the order in which FMI passes their values; of a scalar its own name."""
+    if not shape:
+        return (name,)
+    indices = product(*(range(1, extent + 1) for extent in shape))
+    return tuple(f"{name}[{','.join(map(str, index))}]" for index in indices)
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape as messages have it."""
+    return f"an array [{', '.join(map(str, shape))}]" if shape else "a scalar"
+
 
 Value: TypeAlias = float | int | bool | str | bytes
 
@@ -213,301 +472,210 @@ def unsupported_of_fmi1(description: FmuDescription) -> str | None:
     )
 
 
-def read_description(path: Path) -> FmuDescription:
-    """Read the model description of an FMU (a zip or an unpacked folder).
+def is_text(value: object) -> bool:
+    """Whether an FMU gets all of this text: it has no zero, and no half of a pair of surrogates."""
+    if not isinstance(value, str):
+        return False
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def shape_of(variable: Variable, sizes: Mapping[str, int]) -> Shape:
+    """The extents of a variable where structural parameters have these values, by name, or their own."""
+    parameters = variable.sizes or (None,) * len(variable.shape)
+    extents = zip(variable.shape, parameters, strict=True)
+    return tuple(extent if parameter is None else sizes.get(parameter, extent) for extent, parameter in extents)
+
+
+def fixed_shape(variable: Variable) -> tuple[int | None, ...]:
+    """The extents that no parameter changes; None for one that a structural parameter gives."""
+    if not variable.shape:
+        return ()
+    parameters = variable.sizes or (None,) * len(variable.shape)
+    sides = zip(variable.shape, parameters, strict=True)
+    return tuple(extent if parameter is None else None for extent, parameter in sides)
+
+
+def with_array_elements(fmu: FmuDescription, sizes: Mapping[str, int]) -> FmuDescription:
+    """The description with the elements of every array in its place; `sizes` as for `shape_of`.
+
+    Dependencies are those of arrays: what holds for one holds for each of its elements.
 
     Raises
     ------
-    UnreadableFmu
-        The file is missing, is not a zip, or has no modelDescription.xml; or that is not well-formed XML, is
-        of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
+    ValueError
+        An element has the name of another variable.
     """
-    try:
-        description = described(model_description(path))
-        modules = python_modules(path)
-        return replace(description, python_modules=modules) if modules else description
-    # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
-    # Python raises for the rest (KeyError, TypeError, ValueError …).
-    except Exception as error:
-        raise UnreadableFmu(path, unreadable_reason(error)) from error
+    shapes = {name: shape_of(variable, sizes) for name, variable in fmu.variables.items() if variable.shape}
+    if not shapes:
+        return fmu
+    elements = ArrayElements(fmu.variables, shapes)
+    for name in fmu.variables:
+        if (array := elements.array_of(name)) is not None:
+            raise ValueError(f"an element of {array} has the name of the variable {name}")
+    return replace(fmu, variables=elements, arrays=MappingProxyType(shapes), whole=fmu.variables)
 
 
-@ByContent
-def described(content: bytes) -> FmuDescription:
-    """What a model description says."""
-    root = parse(content)
-    return as_values(read_model_description(root), root)
+class ArrayElements(Mapping[str, Variable]):
+    """Variables by name, with elements in place of arrays; one is made when it is asked for, since tables are large."""
+
+    def __init__(self, whole: Mapping[str, Variable], shapes: Mapping[str, Shape]) -> None:
+        self._whole, self._shapes = whole, shapes
+        self._made: dict[str, Variable] = {}
+
+    def __getitem__(self, name: str) -> Variable:
+        if name in self._whole and name not in self._shapes:
+            return self._whole[name]
+        made = self._made.get(name)
+        if made is None:
+            array = self.array_of(name)
+            if array is None:
+                raise KeyError(name)
+            made = self._made[name] = self._element(array, name)
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        for name in self._whole:
+            yield from element_names(name, self._shapes[name]) if name in self._shapes else (name,)
+
+    def __len__(self) -> int:
+        return sum(prod(self._shapes.get(name, ())) for name in self._whole)
+
+    def array_of(self, name: str) -> str | None:
+        """The array of which this is an element; None if there is none."""
+        array, bracket, _ = name.rpartition("[")
+        shape = self._shapes.get(array) if bracket else None
+        return None if shape is None or _element_index(name, array, shape) is None else array
+
+    def _element(self, array: str, name: str) -> Variable:
+        whole, shape = self._whole[array], self._shapes[array]
+        place = _element_index(name, array, shape)
+        assert place is not None
+        state = whole.derivative_of
+        return replace(
+            whole,
+            name=name,
+            start=_element_start(whole, place, prod(shape)),
+            starts=(),
+            shape=(),
+            sizes=(),
+            derivative_of=None if state is None else state + name[len(array) :],
+            array=array,
+            element=place,
+        )
 
 
-_FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
-_INFINITY = float("inf")
-_OSMP_BINARY = "{*}osmp-binary-variable"
-
-
-def as_values(raw: Any, root: etree._Element) -> FmuDescription:
-    """What was read, as frozen values; `root` has what FMPy does not read."""
-    aliases = _aliases(raw.modelVariables)
-    variables = {variable.name: _variable(variable) for variable in raw.modelVariables}
-    version = int(raw.fmiVersion.split(".")[0])
-    if version == 1:
-        nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
-        own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
-        return _description_of_fmi1(raw, root, MappingProxyType(own))
-    return FmuDescription(
-        fmi_version=raw.fmiVersion,
-        model_name=raw.modelName or "",
-        token=raw.guid or "",
-        co_simulation=_interface(raw.coSimulation, root.find("CoSimulation"), version),
-        model_exchange=_interface(raw.modelExchange, root.find("ModelExchange"), version),
-        scheduled_execution=raw.scheduledExecution is not None,
-        variables=MappingProxyType(variables),
-        units=MappingProxyType({unit.name: _unit(unit) for unit in raw.unitDefinitions}),
-        outputs=_dependencies(raw.outputs, aliases),
-        derivatives=_dependencies(raw.derivatives, aliases),
-        initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
-        event_indicators=int(raw.numberOfEventIndicators),
-        binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
-        experiment=_experiment(root.find("DefaultExperiment")),
-        log_categories=tuple(category.name for category in raw.logCategories if category.name),
-    )
-
-
-def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str, Variable]) -> FmuDescription:
-    outputs = fmi1.direct_dependencies(root.iterfind("ModelVariables/ScalarVariable"))
-    exchange = None if raw.modelExchange is None else Interface(root.get("modelIdentifier", ""), False, False, False)
-    return FmuDescription(
-        fmi_version=raw.fmiVersion,
-        model_name=raw.modelName or "",
-        token=raw.guid or "",
-        co_simulation=_co_simulation_of_fmi1(root),
-        model_exchange=exchange,
-        scheduled_execution=False,
-        variables=variables,
-        units=fmi1.units(root),
-        outputs=outputs,
-        derivatives=MappingProxyType({}),
-        # There is no initialization mode: what holds at communication points holds at the first one.
-        initial_unknowns=outputs,
-        event_indicators=int(raw.numberOfEventIndicators),
-        binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
-        experiment=_experiment(root.find("DefaultExperiment")),
-    )
-
-
-def _of_fmi1(variable: Variable, node: etree._Element) -> Variable:
-    role = fmi1.role(node)
-    return replace(
-        variable,
-        causality=Causality(role.causality),
-        variability=Variability(role.variability),
-        initial=role.initial,
-        negated=node.get("alias") == fmi1.NEGATED,
-    )
-
-
-def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
-    stated = fmi1.capabilities(root)
-    if stated is None:
+def _element_index(name: str, array: str, shape: Shape) -> int | None:
+    """Of an element among the values of its array; None if it is none."""
+    texts = name[len(array) + 1 : -1].split(",")
+    if name[-1] != "]" or len(texts) != len(shape) or not all(text.isdecimal() for text in texts):
         return None
-    return Interface(
-        model_identifier=root.get("modelIdentifier", ""),
-        saves_state=False,
-        serializes_state=False,
-        directional_derivatives=False,
-        variable_step=stated.variable_step,
-        input_derivatives=stated.input_derivatives,
-        output_derivative_order=stated.output_derivative_order,
-        once_per_process=stated.once_per_process,
-        needs_tool=stated.tool,
-        rejects_steps=stated.rejects_steps,
-    )
+    place = 0
+    for text, extent in zip(texts, shape, strict=True):
+        if text[0] == "0" or int(text) > extent:
+            return None
+        place = place * extent + int(text) - 1
+    return place
 
 
-def _experiment(node: etree._Element | None) -> DefaultExperiment:
-    if node is None:
-        return DefaultExperiment()
-    start, stop, step_size, tolerance = map(_finite, map(node.get, ("startTime", "stopTime", "stepSize", "tolerance")))
-    return DefaultExperiment(start, stop, step_size, tolerance, _line(node))
+def _element_start(variable: Variable, place: int, count: int) -> Value | None:
+    """One start value is that of all elements. Those for another size than the present one say nothing."""
+    if len(variable.starts) == count:
+        return variable.starts[place]
+    return variable.starts[0] if len(variable.starts) == 1 else None
 
 
-def _finite(text: str | None) -> float | None:
-    """A number; None of what is none, which is not worth refusing an FMU for."""
-    try:
-        return None if text is None or not isfinite(float(text)) else float(text)
-    except ValueError:
-        return None
+class IntervalVariability(StrEnum):
+    """FMI 3.0 §2.2.8.3: what is known of the time from one tick to the next, and who says it."""
+
+    CONSTANT = "constant"
+    FIXED = "fixed"
+    TUNABLE = "tunable"
+    CHANGING = "changing"
+    COUNTDOWN = "countdown"
+    TRIGGERED = "triggered"
 
 
-def _unit(raw: Any) -> Unit:
-    base = raw.baseUnit
-    if base is None:
-        return Unit(raw.name, None)
-    exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
-    return Unit(raw.name, exponents, base.factor, base.offset)
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """A variable of type Clock.
 
-
-def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface | None:
-    if raw is None:
-        return None
-    return Interface(
-        model_identifier=raw.modelIdentifier or "",
-        saves_state=raw.canGetAndSetFMUstate,
-        serializes_state=raw.canSerializeFMUstate,
-        # FMI 3.0 renamed the flag in the plural, which FMPy does not copy.
-        directional_derivatives=raw.providesDirectionalDerivative or _flag(node, "providesDirectionalDerivatives"),
-        variable_step=getattr(raw, "canHandleVariableCommunicationStepSize", False),
-        input_derivatives=getattr(raw, "canInterpolateInputs", False),
-        output_derivative_order=getattr(raw, "maxOutputDerivativeOrder", 0),
-        intermediate_update=getattr(raw, "providesIntermediateUpdate", False),
-        once_per_process=raw.canBeInstantiatedOnlyOncePerProcess,
-        needs_tool=raw.needsExecutionTool,
-        event_mode=getattr(raw, "hasEventMode", False),
-        # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
-        needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
-        or (version == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
-        adjoint_derivatives=_flag(node, "providesAdjointDerivatives"),
-    )
-
-
-def _flag(node: etree._Element | None, attribute: str) -> bool:
-    return node is not None and _is_true(node.get(attribute))
-
-
-def _is_true(text: str | None) -> bool:
-    return text is not None and text.strip() in _TRUE
-
-
-def _variable(raw: RawVariable) -> Variable:
-    kind = _FMI3_TYPE.get(raw.type, raw.type)
-    declared: Any = raw.declaredType
-    starts = () if raw.start is None and raw.starts is None else _starts(_start_texts(raw), kind)
-    unit, nominal, minimum, maximum = _quantities(raw)
-    return Variable(
-        name=raw.name,
-        reference=raw.valueReference,
-        type=kind,
-        causality=_CAUSALITIES.get(raw.causality) or Causality(raw.causality),
-        variability=_VARIABILITIES.get(raw.variability) or Variability(raw.variability),
-        initial=raw.initial,
-        start=starts[0] if starts else None,
-        unit=unit,
-        nominal=1.0 if nominal is None else abs(_number(raw, "nominal", nominal)) or 1.0,
-        minimum=-_INFINITY if minimum is None else _number(raw, "min", minimum),
-        maximum=_INFINITY if maximum is None else _number(raw, "max", maximum),
-        relative_quantity=_is_true(raw.typed.get("relativeQuantity"))
-        or bool(declared is not None and declared.relativeQuantity),
-        shape=raw.shape,
-        items=_items(declared) if declared is not None and declared.items else _NO_ITEMS,
-        description=raw.description or "",
-        derivative_of=None if raw.derivative is None else _name(raw.derivative),
-        intermediate_update=_is_true(raw.own.get("intermediateUpdate")),
-        line=raw.sourceline,
-        starts=starts,
-        declared_type=None if declared is None else declared.name,
-        clocks=tuple([clock.name for clock in raw.clocks]) if raw.clocks else (),
-        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions])
-        if raw.dimensions
-        else (),
-        clock=tuple(raw.own.items()) if kind == "Clock" else (),
-        mime_type=raw.own.get("mimeType"),
-    )
-
-
-_CAUSALITIES = {one.value: one for one in Causality}
-_VARIABILITIES = {one.value: one for one in Variability}
-_NO_ITEMS: Mapping[str, int] = MappingProxyType({})
-_TRUE = ("true", "1")
-
-
-def _items(declared: Any) -> Mapping[str, int]:
-    return MappingProxyType({item.name: int(item.value) for item in declared.items})
-
-
-def _line(node: etree._Element | None) -> int:
-    # lxml's stubs declare `sourceline` as writable, of a type that mypy cannot narrow.
-    line: Any = None if node is None else node.sourceline
-    return int(line or 0)
-
-
-def _name(derivative: Any) -> str | None:
-    # FMI 1.0 has no such reference; those of FMI 2 and 3 are resolved to the variable.
-    return None if isinstance(derivative, str) else str(derivative.name)
-
-
-def _quantities(raw: RawVariable) -> tuple[str | None, str | None, str | None, str | None]:
-    """Unit, nominal, min and max as they are written; of the declared type, where the variable is silent."""
-    own, declared = raw.typed.get, raw.declaredType
-    if declared is None:
-        return own("unit"), own("nominal"), own("min"), own("max")
-    return (
-        own("unit", declared.unit),
-        own("nominal", declared.nominal),
-        own("min", declared.min),
-        own("max", declared.max),
-    )
-
-
-def _number(raw: RawVariable, attribute: str, text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f'variable "{raw.name}": {attribute}="{text}" is not a number') from None
-
-
-def _start_texts(raw: RawVariable) -> Sequence[str]:
-    if raw.starts is not None:
-        return raw.starts
-    if raw.start is None:
-        return ()
-    return (raw.start,) if raw.type in ("String", "Binary") else raw.start.split()
-
-
-def _boolean(text: str) -> bool:
-    if text not in ("true", "false", "1", "0"):
-        raise ValueError(f"{text!r} is not a boolean")
-    return text in ("true", "1")
-
-
-_READ: Mapping[str, Callable[[str], Value]] = MappingProxyType(
-    {
-        "Float64": float,
-        "Float32": float,
-        "Boolean": _boolean,
-        "String": str,
-        "Binary": bytes.fromhex,
-        "Clock": _boolean,
-    }
-)
-
-
-def _starts(texts: Sequence[str], kind: str) -> tuple[Value, ...]:
-    return tuple(map(_READ.get(kind, int), texts))
-
-
-Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
-
-
-def _aliases(variables: Iterable[Any]) -> Aliases:
-    """Variable → its name and those of its FMI 3.0 aliases, which share its place in the model structure.
-
-    Variables without aliases are left out.
+    Times are exact: an interval of 0.1 s is a tenth, however often it is added. `interval` [s] is None where only the
+    running FMU knows it; `shift` [s] is the time of the first tick after the start, None if nothing is stated of it.
+    `told` are those of both that the FMU has to be told, since the system states another than the FMU.
     """
-    names: dict[str, tuple[str, ...]] = {}
-    for variable in variables:
-        if variable.alias:
-            base = variable.alias.name
-            names[base] = (*names.get(base, (base,)), variable.name)
-    return names
+
+    name: str
+    reference: int
+    variability: IntervalVariability
+    interval: Fraction | None
+    shift: Fraction | None
+    supports_fraction: bool
+    told: frozenset[str] = frozenset()
+
+    @property
+    def triggered(self) -> bool:
+        return self.variability is IntervalVariability.TRIGGERED
 
 
-def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
-    declared: dict[str, frozenset[str] | None] = {}
-    sets: dict[int, frozenset[str]] = {}  # many unknowns share one list of dependencies
-    for unknown in unknowns:
-        known = unknown.dependencies
-        if known is not None and id(known) not in sets:
-            sets[id(known)] = frozenset(name for one in known for name in aliases.get(one.name, (one.name,)))
-        names = None if known is None else sets[id(known)]
-        own = unknown.variable.name
-        declared.update(dict.fromkeys(aliases.get(own, (own,)), names))
-    return MappingProxyType(declared)
+def clock_of(variable: Variable) -> Clock:
+    """What a variable of type Clock says of itself.
+
+    Raises
+    ------
+    ValueError
+        An attribute is no number, an interval is not positive, or `intervalVariability` is unknown.
+    """
+    stated = dict(variable.clock)
+    interval = _clock_time(stated, "interval")
+    if interval is not None and interval <= 0:
+        raise ValueError(f"clock {variable.name}: the interval must be positive, found {interval} s")
+    return Clock(
+        variable.name,
+        variable.reference,
+        IntervalVariability(stated.get("intervalVariability", IntervalVariability.TRIGGERED)),
+        interval,
+        _clock_time(stated, "shift"),
+        stated.get("supportsFraction", "false").strip() in ("true", "1"),
+    )
+
+
+SETTABLE_INTERVALS = frozenset({IntervalVariability.FIXED, IntervalVariability.TUNABLE})
+"""Whose interval an importer may choose, if the FMU states one (FMI 3.0 §2.2.8.3)."""
+
+
+def clock_in_system(clock: Clock, variable: Variable, stated: tuple[tuple[str, str], ...]) -> Clock:
+    """The clock as a connector of type Clock has it, which states these attributes.
+
+    Raises
+    ------
+    ValueError
+        It states a time that the FMU does not take, or one that is none.
+    """
+    found = {"interval": clock.interval, "shift": clock.shift}
+    told = set()
+    for what, own in found.items():
+        wanted = _clock_time({"resolution": dict(variable.clock).get("resolution", "1"), **dict(stated)}, what)
+        if wanted is None or wanted == (own if what == "interval" else own or 0):
+            continue
+        if wanted < 0 or (what == "interval" and wanted == 0):
+            raise ValueError(f"clock {clock.name}: the {what} must be positive, found {wanted} s")
+        if clock.variability not in SETTABLE_INTERVALS or clock.interval is None:
+            whose = "states" if own is not None else "decides on"
+            raise ValueError(
+                f"clock {clock.name} ({clock.variability}): the system states the {what} {float(wanted):g} s, but the "
+                f"FMU {whose} its own; that can be chosen of fixed and tunable clocks whose interval the FMU states"
+            )
+        found[what] = wanted
+        told.add(what)
+    return replace(clock, interval=found["interval"], shift=found["shift"], told=frozenset(told))
+
+
+def _clock_time(stated: dict[str, str], what: str) -> Fraction | None:
+    """Counter and resolution, which are exact in binary numbers too, are worth more than a decimal."""
+    counter, resolution, decimal = (stated.get(name) for name in (f"{what}Counter", "resolution", f"{what}Decimal"))
+    if counter is not None and resolution is not None:
+        return Fraction(int(counter), int(resolution))
+    return None if decimal is None else Fraction(decimal.strip())

@@ -1,15 +1,15 @@
-"""Event mode of FMI 3.0 co-simulation: discrete states and clocks of one running instance."""
+"""Event mode of FMI 3.0 co-simulation: discrete states and clocks of one running instance (FMI 3.0 §4)."""
 
 import math
 from collections.abc import Sequence
 from ctypes import byref, c_bool, c_double, c_int, c_uint, c_uint64
+from dataclasses import dataclass
 from enum import IntEnum
 from fractions import Fraction
 
-from ssptool.dataclass import dataclass
-from ssptool.fmu.clocks import Clock
-from ssptool.fmu.exchange import DiscreteUpdate
+from ssptool.fmu.description import Clock
 from ssptool.fmu.instance import FmuInstance
+from ssptool.fmu.model_exchange import DiscreteUpdate
 
 
 class Qualifier(IntEnum):

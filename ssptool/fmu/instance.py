@@ -1,4 +1,4 @@
-"""A running copy of an FMU, driven through FMPy: its life, its variables, its states."""
+"""Running instances of FMUs of FMI 1.0, 2.0 and 3.0, through FMPy: life cycle, variables, saved states."""
 
 import contextlib
 import ctypes
@@ -11,14 +11,8 @@ from typing import Any, ClassVar, Protocol, Self
 from fmpy import fmi1
 from fmpy.fmi1 import FMICallException
 
-from ssptool.fmu.description import (
-    FmuDescription,
-    Value,
-    Variable,
-)
+from ssptool.fmu.description import FmuDescription, Value, Variable, element_names, is_text
 from ssptool.fmu.messages import STATUS, MessageLog, status_word
-from ssptool.fmu.shapes import element_names
-from ssptool.fmu.texts import is_text
 
 FATAL = STATUS.index("fatal")
 
@@ -351,7 +345,7 @@ _SUFFIX_BEFORE_FMI3: Mapping[str, str] = {
 }
 
 
-class Slave1(fmi1.FMU1Slave):  # type: ignore[misc]
+class Fmi1Slave(fmi1.FMU1Slave):  # type: ignore[misc]
     """FMPy's takes one Boolean at a time, and calls another function in place of `fmiSetRealInputDerivatives`."""
 
     def setBoolean(self, references: Sequence[int], values: Sequence[bool]) -> None:

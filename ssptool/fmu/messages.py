@@ -1,4 +1,4 @@
-"""Messages that FMUs log: callbacks that format, count and keep them per instance, and write them to a file."""
+"""Messages that FMUs log: callbacks that format, count and keep them per instance, and files of messages."""
 
 import contextlib
 import csv
@@ -12,6 +12,7 @@ import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -19,7 +20,6 @@ from weakref import WeakValueDictionary
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
-from ssptool.dataclass import dataclass
 from ssptool.fmu.description import FmuDescription
 
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
@@ -35,7 +35,7 @@ COLUMNS = ("time", "component", "status", "category", "text")
 
 _LONGEST = 65536  # as in _messages.cpp
 _CUT_OFF = " … (cut off)".encode()
-_TOLD_APART_BY = 512  # likewise
+_COMPARED_LENGTH = 512  # likewise
 _KEPT_MESSAGES, _KEPT_KINDS = 200, 50  # likewise
 _PENDING = STATUS.index("pending")
 
@@ -123,9 +123,9 @@ class Callbacks(NamedTuple):
 
 
 @cache
-def substitute() -> Callbacks:
+def python_callbacks() -> Callbacks:
     """Callbacks in Python, for where the native module was not built."""
-    return _substitute()
+    return _make_python_callbacks()
 
 
 try:
@@ -145,13 +145,13 @@ else:
 
 
 def callbacks() -> Callbacks:
-    return NATIVE or substitute()
+    return NATIVE or python_callbacks()
 
 
 # -- logs ------------------------------------------------------------------------------------------------------------
 
 
-class Clock(Protocol):
+class RunTime(Protocol):
     """The present time of a run, which a kernel writes."""
 
     time: float
@@ -162,8 +162,8 @@ class Clock(Protocol):
         """Of the double."""
 
 
-def new_clock() -> Clock:
-    clock: Clock = callbacks().clock()
+def new_run_time() -> RunTime:
+    clock: RunTime = callbacks().clock()
     return clock
 
 
@@ -217,7 +217,7 @@ class MessageLog:
 
     def __init__(self, component: str, description: FmuDescription) -> None:
         self.component = component
-        self.clock: Clock | None = None
+        self.clock: RunTime | None = None
         self._description = description
         self._callbacks = callbacks()
         self._log: _Log = self._callbacks.log(component)
@@ -260,7 +260,7 @@ class MessageLog:
         finally:
             self._log.end()
 
-    def follow(self, clock: Clock) -> None:
+    def follow(self, clock: RunTime) -> None:
         """Messages have this time."""
         self.clock = clock
         self._log.follow(clock)
@@ -342,8 +342,8 @@ def _severity(status: int) -> int:
 # -- in Python -------------------------------------------------------------------------------------------------------
 
 
-class _PythonClock:
-    """As `Clock` of the native module."""
+class _PythonRunTime:
+    """As `RunTime` of the native module."""
 
     def __init__(self) -> None:
         self._time = ctypes.c_double(math.nan)
@@ -406,7 +406,7 @@ class _PythonLog:
         self.key = next(_keys)
         self._answers: list[int] = []
         self._lock = threading.RLock()
-        self._clock: Clock | None = None
+        self._clock: RunTime | None = None
         self._messages: deque[Raw] = deque(maxlen=_KEPT_MESSAGES)
         self._kinds: dict[tuple[int, bytes, bytes], tuple[int, Raw]] = {}
         self._counts: Counter[int] = Counter()
@@ -418,10 +418,10 @@ class _PythonLog:
         self._answers.append(key)
 
     def begin(self) -> None:
-        _making.logs.append(self)
+        _logs_being_made.logs.append(self)
 
     def end(self) -> None:
-        _making.logs.pop()
+        _logs_being_made.logs.pop()
 
     def close(self) -> None:
         for key in self._answers:
@@ -436,7 +436,7 @@ class _PythonLog:
             self._kinds.clear()
             self._counts.clear()
 
-    def follow(self, clock: Clock) -> None:
+    def follow(self, clock: RunTime) -> None:
         with self._lock:
             self._clock = clock
 
@@ -474,7 +474,7 @@ class _PythonLog:
                 self._file.write(self._component, raw, _resolved(shown, names) if references else shown)
 
     def _sort(self, raw: Raw) -> None:
-        key = (raw[1], raw[2], re.sub(rb"\d[\d.eE+-]*", b"0", raw[3][:_TOLD_APART_BY]))
+        key = (raw[1], raw[2], re.sub(rb"\d[\d.eE+-]*", b"0", raw[3][:_COMPARED_LENGTH]))
         if key in self._kinds:
             count, first = self._kinds[key]
             self._kinds[key] = (count + 1, first)
@@ -482,18 +482,18 @@ class _PythonLog:
             self._kinds[key] = (1, raw)
 
 
-class _Making(threading.local):
+class _LogsBeingMade(threading.local):
     def __init__(self) -> None:
         self.logs: list[_PythonLog] = []
 
 
 _logs: WeakValueDictionary[int, _PythonLog] = WeakValueDictionary()
-_making = _Making()
+_logs_being_made = _LogsBeingMade()
 _keys = itertools.count(1)
 
 
 def _collect(key: int | None, _name: bytes | None, status: int, category: bytes | None, text: bytes | None) -> None:
-    log = _logs.get(key or 0) or (_making.logs[-1] if _making.logs else None)
+    log = _logs.get(key or 0) or (_logs_being_made.logs[-1] if _logs_being_made.logs else None)
     if log is not None:
         log.take(status, category or b"", text or b"")
 
@@ -506,7 +506,7 @@ _formatted = fmi2.fmi2CallbackLoggerTYPE(_collect)
 _plain = fmi3.fmi3LogMessageCallback(_collect_plain)
 
 
-def _substitute() -> Callbacks:
+def _make_python_callbacks() -> Callbacks:
     # Python cannot read printf arguments. FMPy brings a native proxy that formats them, though not for every platform:
     # elsewhere messages keep their printf marks.
     table = fmi2.fmi2CallbackFunctions(logger=_formatted)
@@ -521,7 +521,7 @@ def _substitute() -> Callbacks:
         release=_address(free),
         log=_PythonLog,
         file=_PythonFile,
-        clock=_PythonClock,
+        clock=_PythonRunTime,
     )
 
 

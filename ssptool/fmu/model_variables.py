@@ -1,7 +1,7 @@
-"""Variables and model structure of a model description, read in linear time and in the shape of FMPy's classes.
+"""Read variables and model structure of a model description in linear time, as objects of FMPy's classes.
 
-FMPy reads all else of a model description. Its own variables take ten times as long as these, and it reads some of
-their attributes only; its checks are made on these as they would be on its own.
+FMPy reads the rest of a model description. Its own reader of variables takes ten times as long and skips some
+attributes; its checks run on these objects as on its own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from lxml import etree
 
-from ssptool.fmu.model_xml import MODEL_DESCRIPTION, UnusableXml, in_memory_fmu
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION, UnusableXml, in_memory_fmu
 
 if TYPE_CHECKING:
     from fmpy.model_description import SimpleType, VariableAlias

@@ -1,6 +1,6 @@
-"""Terminals of an FMU: named groups of variables that are connected together (FMI 3.0 §2.4.9; FMI 2.0 the same).
+"""Terminals of an FMU, and their positions on its icon (terminalsAndIcons.xml, FMI 3.0 §2.4.9; FMI 2.0 the same).
 
-They stand in `terminalsAndIcons/terminalsAndIcons.xml`, which not every FMU has.
+A terminal is a named group of variables that are connected together. Not every FMU has the file.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from zipfile import BadZipFile, ZipFile
 
 from lxml import etree
 
-from ssptool.fmu.packed import packed
+from ssptool.fmu.model_description_xml import zip_contents
 
 TERMINALS = "terminalsAndIcons/terminalsAndIcons.xml"
 MAXIMUM_SIZE = 64 * 1024 * 1024
@@ -37,7 +37,7 @@ class UnreadableTerminals(Exception):
         self.reason = reason
 
 
-class Member(NamedTuple):
+class TerminalMember(NamedTuple):
     """A variable in its role; `name` is unique in the terminal (empty: the standard allows that for sequences)."""
 
     name: str
@@ -51,7 +51,7 @@ class Terminal(NamedTuple):
     name: str
     matching_rule: str
     kind: str
-    members: tuple[Member, ...]
+    members: tuple[TerminalMember, ...]
 
 
 def read_terminals(path: Path) -> dict[str, Terminal]:
@@ -78,7 +78,7 @@ def _content(path: Path) -> bytes | None:
         file = path / TERMINALS
         return file.read_bytes() if file.is_file() else None
     try:
-        if TERMINALS not in packed(path).names:
+        if TERMINALS not in zip_contents(path).names:
             return None
         with ZipFile(path) as archive:
             if (size := archive.getinfo(TERMINALS).file_size) > MAXIMUM_SIZE:
@@ -96,16 +96,16 @@ def _terminals(path: Path, nodes: Iterator[etree._Element], outer: str) -> Itera
         yield from _terminals(path, node.iterfind("Terminal"), name + ".")
 
 
-def _members(path: Path, terminal: etree._Element) -> Iterator[Member]:
+def _members(path: Path, terminal: etree._Element) -> Iterator[TerminalMember]:
     for node in terminal:
         if node.tag == "TerminalMemberVariable":
             variable = _required(path, node, "variableName")
-            yield Member(node.get("memberName", ""), variable, node.get("variableKind", "signal"))
+            yield TerminalMember(node.get("memberName", ""), variable, node.get("variableKind", "signal"))
         elif node.tag == "TerminalStreamMemberVariable":
             # In stream connections what flows into one side is what the other side has upstream.
             for way in ("in", "out"):
                 name = node.get(f"{way}StreamMemberName", "")
-                yield Member(name, _required(path, node, f"{way}StreamVariableName"), f"{way}Stream")
+                yield TerminalMember(name, _required(path, node, f"{way}StreamVariableName"), f"{way}Stream")
 
 
 def _required(path: Path, node: etree._Element, attribute: str) -> str:
@@ -113,3 +113,54 @@ def _required(path: Path, node: etree._Element, attribute: str) -> str:
     if not text:
         raise UnreadableTerminals(path, f"line {node.sourceline}: {node.tag} has no attribute {attribute}")
     return text
+
+
+class Extent(NamedTuple):
+    """Two corners in the coordinates of the FMU, y up; swapped corners mirror."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+_DEFAULT_EXTENT = Extent(-100.0, -100.0, 100.0, 100.0)
+"""The coordinate system where the FMU states none; an icon without an extent fills it."""
+
+
+def terminal_positions(content: bytes) -> dict[str, tuple[float, float]]:
+    """For each variable of a terminal with a place: the middle of the terminal, in fractions of the icon's box.
+
+    What is not well-formed or no number states no place.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.parse(BytesIO(content), parser).getroot()
+    except etree.XMLSyntaxError:
+        return {}
+    whole = _extent(root.find("GraphicalRepresentation/CoordinateSystem")) or _DEFAULT_EXTENT
+    icon = _extent(root.find("GraphicalRepresentation/Icon")) or whole
+    if icon.x1 == icon.x2 or icon.y1 == icon.y2:
+        return {}
+    return dict(_terminal_positions(root, icon))
+
+
+def _terminal_positions(root: etree._Element, icon: Extent) -> Iterator[tuple[str, tuple[float, float]]]:
+    for terminal in root.iterfind("Terminals//Terminal"):
+        box = _extent(terminal.find("TerminalGraphicalRepresentation"))
+        if box is None:
+            continue
+        u = ((box.x1 + box.x2) / 2 - icon.x1) / (icon.x2 - icon.x1)
+        v = ((box.y1 + box.y2) / 2 - icon.y1) / (icon.y2 - icon.y1)
+        for member in terminal.iterfind("TerminalMemberVariable"):
+            if name := member.get("variableName"):
+                yield name, (min(max(u, 0.0), 1.0), min(max(v, 0.0), 1.0))
+
+
+def _extent(node: etree._Element | None) -> Extent | None:
+    if node is None:
+        return None
+    try:
+        return Extent(*(float(node.get(name, "")) for name in Extent._fields))
+    except ValueError:
+        return None

@@ -1,4 +1,4 @@
-"""Whether a model description is what FMI says it should be: by the schemas and checks that FMPy has."""
+"""Check a model description against FMI, by the schemas and checks of FMPy and some of our own."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,9 +8,15 @@ from typing import Any, NamedTuple, cast
 
 from lxml import etree
 
-from ssptool.fmu.description import FmuDescription, UnreadableFmu, as_values, described, read_description
+from ssptool.fmu.description import FmuDescription, UnreadableFmu
+from ssptool.fmu.model_description_xml import (
+    CachedByContent,
+    model_description,
+    parse_model_description,
+    unreadable_reason,
+)
 from ssptool.fmu.model_variables import read_model_description
-from ssptool.fmu.model_xml import ByContent, model_description, parse, unreadable_reason
+from ssptool.fmu.read_description import description_from_xml, frozen_description, read_description
 
 _SCHEMAS = {
     "1": "fmi1/fmiModelDescription.xsd",
@@ -28,20 +34,20 @@ _IDENTIFIER = rf"{_PART}(?:\.{_PART})*"
 _STRUCTURED_NAME = re.compile(rf"{_IDENTIFIER}|der\({_IDENTIFIER}(?:,\d+)?\)", re.ASCII)
 
 
-class Problem(NamedTuple):
+class DescriptionProblem(NamedTuple):
     """One thing that is wrong with a model description; `line` is 0 if no line is to blame."""
 
     line: int
     message: str
 
 
-def read_and_judge(path: Path) -> FmuDescription:
+def read_and_check(path: Path) -> FmuDescription:
     """As `read_description`; one reading serves that and the `description_problems` that are asked for later."""
     description_problems(path)
     return read_description(path)
 
 
-def description_problems(path: Path) -> tuple[Problem, ...]:
+def description_problems(path: Path) -> tuple[DescriptionProblem, ...]:
     """What is wrong with the model description of an FMU (a zip, or an unpacked folder).
 
     By the XML Schema; and if that is satisfied, names, start values, causalities and variabilities, units and the
@@ -59,17 +65,17 @@ def description_problems(path: Path) -> tuple[Problem, ...]:
         raise UnreadableFmu(path, unreadable_reason(error)) from error
 
 
-@ByContent
-def _problems(content: bytes) -> tuple[Problem, ...]:
+@CachedByContent
+def _problems(content: bytes) -> tuple[DescriptionProblem, ...]:
     # Imported here for the reason that `read_description` has.
     from fmpy.validation import validate_model_description
 
-    root = parse(content)
+    root = parse_model_description(content)
     schema = _schema(root.get("fmiVersion", "")[:1])
     if not schema.validate(root):
-        return tuple(Problem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
+        return tuple(DescriptionProblem(entry.line, entry.message) for entry in cast(Iterable[Any], schema.error_log))
     raw = read_model_description(root)
-    described.remember(content, as_values(raw, root))
+    description_from_xml.remember(content, frozen_description(raw, root))
     flat = raw.variableNamingConvention == "flat"
     names = tuple(_illegal_names(raw))
     stated = [variable for variable in raw.modelVariables if not variable.alias]
@@ -90,26 +96,26 @@ def is_structured(name: str) -> bool:
     return _STRUCTURED_NAME.fullmatch(name) is not None
 
 
-def _illegal_names(raw: Any) -> Iterator[Problem]:
+def _illegal_names(raw: Any) -> Iterator[DescriptionProblem]:
     """Names that break the naming convention "structured", in the words of FMPy."""
     for variable in raw.modelVariables if raw.variableNamingConvention != "flat" else ():
         if not is_structured(variable.name):
             message = f'"{variable.name}" is not a legal variable name for naming convention "structured".'
-            yield Problem(variable.sourceline, message)
+            yield DescriptionProblem(variable.sourceline, message)
 
 
-def _dependency_problems(root: etree._Element) -> Iterator[Problem]:
+def _dependency_problems(root: etree._Element) -> Iterator[DescriptionProblem]:
     """FMI 1.0: what is wrong with direct dependencies, which FMPy does not read."""
     variables = {node.get("name", ""): node for node in root.iterfind("ModelVariables/*")}
     for name, node in variables.items():
         stated = node.find("DirectDependency")
         if stated is not None and node.get("causality") != "output":
-            yield Problem(_line(stated), f'Variable "{name}" has a DirectDependency, but is not an output.')
+            yield DescriptionProblem(_line(stated), f'Variable "{name}" has a DirectDependency, but is not an output.')
         for one in () if stated is None else stated.iterfind("Name"):
             known = variables.get((one.text or "").strip())
             if known is None or known.get("causality") != "input":
                 message = f'The DirectDependency of variable "{name}" names "{one.text}", which is not an input.'
-                yield Problem(_line(one), message)
+                yield DescriptionProblem(_line(one), message)
 
 
 @cache
@@ -119,9 +125,9 @@ def _schema(major: str) -> etree.XMLSchema:
     return etree.XMLSchema(etree.parse(Path(fmpy.__file__).parent / "schema" / _SCHEMAS[major]))
 
 
-def _problem(message: str) -> Problem:
+def _problem(message: str) -> DescriptionProblem:
     place = _LINE.search(message)
-    return Problem(int(place[1]) if place else 0, _LINE.sub("", message))
+    return DescriptionProblem(int(place[1]) if place else 0, _LINE.sub("", message))
 
 
 def _line(node: etree._Element | None) -> int:

@@ -1,11 +1,15 @@
-"""Elements and the arrays that they are of, in a flat network."""
+"""Arrays: their sizes, their elements, and the elements that a connection connects (SSP 2.0 §4.5.3 and §5.3.2).
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+The FMU states a size, or a structural parameter that the system may set. The flat network has one signal for each
+element."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from ssptool.fmu.shapes import Shape, element_names
-from ssptool.network.network import Component, Network, Port
-from ssptool.network.signals import Leg, Signal, Wire
+from ssptool.fmu.description import FmuDescription, Shape, element_names, shape_text
+from ssptool.network.connectors import Extents, Key, Terminal, terminals
+from ssptool.network.network import Component, Leg, Network, Port, Signal, Wire
+from ssptool.network.tree import ComponentPlace, Tree, dotted, sized
 
 
 def elements(array: Signal, shape: Shape) -> tuple[Signal, ...]:
@@ -88,3 +92,139 @@ def _leg(leg: Leg, known: Mapping[Signal, Signal]) -> Leg:
     return leg._replace(
         source=known.get(leg.source, leg.source), destination=known.get(leg.destination, leg.destination)
     )
+
+
+def undivided(tree: Tree) -> dict[Key, Terminal]:
+    """For what treats an array as one thing: the tree with no elements in place of arrays; and its terminals."""
+    tree.components[:] = [replace(place, elements=place.fmu) for place in tree.components]
+    return {key: terminal._replace(extents=()) for key, terminal in terminals(tree).items()}
+
+
+def check_stated(tree: Tree) -> None:
+    """Refuse connectors that state another size than their variable has here."""
+    for place in tree.components:
+        for connector in place.component.connectors if place.elements.arrays else ():
+            shape = place.elements.arrays.get(connector.name)
+            stated = [dimension.size for dimension in connector.dimensions]
+            if shape is None or not stated:
+                continue
+            sizes = zip(stated, shape, strict=False)
+            if len(stated) != len(shape) or any(size not in (None, extent) for size, extent in sizes):
+                found = ", ".join("?" if size is None else str(size) for size in stated)
+                what = f"{dotted(place.path)}.{connector.name}"
+                tree.refuse(
+                    place.scope.survey.position(connector),
+                    f"the dimensions [{found}] of the connector {what}, whose variable is {shape_text(shape)}",
+                    rules=("FMU-007",),
+                )
+
+
+def structural(place: ComponentPlace) -> frozenset[str]:
+    """The structural parameters that size arrays."""
+    return frozenset(size for variable in place.fmu.variables.values() for size in variable.sizes if size is not None)
+
+
+def has_variable_sizes(tree: Tree, known: Mapping[Key, Terminal]) -> bool:
+    """Whether parameters size arrays anywhere."""
+    by_connectors = any(isinstance(each, str) for one in known.values() for each in one.extents)
+    return by_connectors or any(structural(place) for place in tree.components if place.elements.arrays)
+
+
+def resize(tree: Tree, given: Mapping[Signal, int]) -> None:
+    """Let these integers, by variable and connector, size the arrays of a tree."""
+    tree.sizes = given
+    known: dict[tuple[str, tuple[tuple[str, int], ...]], FmuDescription] = {}
+    for number, place in enumerate(tree.components):
+        name = dotted(place.path)
+        own = {size: given[Signal(name, size)] for size in structural(place) if Signal(name, size) in given}
+        if own:
+            key = (place.source, tuple(sorted(own.items())))
+            if key not in known:
+                known[key] = sized(place.fmu, own, place.source, tree)
+            tree.components[number] = replace(place, elements=known[key])
+
+
+def shapes(tree: Tree, terminals: Mapping[Key, Terminal], pairs: Iterable[tuple[Key, Key]]) -> dict[Key, Shape]:
+    """Of all terminals that are arrays.
+
+    What a system's connector leaves open it takes from what it is connected to as a whole: `pairs`. What stays open
+    is refused.
+    """
+    extents = {key: _stated(tree, terminal) for key, terminal in terminals.items() if terminal.extents}
+    if any(None in known for known in extents.values()):
+        _deduce(extents, tuple(pairs))
+    for key, known in extents.items():
+        if None in known:
+            tree.refuse(terminals[key].position, f"the array {str(key.signal)!r}, of which nothing says the size")
+    return {key: tuple(int(extent or 0) for extent in known) for key, known in extents.items()}
+
+
+def element_key(key: Key, name: str) -> Key:
+    """Where an element of this name of the array at `key` is."""
+    return key._replace(connector=name)
+
+
+def by_element(terminals: Mapping[Key, Terminal], known: Mapping[Key, Shape]) -> dict[Key, Terminal]:
+    """The terminals with the elements of each array in its place."""
+    if not known:
+        return dict(terminals)
+    found: dict[Key, Terminal] = {}
+    for key, terminal in terminals.items():
+        shape = known.get(key)
+        if shape is None:
+            found[key] = terminal
+            continue
+        for name in element_names(key.connector, shape):
+            own = element_key(key, name)
+            found.setdefault(own, terminal._replace(key=own, signal=own.signal, extents=(), array=key.connector))
+    return found
+
+
+class Unpaired(ValueError):
+    """The two ends of a connection do not have the same shape, or an index picks no element."""
+
+
+def pairs_of_elements(
+    source: tuple[Key, Shape, Sequence[int] | None], destination: tuple[Key, Shape, Sequence[int] | None]
+) -> Iterator[tuple[Key, Key]]:
+    """What a connection of two connectors, each with its shape and the indices that it picks, if any, connects.
+
+    Raises
+    ------
+    Unpaired
+    """
+    (start, from_shape), (end, to_shape) = (_picked(*each) for each in (source, destination))
+    if from_shape != to_shape:
+        whole = f"{source[0].signal} is {shape_text(from_shape)}, {destination[0].signal} is {shape_text(to_shape)}"
+        raise Unpaired(f"a connection of different shapes: {whole}")
+    return zip(start, end, strict=True)
+
+
+def _picked(key: Key, shape: Shape, indices: Sequence[int] | None) -> tuple[list[Key], Shape]:
+    """The connected elements and their shape: a single element counts as a scalar (AMB-08: counted from 1)."""
+    if indices is None:
+        return [element_key(key, name) for name in element_names(key.connector, shape)], shape
+    fits = len(indices) == len(shape) and all(1 <= i <= extent for i, extent in zip(indices, shape, strict=True))
+    if not fits or not shape:
+        found = " ".join(map(str, indices))
+        raise Unpaired(f"the indices {found!r} pick no element of {key.signal}, which is {shape_text(shape)}")
+    return [element_key(key, f"{key.connector}[{','.join(map(str, indices))}]")], ()
+
+
+def _stated(tree: Tree, terminal: Terminal) -> Extents:
+    """With the numbers that size connectors were given."""
+    beside, extents = terminal.signal.component, terminal.extents
+    return tuple(tree.sizes.get(Signal(beside, each)) if isinstance(each, str) else each for each in extents)
+
+
+def _deduce(extents: dict[Key, Extents], pairs: Sequence[tuple[Key, Key]]) -> None:
+    """Fill in what is open, from one end of a connection to the other, until nothing more follows."""
+    arrays = [pair for pair in pairs if all(key in extents for key in pair)]
+    while True:
+        before = dict(extents)
+        for one, other in (*arrays, *((b, a) for a, b in arrays)):
+            ours, theirs = extents[one], extents[other]
+            if None in ours and len(ours) == len(theirs):
+                extents[one] = tuple(b if a is None else a for a, b in zip(ours, theirs, strict=True))
+        if before == extents:
+            return

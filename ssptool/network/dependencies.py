@@ -1,15 +1,29 @@
-"""The dependency graph: which signal needs which other at the same instant."""
+"""The dependency graph of a system: which signal needs which at the same instant, evaluation order and cycles.
+
+There are cycles at two levels. A component cycle decides how a master algorithm couples; an algebraic loop has to be
+solved. The first does not imply the second: an output that does not depend on an input lets the loop be evaluated in
+sequence. `analyze` gives all of it in one value."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from ssptool.documents.document import garbage_collection_paused
 from ssptool.fmu.description import FmuDescription, Variability
-from ssptool.network.arrays import wholes
-from ssptool.network.digraph import Digraph
-from ssptool.network.network import Component, Network
-from ssptool.network.signals import Signal
+from ssptool.network.arrays import wholes, with_whole_arrays
+from ssptool.network.conversion import is_float
+from ssptool.network.graph_algorithms import (
+    cyclic_components,
+    feedback_vertex_set,
+    induced,
+    is_acyclic,
+    topological_order,
+)
+from ssptool.network.network import Component, Network, Port, Signal
 
 if TYPE_CHECKING:
     from networkx import DiGraph
@@ -34,26 +48,11 @@ class Need(StrEnum):
     """The FMU does not state what the output depends on, so that it may depend on every input."""
 
 
-class DependencyGraph(Digraph[Signal, Need]):
-    """Vertices are signals; an edge leads from one to another that needs it. `types` are those that are not Float64."""
+DependencyGraph: TypeAlias = "DiGraph[Signal]"
+"""A graph of networkx: an edge leads from a signal to one that needs it, and has the attribute `need`, a `Need`.
 
-    def __init__(self, edges: Iterable[tuple[Signal, Signal, Need]] = (), vertices: Iterable[Signal] = ()) -> None:
-        super().__init__(edges, vertices)
-        self.types: Mapping[Signal, str] = {}
-
-    def _empty(self) -> Self:
-        part = super()._empty()
-        part.types = self.types
-        return part
-
-    def to_networkx(self) -> "DiGraph[Signal]":
-        """The same as a graph of networkx, for all that it can compute; the edges have the attribute `need`."""
-        from networkx import DiGraph
-
-        graph: DiGraph[Signal] = DiGraph()
-        graph.add_nodes_from(self)
-        graph.add_edges_from((signal, needing, {"need": need}) for signal, needing, need in self.edges())
-        return graph
+A node has the attribute `type` where that is not Float64.
+"""
 
 
 RUNNING_DESTINATIONS = frozenset({"input", "output", "inout", "local"})
@@ -65,7 +64,9 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
 
     Vertices and edges are in an order that depends on the network alone.
     """
-    graph = DependencyGraph()
+    from networkx import DiGraph
+
+    graph: DependencyGraph = DiGraph()
     kinds = port_kinds(network)
     whole = wholes(network)
     arriving: dict[str, dict[str, Signal]] = defaultdict(dict)
@@ -74,7 +75,7 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
         if stage is Stage.INITIALIZATION or kinds.get(destination, "input") in RUNNING_DESTINATIONS:
             if whole:
                 source, destination = whole.get(source, source), whole.get(destination, destination)
-            graph.add_edge(source, destination, Need.WIRE)
+            graph.add_edge(source, destination, need=Need.WIRE)
             arriving[destination.component][destination.variable] = destination
             leaving[source.component].add(source.variable)
     for component in network.components.values():
@@ -87,22 +88,30 @@ def dependency_graph(network: Network, stage: Stage) -> DependencyGraph:
             output = signal.variable
             if kind != "output" and output not in left:
                 continue
-            graph.add_vertex(signal)
+            graph.add_node(signal)
             declared = needs(component, output, stage)
             needed: Iterable[str] = inputs
             if declared is not None:
                 needed = sorted([name for name in declared if name in number], key=number.__getitem__)
             need = Need.UNDECLARED if declared is None else Need.DECLARED
             for variable in needed:
-                graph.add_edge(inputs[variable], signal, need)
+                graph.add_edge(inputs[variable], signal, need=need)
     everywhere = (network.ports, *(component.ports for component in network.components.values()))
-    graph.types = {
-        whole.get(port.signal, port.signal): port.type
-        for ports in everywhere
-        for port in ports
-        if port.type != "Float64"
-    }
+    _state_types(graph, chain.from_iterable(everywhere), whole)
     return graph
+
+
+def _state_types(graph: DependencyGraph, ports: Iterable[Port], whole: Mapping[Signal, Signal]) -> None:
+    for port in ports:
+        signal = whole.get(port.signal, port.signal)
+        if port.type != "Float64" and signal in graph:
+            graph.nodes[signal]["type"] = port.type
+
+
+def needs_in(graph: DependencyGraph) -> Iterable[tuple[Signal, Signal, Need]]:
+    """The edges of a graph, each with its `need`."""
+    edges: Iterable[tuple[Signal, Signal, Need]] = graph.edges(data="need")
+    return edges
 
 
 def port_kinds(network: Network) -> Mapping[Signal, str]:
@@ -138,3 +147,224 @@ def _is_state(fmu: FmuDescription, name: str) -> bool:
     """Whether this is a continuous state, which is known at a communication point."""
     variables = fmu.whole or fmu.variables
     return any(variables[slope].derivative_of == name for slope in fmu.derivatives if slope in variables)
+
+
+class Block(NamedTuple):
+    """One entry of the evaluation order: a single signal, or an algebraic loop.
+
+    The signals of a loop are in the order in which they follow from guesses of the `torn` ones; these come
+    last, when their values can be compared with the guesses.
+    """
+
+    signals: tuple[Signal, ...]
+    torn: tuple[Signal, ...] = ()
+
+    @property
+    def is_loop(self) -> bool:
+        return bool(self.torn)
+
+
+def evaluation_order(graph: DependencyGraph) -> tuple[Block, ...]:
+    """Strongly connected components in topological order: every edge leads forward or stays in its block.
+
+    Of blocks that could come next the one with the first name does, so that equal graphs give equal orders.
+    """
+    order = topological_order(graph)
+    if len(order) == len(graph):
+        return tuple(Block((signal,)) for signal in order)
+    loops = {min(loop): loop for loop in cyclic_components(graph)}
+    contracted = topological_order(_contracted(graph, loops))
+    return tuple(_loop(graph, loops[name]) if name in loops else Block((name,)) for name in contracted)
+
+
+def _contracted(graph: DependencyGraph, loops: Mapping[Signal, Iterable[Signal]]) -> DependencyGraph:
+    """The graph with one node for each loop: its first signal."""
+    from networkx import DiGraph
+
+    first = {signal: name for name, loop in loops.items() for signal in loop}
+    contracted: DependencyGraph = DiGraph()
+    contracted.add_nodes_from(first.get(signal, signal) for signal in graph)
+    ends = ((first.get(source, source), first.get(destination, destination)) for source, destination in graph.edges())
+    contracted.add_edges_from((source, destination) for source, destination in ends if source != destination)
+    return contracted
+
+
+def _loop(graph: DependencyGraph, signals: Iterable[Signal]) -> Block:
+    loop = induced(graph, signals)
+    torn = tear(loop)
+    return Block(sequence(loop, torn), torn)
+
+
+def tear(loop: DependencyGraph) -> tuple[Signal, ...]:
+    """A small set of signals, sorted, without which `loop` has no cycle; smallest if the loop is small.
+
+    These few signals have to be guessed for the others to follow in sequence. Outputs (signals that a component
+    computes: an edge inside of it leads to them) are preferred to inputs, because they are what a guess can be compared
+    with. Discrete signals cannot be calculated with: where they are all that closes the cycles, few of them are torn;
+    where real ones do as well, all of them are, so that what is left between real unknowns is smooth. Equal loops give
+    equal results.
+    """
+    outputs = {node for _, node, need in needs_in(loop) if need is not Need.WIRE}
+    discrete = {node for node in outputs if not is_float(loop.nodes[node].get("type", "Float64"))}
+    smooth = induced(loop, [node for node in loop if node not in discrete])
+    if discrete and is_acyclic(smooth):
+        return tuple(sorted(feedback_vertex_set(loop, discrete)))
+    candidates = _candidates(smooth, outputs - discrete)
+    return tuple(sorted(discrete | feedback_vertex_set(smooth, candidates)))
+
+
+def sequence(loop: DependencyGraph, torn: Iterable[Signal]) -> tuple[Signal, ...]:
+    """The order in which the signals follow from guesses of the torn ones, which come last; ties by name."""
+    guessed = set(torn)
+    rest = induced(loop, [signal for signal in loop if signal not in guessed])
+    return (*topological_order(rest), *sorted(guessed))
+
+
+def _candidates(loop: DependencyGraph, outputs: AbstractSet[Signal]) -> AbstractSet[Signal]:
+    # In a network every cycle passes an output. In any other graph every vertex may be torn.
+    return outputs if is_acyclic(induced(loop, [node for node in loop if node not in outputs])) else set(loop)
+
+
+class Dependence(NamedTuple):
+    """An edge of the dependency graph."""
+
+    source: Signal
+    destination: Signal
+    need: Need
+
+    @property
+    def declared(self) -> bool:
+        """False if the FMU does not say what `destination` depends on."""
+        return self.need is not Need.UNDECLARED
+
+    def __str__(self) -> str:
+        match self.need:
+            case Need.WIRE:
+                return f"{self.source} is connected to {self.destination}"
+            case Need.DECLARED:
+                return f"{self.destination} depends on {self.source}"
+            case Need.UNDECLARED:
+                return f"{self.destination} may depend on {self.source} (its FMU declares no dependencies)"
+
+
+class Independence(NamedTuple):
+    """A declared fact: this output does not depend on this input of the same component at one instant."""
+
+    output: Signal
+    input: Signal
+
+    def __str__(self) -> str:
+        return f"{self.output} does not depend on {self.input}"
+
+
+class AlgebraicLoop(NamedTuple):
+    """A block that is a loop, and the edges that close it, in evaluation order."""
+
+    block: Block
+    closed_by: tuple[Dependence, ...]
+
+    @property
+    def outputs(self) -> tuple[Signal, ...]:
+        """Those of its signals that components compute, sorted: the unknowns of the loop."""
+        return tuple(sorted({edge.destination for edge in self.closed_by if edge.need is not Need.WIRE}))
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        return tuple(sorted({signal.component for signal in self.block.signals}))
+
+
+class ComponentCycle(NamedTuple):
+    """Components that feed each other, the algebraic loops among them, and, if there is none, why not."""
+
+    components: tuple[str, ...]
+    loops: tuple[AlgebraicLoop, ...]
+    broken_by: tuple[Independence, ...]
+
+
+def algebraic_loops(graph: DependencyGraph, order: Iterable[Block]) -> tuple[AlgebraicLoop, ...]:
+    """The loops of a dependency graph, of which `order` is the evaluation order."""
+    return tuple(AlgebraicLoop(block, tuple(_dependences(graph, block))) for block in order if block.is_loop)
+
+
+def _dependences(graph: DependencyGraph, block: Block) -> Iterator[Dependence]:
+    place = {signal: number for number, signal in enumerate(block.signals)}
+    edges = needs_in(induced(graph, block.signals))
+    for edge in sorted(edges, key=lambda edge: (place[edge[1]], place[edge[0]])):
+        yield Dependence(*edge)
+
+
+def component_graph(network: Network) -> "DiGraph[str]":
+    """The components, in their order; an edge leads from one to another that has an input from it."""
+    from networkx import DiGraph
+
+    graph: DiGraph[str] = DiGraph()
+    graph.add_nodes_from(network.components)
+    ends = ((wire.source.component, wire.destination.component) for wire in network.wires)
+    graph.add_edges_from((source, destination) for source, destination in ends if source and destination)
+    return graph
+
+
+def component_cycles(network: Network) -> tuple[tuple[str, ...], ...]:
+    """Sets of components that feed each other, directly or through others; sorted."""
+    graph = component_graph(network)
+    return tuple(sorted(tuple(sorted(names)) for names in cyclic_components(graph)))
+
+
+def cycles_in(network: Network, graph: DependencyGraph, order: Iterable[Block]) -> tuple[ComponentCycle, ...]:
+    """Every component cycle with its algebraic loops, or with the declared independences that prevent one."""
+    loops = algebraic_loops(graph, order)
+    cycles = []
+    for components in component_cycles(network):
+        members = set(components)
+        inside = tuple(loop for loop in loops if members.issuperset(loop.components))
+        broken_by = () if inside else tuple(sorted(_independences(graph, members)))
+        cycles.append(ComponentCycle(components, inside, broken_by))
+    return tuple(cycles)
+
+
+def _independences(graph: DependencyGraph, members: set[str]) -> Iterator[Independence]:
+    """Pairs of one component, each of which would close a loop if the output needed the input."""
+    from networkx import descendants
+
+    inputs: dict[str, list[Signal]] = {name: [] for name in sorted(members)}
+    outputs: dict[str, list[Signal]] = {name: [] for name in sorted(members)}
+    for signal in graph:
+        if signal.component in members:
+            wired = any(graph.edges[source, signal]["need"] is Need.WIRE for source in graph.predecessors(signal))
+            (inputs if wired else outputs)[signal.component].append(signal)
+    for name, candidates in outputs.items():
+        for output in candidates:
+            leads_to = descendants(graph, output)
+            for arriving in inputs[name]:
+                if arriving in leads_to and not graph.has_edge(arriving, output):
+                    yield Independence(output, arriving)
+
+
+@dataclass(frozen=True, slots=True)
+class SystemGraph:
+    """A network, its component cycles with their algebraic loops, and the order in which its signals follow.
+
+    `feedthrough` holds every dependence of an output on an input at one instant. Arrays are single signals, also in the
+    `network`, where only wires of their elements alone name these. `dependencies` is what all this was found in.
+    """
+
+    network: Network
+    stage: Stage
+    cycles: tuple[ComponentCycle, ...]
+    feedthrough: tuple[Dependence, ...]
+    order: tuple[Block, ...]
+    dependencies: DependencyGraph
+
+
+def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph:
+    """The system graph of a network, at the communication points of co-simulation or at another stage."""
+    with garbage_collection_paused():
+        graph = dependency_graph(network, stage)
+        feedthrough = tuple(
+            Dependence(source, destination, need)
+            for source, destination, need in needs_in(graph)
+            if need is not Need.WIRE
+        )
+        order = evaluation_order(graph)
+        cycles, whole = cycles_in(network, graph, order), with_whole_arrays(network)
+        return SystemGraph(whole, stage, cycles, feedthrough, order, graph)

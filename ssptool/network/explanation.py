@@ -1,29 +1,33 @@
-"""Why a variable has the value that it has: read from the provenance in a network, nothing is computed anew."""
+"""Explain the value of a variable from the provenance in a network; no value is computed again."""
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import reduce
 from typing import TypeAlias
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.network.arrays import elements
-from ssptool.network.near import UnknownName, near_misses
+from ssptool.network.connectors import settable
+from ssptool.network.near import near_misses
 from ssptool.network.network import (
+    IDENTITY,
     Assignment,
     Component,
+    Conversion,
+    Leg,
     Network,
     Port,
+    Signal,
     TableComponent,
     TableOutput,
     Unmatched,
     Unsupported,
+    Wire,
 )
-from ssptool.network.signals import IDENTITY, Conversion, Leg, Signal, Wire
-from ssptool.network.terminals import settable
+from ssptool.network.targets import UnknownName
 
 
 class Origin(StrEnum):

@@ -1,4 +1,4 @@
-"""From a system structure and its FMUs to the flat network."""
+"""Flatten a system structure and its FMUs to a network."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,19 +6,16 @@ from dataclasses import replace
 from pathlib import Path as FilePath
 
 from ssptool.documents.archive import Archive
-from ssptool.documents.document import Document
+from ssptool.documents.document import Document, garbage_collection_paused
 from ssptool.documents.ssd import DefaultExperiment
-from ssptool.documents.uncollected import uncollected
-from ssptool.fmu.packed import MODEL_DESCRIPTION
-from ssptool.fmu.shapes import Shape
-from ssptool.network.experiment import read_annotated
-from ssptool.network.network import Component, Experiment, Network, Port, TableComponent
+from ssptool.fmu.description import Shape
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
+from ssptool.network.annotations import read_annotated
+from ssptool.network.arrays import check_stated, has_variable_sizes, resize
+from ssptool.network.connectors import Key, Terminal, terminals
+from ssptool.network.network import Component, Experiment, Network, Port, Signal, TableComponent, Wire
 from ssptool.network.parameters import Parameterization
-from ssptool.network.places import ComponentPlace, Path, Tree, dotted
-from ssptool.network.signals import Signal, Wire
-from ssptool.network.sizes import check_stated, has_variable_sizes, resize
-from ssptool.network.terminals import Key, Terminal, terminals
-from ssptool.network.tree import grow
+from ssptool.network.tree import ComponentPlace, ElementPath, Tree, build_tree, dotted
 from ssptool.network.wiring import Flow, Wiring
 
 NO_START_VALUES: Mapping[str, str] = {}
@@ -52,14 +49,14 @@ def build_network(
     UnknownName, InvalidValue
         An override names no variable, or one that takes no value; or the text is no value of its type.
     """
-    with uncollected():
+    with garbage_collection_paused():
         return _build(archive, structure, start_values, parameter_files)
 
 
 def _build(
     archive: Archive, structure: Document, start_values: Mapping[str, str], parameter_files: Sequence[FilePath]
 ) -> Network:
-    tree = grow(archive, structure)
+    tree = build_tree(archive, structure)
     known = terminals(tree)
     if has_variable_sizes(tree, known):
         known = _sized(tree, known, start_values, parameter_files)
@@ -144,7 +141,7 @@ def _arrays(tree: Tree, wiring: Wiring) -> dict[Signal, Shape]:
 
 
 def _components(tree: Tree, wiring: Wiring) -> dict[str, Component]:
-    ports: dict[Path, list[Port]] = defaultdict(list)
+    ports: dict[ElementPath, list[Port]] = defaultdict(list)
     for key, terminal in wiring.terminals.items():
         if terminal.variable is not None:
             ports[key.path].append(_port(terminal))

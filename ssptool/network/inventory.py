@@ -1,19 +1,17 @@
-"""What is in a system, at a glance: `ssptool info`."""
+"""Inventory of a system or an FMU: the content of `ssptool info`."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from difflib import get_close_matches
 from math import isfinite
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd, ssv
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable
-from ssptool.fmu.shapes import element_names
-from ssptool.network.network import Component, Experiment, Network, Port, TableComponent, TableOutput
-from ssptool.network.signals import Signal
-from ssptool.wrong_usage import WrongUsage
+from ssptool.errors import WrongUsage
+from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable, element_names
+from ssptool.network.network import Component, Experiment, Network, Port, Signal, TableComponent, TableOutput
 
 
 class UnknownComponent(WrongUsage, LookupError):

@@ -1,26 +1,11 @@
-"""Near misses: what someone who wrote a name that does not exist may have meant."""
+"""Near misses: known names that resemble an unknown one, for messages."""
 
 from collections.abc import Collection
 from difflib import get_close_matches
 
-from ssptool.wrong_usage import WrongUsage
-
 NEAR_MISSES = 3
 MOST_COMPARED = 2_000_000
 """Pairs of names that are compared at most; beyond, none are given."""
-
-
-class UnknownName(WrongUsage, LookupError):
-    """A name that is no variable of the system; `near` are names like it."""
-
-    def __init__(self, name: str, near: tuple[str, ...]) -> None:
-        hint = f"; did you mean {' or '.join(near)}?" if near else "; `ssptool explain SYSTEM --all` lists those it has"
-        super().__init__(f"the system has no variable {name!r}{hint}")
-        self.name = name
-        self.near = near
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 def near_misses(names: Collection[str], known: Collection[str]) -> dict[str, tuple[str, ...]]:

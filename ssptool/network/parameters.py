@@ -1,33 +1,222 @@
-"""Parameters: which value every variable gets, and how it came about (SSP 2.0 §5.2.3; catalogue §1.6)."""
+"""Parameters: the value of every variable, and the steps that led to it (SSP 2.0 §5.2.3; rule catalogue §1.6)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property
+from math import prod
 from pathlib import Path as FilePath
 from typing import NamedTuple, TypeVar
 
-from ssptool.documents import ssd, ssm, ssv
+from ssptool.documents import ssc, ssd, ssm, ssv
 from ssptool.documents.archive import UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.documents.entries import MissingEntry
-from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET
-from ssptool.fmu.description import Value
-from ssptool.fmu.packed import MODEL_DESCRIPTION
-from ssptool.fmu.shapes import Shape, element_names, in_words
-from ssptool.network.given import Given, by_source, read_set, suited, unit_name
-from ssptool.network.near import UnknownName, near_misses
-from ssptool.network.network import Assignment, ProvenanceStep, StepKind, Unmatched
-from ssptool.network.places import Path, Scope, Tree, dotted
-from ssptool.network.precedence import Authority, Claim, Giver, settle
-from ssptool.network.signals import IDENTITY, Leg, LegKind, Signal
-from ssptool.network.targets import SystemTarget, Target, Targets, VariableTarget
-from ssptool.network.types import is_integer
-from ssptool.network.units import IncompatibleUnits
-from ssptool.network.values import InvalidValue, convert, from_text, split_values
+from ssptool.documents.storage import MissingEntry
+from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
+from ssptool.fmu.description import Shape, Unit, Value, element_names, named, shape_text
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
+from ssptool.network.conversion import (
+    IncompatibleUnits,
+    InvalidValue,
+    conversion,
+    convert,
+    document_units,
+    from_text,
+    is_integer,
+    split_values,
+    transformed,
+)
+from ssptool.network.near import near_misses
+from ssptool.network.network import (
+    IDENTITY,
+    Assignment,
+    Conversion,
+    Leg,
+    LegKind,
+    Overridden,
+    ProvenanceStep,
+    Scope,
+    Signal,
+    StepKind,
+    Unmatched,
+)
+from ssptool.network.targets import SystemTarget, Target, Targets, UnknownName, VariableTarget
+from ssptool.network.tree import ElementPath, Tree, dotted
 from ssptool.network.wiring import Flow, Wiring
 from ssptool.working_directory import absolute
+
+
+class Priority(IntEnum):
+    """Who gives a value, the weakest first."""
+
+    BINDING = 0
+    HOST_BINDING = 1
+    """A binding of the component that refers to the system whose bindings it follows."""
+    FILE = 2
+    """A parameter set from outside the package."""
+    COMMAND_LINE = 3
+    CONNECTION = 4
+    """A connection from a connector that was given a value (rule EXE-006, AMB-12)."""
+
+
+class ValueSource(NamedTuple):
+    """Who gives a value: by which authority, on how many levels below the root, at which binding or file."""
+
+    authority: Priority
+    level: int = 0
+    owner: str = ""
+    position: Position | None = None
+
+    @property
+    def rank(self) -> tuple[int, int, int]:
+        """The greater one wins; among equals the later one."""
+        bound = self.authority <= Priority.HOST_BINDING
+        return (0, -self.level, self.authority) if bound else (1, 0, self.authority)
+
+
+def reason(winner: ValueSource, loser: ValueSource) -> str:
+    """Why the one wins over the other."""
+    match winner.authority:
+        case Priority.CONNECTION:
+            return "a connection wins over a binding"
+        case Priority.COMMAND_LINE:
+            return "the command line wins over everything in the documents"
+        case Priority.FILE if loser.authority is Priority.FILE:
+            return _later(winner, loser, "of the sets given in addition the last one wins")
+        case Priority.FILE:
+            return "a set given in addition wins over the system's own bindings"
+    if winner.level != loser.level:
+        return f"outer bindings win: {winner.owner or 'the root system'} is around {loser.owner}"
+    if winner.authority is not loser.authority:
+        return "the bindings of a component follow those of the system that it refers to"
+    return _later(winner, loser, "of the bindings of one element the last one wins")
+
+
+def _later(winner: ValueSource, loser: ValueSource, why: str) -> str:
+    return "within one binding the last value wins" if winner.position == loser.position else why
+
+
+class Candidate(NamedTuple):
+    """A value that someone gives to a variable."""
+
+    giver: ValueSource
+    assignment: Assignment
+
+
+def settle(claims: list[Candidate]) -> Assignment:
+    """The winning assignment, with those that it overrides, the strongest first."""
+    ranked = sorted(claims, key=lambda claim: claim.giver.rank)
+    winner = ranked.pop()
+    losers = (Overridden(claim.assignment, reason(winner.giver, claim.giver)) for claim in reversed(ranked))
+    final = winner.assignment
+    return Assignment(final.target, final.value, final.unit, final.chain, tuple(losers))
+
+
+@dataclass(frozen=True, slots=True)
+class PendingParameter:
+    """A value on its way from a parameter set to its targets.
+
+    Of an array each element goes this way by itself: `name` is that of the array, `element` what follows it in the
+    name of the element, as in `[2,3]`, and `shape` the extents of the array.
+    """
+
+    name: str
+    value: Value
+    type: str
+    unit: Unit | None
+    source_items: Mapping[str, int]
+    position: Position
+    chain: tuple[ProvenanceStep, ...]
+    element: str = ""
+    shape: Shape = ()
+
+    @property
+    def full_name(self) -> str:
+        return self.name + self.element
+
+    def after(self, kind: StepKind, position: Position, detail: str = "", **changes: object) -> "PendingParameter":
+        """This value one step on; `changes` may set `name`, `value` and `unit`."""
+        moved = replace(self, **changes)  # type: ignore[arg-type]
+        step = ProvenanceStep(kind, position, moved.full_name, moved.value, detail, unit_name(moved.unit))
+        return replace(moved, chain=(*self.chain, step))
+
+
+def read_set(parameters: ssv.ParameterSet, tree: Tree, detail: str) -> Iterator[PendingParameter]:
+    """The parameters of a set that have a value; arrays with more or fewer values than elements are refused by name."""
+    units = document_units(parameters)
+    for parameter in parameters.parameters:
+        value, position, shape = parameter.value, parameter.position, _shape(parameter)
+        if value is None or value == ():
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        if len(values) != prod(shape):
+            problem = f"{len(values)} values for the parameter {parameter.name!r}, {shape_text(shape)}"
+            tree.refuse(position, problem, rules=("SSV-004", "SSV-006"))
+            continue
+        unit, items = named(units, parameter.unit), _items(parameter, parameters)
+        for name, own in zip(element_names(parameter.name, shape), values, strict=True):
+            yield PendingParameter(
+                name=parameter.name,
+                value=own,
+                type=parameter.type_name or "",
+                unit=unit,
+                source_items=items,
+                position=position,
+                chain=(ProvenanceStep(StepKind.BINDING, position, name, own, detail, parameter.unit),),
+                element=name[len(parameter.name) :],
+                shape=shape,
+            )
+
+
+def _shape(parameter: ssv.Parameter) -> Shape:
+    return tuple(dimension.size or 0 for dimension in parameter.dimensions)
+
+
+def _items(parameter: ssv.Parameter, parameters: ssv.ParameterSet) -> Mapping[str, int]:
+    if not isinstance(parameter.type, ssv.Enumeration):
+        return {}
+    for enumeration in parameters.enumerations:
+        if enumeration.name == parameter.type.name:
+            return {item.name: item.value for item in enumeration.items}
+    return {}
+
+
+def by_source(mapping: ssm.ParameterMapping) -> dict[str, list[ssm.MappingEntry]]:
+    """A parameter may go to several targets; each starts from its original value."""
+    entries: dict[str, list[ssm.MappingEntry]] = {}
+    for entry in mapping.entries:
+        entries.setdefault(entry.source, []).append(entry)
+    return entries
+
+
+def converted_for(given: PendingParameter, target: Target, entry: ssm.MappingEntry | None) -> Assignment:
+    """Unit conversion, then transformation, then type conversion (§5.2.3, §7.1.1).
+
+    Raises
+    ------
+    IncompatibleUnits, InvalidValue
+        The target does not take this value.
+    """
+    at = given.position if entry is None else entry.position
+    if isinstance(given.value, float) and not (entry is not None and entry.suppress_unit_conversion):
+        change = conversion(given.unit, target.unit, target.relative)
+        if change != Conversion():
+            detail = f"{unit_name(given.unit)} → {unit_name(target.unit)}"
+            given = given.after(StepKind.UNIT, at, detail, value=change(given.value), unit=target.unit)
+    transformation: ssc.Transformation | None = None if entry is None else entry.transformation
+    if transformation is not None:
+        value, detail = transformed(given.value, transformation, given.source_items or target.items)
+        given = given.after(StepKind.TRANSFORMATION, transformation.position, detail, value=value, unit=target.unit)
+    value = convert(str(target), given.value, target.type, target.items)
+    return Assignment(target.signal, value, unit_name(target.unit), given.chain)
+
+
+def unit_name(unit: Unit | None) -> str | None:
+    return None if unit is None else unit.name
+
 
 R = TypeVar("R", bound=Element)
 
@@ -39,15 +228,15 @@ _SHOWN = 10
 class Bound(NamedTuple):
     """A binding of the element at `path`; `base` is the entry to which sources "inside the component" are relative."""
 
-    path: Path
-    authority: Authority
+    path: ElementPath
+    authority: Priority
     binding: ssd.ParameterBinding
     scope: Scope
     base: str | None = None
 
     @property
-    def giver(self) -> Giver:
-        return Giver(self.authority, len(self.path), dotted(self.path), self.binding.position)
+    def giver(self) -> ValueSource:
+        return ValueSource(self.authority, len(self.path), dotted(self.path), self.binding.position)
 
 
 class Parameterization:
@@ -57,7 +246,7 @@ class Parameterization:
         self._tree = tree
         self._wiring = wiring
         self._targets = Targets(tree, wiring)
-        self._claims: dict[Target, list[Claim]] = defaultdict(list)
+        self._claims: dict[Target, list[Candidate]] = defaultdict(list)
         self._matched: set[Position] = set()
         self._missed: dict[Position, str] = {}
 
@@ -71,7 +260,7 @@ class Parameterization:
     def apply_file(self, file: FilePath | str) -> None:
         """A parameter set from outside the archive, as if bound last to the root system."""
         document = Document(str(file), absolute(FilePath(file)).read_bytes())
-        giver = Giver(Authority.FILE, position=Position(str(file)))
+        giver = ValueSource(Priority.FILE, position=Position(str(file)))
         for given in read_set(document.root_as(ssv.ParameterSet), self._tree, "given in addition"):
             self._apply(given, (), None, giver)
 
@@ -107,14 +296,14 @@ class Parameterization:
         value, unit = from_text(name, text, target.type, target.items), unit_name(target.unit)
         _require_within(target.bounds, name, value)
         step = ProvenanceStep(StepKind.OVERRIDE, COMMAND_LINE, name, value, detail or f"{name}={text}", unit)
-        self._claim(Giver(Authority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
+        self._claim(ValueSource(Priority.COMMAND_LINE), target, Assignment(target.signal, value, unit, (step,)))
 
     def _override_array(self, name: str, text: str, shape: Shape) -> None:
         """All elements, their values apart by white space; quotes keep a text with white space together."""
         names = element_names(name, shape)
         texts = split_values(name, text)
         if len(texts) != len(names):
-            raise InvalidValue(name, text, f"{len(names)} values for {in_words(shape)}, apart by blanks")
+            raise InvalidValue(name, text, f"{len(names)} values for {shape_text(shape)}, apart by blanks")
         for element, own in zip(names, texts, strict=True):
             for target in self._targets.named(element, ()):
                 self._override(element, own, target, f"{name}={text}" if len(names) <= _SHOWN else "")
@@ -130,14 +319,14 @@ class Parameterization:
         """The winning values. Those of systems inside, and of parameters of the system, go on to the variables that
         they are connected to.
         """
-        claims: dict[Signal, list[Claim]] = defaultdict(list)
+        claims: dict[Signal, list[Candidate]] = defaultdict(list)
         for target, claimed in self._claims.items():
             if _is_flat(target):
                 claims[target.signal] += claimed
         for target, claimed in self._claims.items():
             if isinstance(target, SystemTarget) and self._hands_on(target):
                 for assignment in self._through(target, settle(claimed)):
-                    claims[assignment.target].append(Claim(Giver(Authority.CONNECTION), assignment))
+                    claims[assignment.target].append(Candidate(ValueSource(Priority.CONNECTION), assignment))
         return {signal: settle(claimed) for signal, claimed in claims.items()}
 
     def boundary_assignments(self) -> dict[Signal, Assignment]:
@@ -148,8 +337,8 @@ class Parameterization:
         """Whether what a value is given to is no signal of the flat network, so that the value has to go on now."""
         return not _is_flat(target) or self._wiring.terminals[target.key].kind in _PARAMETERS
 
-    def _claim(self, giver: Giver, target: Target, assignment: Assignment) -> None:
-        self._claims[target].append(Claim(giver, assignment))
+    def _claim(self, giver: ValueSource, target: Target, assignment: Assignment) -> None:
+        self._claims[target].append(Candidate(giver, assignment))
 
     def _through(self, system: SystemTarget, assignment: Assignment) -> Iterator[Assignment]:
         """A value set on a system's connector is the source of its connections, unless it has one itself."""
@@ -169,7 +358,7 @@ class Parameterization:
             chain = (*assignment.chain, *_steps(flow, assignment))
             yield Assignment(destination, final, unit_name(flow.destination.variable_unit), chain)
 
-    def _given_by(self, bound: Bound) -> Iterator[tuple[Given, ssm.MappingEntry | None]]:
+    def _given_by(self, bound: Bound) -> Iterator[tuple[PendingParameter, ssm.MappingEntry | None]]:
         """The values of a binding under the names that they have after prefix and mapping."""
         binding = bound.binding
         parameters = self._parameter_set(bound)
@@ -191,7 +380,9 @@ class Parameterization:
                 detail = f"{given.name} → {entry.target}"
                 yield given.after(StepKind.MAPPING, entry.position, detail, name=entry.target), entry
 
-    def _apply(self, given: Given, path: Path, entry: ssm.MappingEntry | None, giver: Giver) -> None:
+    def _apply(
+        self, given: PendingParameter, path: ElementPath, entry: ssm.MappingEntry | None, giver: ValueSource
+    ) -> None:
         targets = self._targets.named(given.full_name, path)
         at = given.position if entry is None else entry.position
         if not given.shape:
@@ -214,7 +405,7 @@ class Parameterization:
                 )
                 continue
             try:
-                assignment = suited(given, target, entry)
+                assignment = converted_for(given, target, entry)
                 self._claim(giver, target, assignment)
                 if any(step.kind is StepKind.UNIT for step in assignment.chain):
                     self._tree.rely_on(given.unit, target.unit)
@@ -223,10 +414,10 @@ class Parameterization:
                     at, f"the value of {target}: {problem}", target.signal, ("SSD-PAR-021", "SSD-PAR-022")
                 )
 
-    def _mismatch(self, at: Position, given: Given, path: Path, shape: Shape) -> None:
+    def _mismatch(self, at: Position, given: PendingParameter, path: ElementPath, shape: Shape) -> None:
         self._matched.add(at)
         what = ".".join((*path, given.name))
-        problem = f"the value of {what}: it is {in_words(given.shape)}, where {in_words(shape)} is needed"
+        problem = f"the value of {what}: it is {shape_text(given.shape)}, where {shape_text(shape)} is needed"
         signals = [target.signal for target in self._targets.named(given.name, path)]
         for signal in signals or (None,):
             self._tree.refuse(at, problem, signal, ("SSD-PAR-021",))
@@ -265,16 +456,16 @@ def _bindings(tree: Tree) -> Iterator[Bound]:
     """Every binding with its element, a host's with the element in whose place its system stands."""
     for system in tree.systems:
         for binding in system.system.parameter_bindings:
-            yield Bound(system.path, Authority.BINDING, binding, system.scope)
+            yield Bound(system.path, Priority.BINDING, binding, system.scope)
         if system.host is not None and system.host_scope is not None:
             # The SSDs of a package are at its root, so that their base is that of the package as well (AMB-10).
             base = system.scope.document.name
             for binding in system.host.parameter_bindings:
-                yield Bound(system.path, Authority.HOST_BINDING, binding, system.host_scope, base)
+                yield Bound(system.path, Priority.HOST_BINDING, binding, system.host_scope, base)
     for component in tree.components:
         base = component.scope.archive.inside(component.source, MODEL_DESCRIPTION)
         for binding in component.component.parameter_bindings:
-            yield Bound(component.path, Authority.BINDING, binding, component.scope, base)
+            yield Bound(component.path, Priority.BINDING, binding, component.scope, base)
 
 
 _PARAMETERS = frozenset({"parameter", "structuralParameter"})

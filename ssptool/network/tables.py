@@ -5,23 +5,19 @@ OMSimulator has them (`text/csv`, before that `application/table`); SSP leaves t
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from ssptool.dataclass import dataclass
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.diagnostics import InvalidDocument, Position
-from ssptool.documents.entries import MissingEntry
+from ssptool.documents.storage import MissingEntry
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable
+from ssptool.network.conversion import InvalidValue, canonical, from_cell, is_float, items_of
 from ssptool.network.near import near_misses
-from ssptool.network.network import TableOutput
-from ssptool.network.places import Scope
-from ssptool.network.terminals import items_of
-from ssptool.network.types import canonical, is_float
-from ssptool.network.values import InvalidValue, from_cell
+from ssptool.network.network import Scope, TableOutput
 
 UNREADABLE, NO_COLUMN, NO_OUTPUT, NO_VALUE = "TABLE-101", "TABLE-102", "TABLE-103", "TABLE-104"
 """Rules: the file is a table; a connector has a column; it is a scalar output; values are of its type."""

@@ -1,24 +1,20 @@
-"""What parameters can be given to: the variables of FMUs and the connectors of systems, found by their names.
+"""Targets of parameters: variables of FMUs and connectors of systems, found by their names; and names near a wrong one.
 
-Of arrays these are the elements; an array has a shape, and its name is that of all of them.
-
-Names are compared as whole strings, because the names of elements and variables may contain dots; one name
-may be that of several targets, which are then all set (rule SSD-PAR-012).
-"""
+Names are compared as whole strings, because names of elements and variables may contain dots. One name may be that of
+several targets, which are then all set (rule SSD-PAR-012). The name of an array is that of all its elements."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import TypeAlias
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position
-from ssptool.fmu.description import Variable
-from ssptool.fmu.shapes import Shape
-from ssptool.fmu.units import Unit
-from ssptool.network.places import ComponentPlace, Path, Tree, dotted
-from ssptool.network.signals import Signal
-from ssptool.network.terminals import Key, settable, unit_of
+from ssptool.errors import WrongUsage
+from ssptool.fmu.description import Shape, Unit, Variable
+from ssptool.network.connectors import Key, settable, unit_of
+from ssptool.network.network import Signal
+from ssptool.network.tree import ComponentPlace, ElementPath, Tree, dotted
 from ssptool.network.wiring import Wiring
 
 
@@ -118,13 +114,13 @@ class Targets:
                 target = SystemTarget(key, kind, terminal.items, terminal.unit, position, is_element=is_element)
                 self._connectors[str(target)].append(target)
 
-    def named(self, name: str, path: Path) -> list[Target]:
+    def named(self, name: str, path: ElementPath) -> list[Target]:
         """Everything that is called `name`, seen from the element at `path`."""
         full = ".".join((*path, name))
         inside = [target for target in self._connectors.get(full, ()) if target.key.path[: len(path)] == path]
         return [*inside, *self._variables(full, path)]
 
-    def shapes(self, name: str, path: Path) -> list[Shape]:
+    def shapes(self, name: str, path: ElementPath) -> list[Shape]:
         """The shapes of all arrays that are called `name`, seen from the element at `path`."""
         if not self._any_arrays:
             return []
@@ -132,7 +128,7 @@ class Targets:
         inside = [shape for key, shape in self._arrays.get(full, ()) if key.path[: len(path)] == path]
         return [*inside, *(shape for _, _, shape in self._owners(full, path) if shape)]
 
-    def _owners(self, full: str, path: Path) -> Iterator[tuple[ComponentPlace, str, Shape | None]]:
+    def _owners(self, full: str, path: ElementPath) -> Iterator[tuple[ComponentPlace, str, Shape | None]]:
         """Every way to read a full name as a component and the rest, with the shape of the array of that name."""
         # Whole names are compared: a dot at any place may be the one between component and variable.
         dot = full.find(".")
@@ -142,7 +138,7 @@ class Targets:
                     yield place, full[dot + 1 :], place.elements.arrays.get(full[dot + 1 :])
             dot = full.find(".", dot + 1)
 
-    def _variables(self, full: str, path: Path) -> Iterator[VariableTarget]:
+    def _variables(self, full: str, path: ElementPath) -> Iterator[VariableTarget]:
         for place, name, _ in self._owners(full, path):
             if name in place.elements.variables:
                 yield VariableTarget(place, name)
@@ -157,3 +153,16 @@ class Targets:
             if settable(variable)
         )
         return [*self._connectors, *self._arrays, *variables]
+
+
+class UnknownName(WrongUsage, LookupError):
+    """A name that is no variable of the system; `near` are names like it."""
+
+    def __init__(self, name: str, near: tuple[str, ...]) -> None:
+        hint = f"; did you mean {' or '.join(near)}?" if near else "; `ssptool explain SYSTEM --all` lists those it has"
+        super().__init__(f"the system has no variable {name!r}{hint}")
+        self.name = name
+        self.near = near
+
+    def __str__(self) -> str:
+        return str(self.args[0])

@@ -1,33 +1,179 @@
-"""The tree of systems and components behind an SSD, with the FMUs, SSDs and dictionaries that they name."""
+"""The tree of systems and components behind an SSD, with the FMUs, SSDs and signal dictionaries that they name.
+
+A place is a system, a component or a reference to a signal dictionary where it stands in the tree."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 from ssptool.documents import ssb, ssd
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnresolvableUri
-from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.document import Document
-from ssptool.documents.entries import MissingEntry
-from ssptool.documents.media_types import FMU, PACKAGE, SIGNAL_DICTIONARY, SYSTEM_STRUCTURE
-from ssptool.documents.nesting import INSIDE
-from ssptool.documents.survey import Survey
-from ssptool.fmu.description import FmuDescription, UnreadableFmu, read_description, unsupported_of_fmi1
-from ssptool.network.component_fmu import fmu_entry, fmu_path
-from ssptool.network.places import ComponentPlace, Dictionary, Path, ReferencePlace, Scope, SystemPlace, Tree, dotted
-from ssptool.network.sizes import sized
+from ssptool.documents.diagnostics import InvalidDocument, Position
+from ssptool.documents.document import Document, Positions
+from ssptool.documents.storage import NESTING_MARK, MissingEntry
+from ssptool.documents.vocabulary import FMU, PACKAGE, SIGNAL_DICTIONARY, SYSTEM_STRUCTURE
+from ssptool.fmu.description import (
+    FmuDescription,
+    Unit,
+    UnreadableFmu,
+    shape_of,
+    unsupported_of_fmi1,
+    with_array_elements,
+)
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
+from ssptool.fmu.read_description import read_description
+from ssptool.network.conversion import document_units
+from ssptool.network.network import Scope, Signal, TableOutput, Unsupported
 from ssptool.network.tables import TableFile, outputs_of, read_table
-from ssptool.network.units import document_units
+
+ElementPath: TypeAlias = tuple[str, ...]
+"""The names of the elements from the root system (not named itself) to a place; names may contain dots."""
+
+
+def dotted(path: ElementPath) -> str:
+    """The full name of a place."""
+    return ".".join(path)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SystemPlace:
+    """A system in its place.
+
+    `host` is the component that refers to this system, if that is how it came here: then the connectors of
+    the component are the system's outside, and its bindings follow those of the system.
+    """
+
+    path: ElementPath
+    system: ssd.System
+    scope: Scope
+    host: ssd.Component | None = None
+    host_scope: Scope | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ComponentPlace:
+    """An FMU or a table in its place; `source` is its entry in the archive.
+
+    `elements` is `fmu` with the elements of arrays in their place, of the sizes that they have here. Of a table, `fmu`
+    has a variable for each output, and `table` the values of these; of an FMU that is None.
+    """
+
+    path: ElementPath
+    component: ssd.Component
+    scope: Scope
+    source: str
+    fmu: FmuDescription
+    elements: FmuDescription
+    table: Mapping[str, TableOutput] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dictionary:
+    """A signal dictionary of the system at `path`; `units` are those that its entries name."""
+
+    path: ElementPath
+    name: str
+    content: ssb.SignalDictionary
+    entries: Mapping[str, ssb.DictionaryEntry]
+    units: Mapping[str, Unit]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferencePlace:
+    """A reference to a signal dictionary in its place; `dictionary` is None if there is none that can be read."""
+
+    path: ElementPath
+    reference: ssd.SignalDictionaryReference
+    scope: Scope
+    dictionary: Dictionary | None
+
+
+@dataclass(slots=True)
+class Tree:
+    """All places in document order, systems before what is in them.
+
+    `sizes` are the integers that parameters give to variables and connectors: some of them size arrays.
+    """
+
+    systems: list[SystemPlace] = field(default_factory=list)
+    components: list[ComponentPlace] = field(default_factory=list)
+    references: list[ReferencePlace] = field(default_factory=list)
+    unsupported: list[Unsupported] = field(default_factory=list)
+    assumed_units: dict[str, Unit] = field(default_factory=dict)
+    sizes: Mapping[Signal, int] = field(default_factory=dict)
+
+    def rely_on(self, *units: Unit | None) -> None:
+        """A value is converted between units; of those that are not defined the names had to tell what they are."""
+        self.assumed_units.update((unit.name, unit) for unit in units if unit is not None and unit.assumed)
+
+    def refuse(
+        self, position: Position, feature: str, signal: Signal | None = None, rules: tuple[str, ...] = ()
+    ) -> None:
+        self.unsupported.append(Unsupported(position, feature, signal, rules))
+
+
+MOST_ELEMENTS = 10_000_000
+"""Of the arrays of one component together: a number in a parameter set could ask for any memory."""
+
+
+def sized(fmu: FmuDescription, sizes: Mapping[str, int], entry: str, tree: Tree) -> FmuDescription:
+    """`fmu` with elements in place of its arrays; what cannot be is refused, and then it stays as it is."""
+    total = sum(prod(shape_of(variable, sizes)) for variable in fmu.variables.values() if variable.shape)
+    position = Position(f"{entry.rstrip('/')}/{MODEL_DESCRIPTION}")
+    if total > MOST_ELEMENTS:
+        tree.refuse(position, f"arrays with {total} elements together, where {MOST_ELEMENTS} are the limit")
+        return fmu
+    try:
+        return with_array_elements(fmu, sizes)
+    except ValueError as problem:
+        tree.refuse(position, str(problem))
+        return fmu
+
+
+_ENDING = ".fmu"
+
+
+def fmu_entry(archive: Archive, entry: str) -> str:
+    """The name of the FMU that a component with the source `entry` means.
+
+    A folder with a model description in it is an unpacked FMU. Where there is no `x.fmu`, the folder `x` is meant.
+    """
+    if archive.has(entry):
+        return entry
+    folder = entry.rstrip("/")
+    plain = folder[: -len(_ENDING)] if folder.lower().endswith(_ENDING) else folder
+    return next((name for name in (folder, plain) if archive.has(f"{name}/{MODEL_DESCRIPTION}")), entry)
+
+
+def has_fmu(archive: Archive, entry: str) -> bool:
+    """Whether there is a file or an unpacked FMU."""
+    found = fmu_entry(archive, entry)
+    return found != entry or archive.has(entry) or archive.has(f"{entry}/{MODEL_DESCRIPTION}")
+
+
+def fmu_path(archive: Archive, entry: str) -> Path:
+    """Where the FMU is, as `read_description` takes it.
+
+    Raises
+    ------
+    MissingEntry, InvalidDocument
+        It is not there, or cannot be unpacked.
+    """
+    return archive.local_path(fmu_entry(archive, entry))
+
 
 MOST_PLACES = 1_000_000
 """Systems and components at most: references from system to system can multiply without end."""
 
 
-def grow(archive: Archive, structure: Document) -> Tree:
+def build_tree(archive: Archive, structure: Document) -> Tree:
     """The tree of an SSD. What cannot be read or found is not in it: the rules say why."""
     tree = Tree()
     root = structure.structure
-    scope = Scope(archive, structure, document_units(root), Survey(structure))
-    _Gardener(tree).system(SystemPlace((), root.system, scope), Around(frozenset(), {}))
+    scope = Scope(archive, structure, document_units(root), Positions(structure))
+    _TreeBuilder(tree).system(SystemPlace((), root.system, scope), Around(frozenset(), {}))
     return tree
 
 
@@ -38,7 +184,7 @@ class Around(NamedTuple):
     dictionaries: Mapping[str, Dictionary]
 
 
-class _Gardener:
+class _TreeBuilder:
     """Walks the documents; reads each model description and each SSD once."""
 
     def __init__(self, tree: Tree) -> None:
@@ -46,7 +192,7 @@ class _Gardener:
         self._fmus: dict[str, FmuDescription | None] = {}
         self._files: dict[str, TableFile] = {}
         self._with_elements: dict[str, FmuDescription] = {}
-        self._names: set[Path] = set()
+        self._names: set[ElementPath] = set()
         self._full_names: set[str] = set()
 
     def system(self, place: SystemPlace, outside: Around) -> None:
@@ -69,7 +215,7 @@ class _Gardener:
                 seen = around.dictionaries.get(element.dictionary)
                 self.tree.references.append(ReferencePlace(path, element, place.scope, seen))
 
-    def component(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
+    def component(self, component: ssd.Component, path: ElementPath, scope: Scope, around: Around) -> None:
         kind, source = component.media_type, component.source
         if source is None:
             self.tree.refuse(component.position, f"{component.name!r}: a component without an implementation")
@@ -87,7 +233,7 @@ class _Gardener:
         else:
             self._fmu(component, path, scope)
 
-    def _fmu(self, component: ssd.Component, path: Path, scope: Scope) -> None:
+    def _fmu(self, component: ssd.Component, path: ElementPath, scope: Scope) -> None:
         entry = _entry(scope, component.source)
         if entry is None:
             self.tree.refuse(component.position, f"{component.name!r}: the source {component.source!r} is not followed")
@@ -97,7 +243,7 @@ class _Gardener:
             self._fmus[entry] = _read(scope.archive, entry)
         fmu = self._fmus[entry]
         if fmu is None:
-            if INSIDE in entry:
+            if NESTING_MARK in entry:
                 self.tree.refuse(component.position, f"{component.name!r}: an FMU that cannot be read, {entry}")
             return
         if unsupported := unsupported_of_fmi1(fmu):
@@ -114,7 +260,7 @@ class _Gardener:
         self._full_names.add(name)
         self.tree.components.append(place)
 
-    def _table(self, component: ssd.Component, path: Path, scope: Scope) -> None:
+    def _table(self, component: ssd.Component, path: ElementPath, scope: Scope) -> None:
         entry = _entry(scope, component.source)
         if entry is None or not scope.archive.has(entry):
             self.tree.refuse(component.position, f"{component.name!r}: the source {component.source!r} is not followed")
@@ -132,14 +278,14 @@ class _Gardener:
             self._with_elements[entry] = sized(fmu, {}, entry, self.tree)
         return self._with_elements[entry]
 
-    def _same_document(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
+    def _same_document(self, component: ssd.Component, path: ElementPath, scope: Scope, around: Around) -> None:
         identifier = (component.source or "").removeprefix("#")
         systems = (system for system in scope.document.structure.systems() if system.id == identifier)
         system = next(systems, None)
         if system is not None and system not in around.systems:
             self.system(SystemPlace(path, system, scope, component, scope), around)
 
-    def _nested(self, component: ssd.Component, path: Path, scope: Scope, around: Around) -> None:
+    def _nested(self, component: ssd.Component, path: ElementPath, scope: Scope, around: Around) -> None:
         entry = structure_of(scope, component)
         if entry is None:
             return
@@ -147,11 +293,11 @@ class _Gardener:
             document = scope.archive.document(entry)
             root = document.structure
         except (InvalidDocument, MissingEntry) as problem:
-            if INSIDE in entry:
+            if NESTING_MARK in entry:
                 self.tree.refuse(component.position, f"{component.name!r}: {problem}")
             return
         if root.system not in around.systems:
-            inner = Scope(scope.archive, document, document_units(root), Survey(document))
+            inner = Scope(scope.archive, document, document_units(root), Positions(document))
             # The dictionaries of the host are not seen from another document (AMB-21).
             self.system(SystemPlace(path, root.system, inner, component, scope), Around(around.systems, {}))
 

@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 from ssptool.fmu.description import Value
 from ssptool.network.arrays import whole
-from ssptool.network.network import Network, Port
-from ssptool.network.signals import IDENTITY, Signal
+from ssptool.network.network import IDENTITY, Network, Port, Signal
 
 NAMED = 4
 """Inputs that a note names; it counts the others."""

@@ -13,13 +13,12 @@ from typing import NamedTuple
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.ssd import ConnectorKind
-from ssptool.fmu.units import Unit
-from ssptool.network.connections import Owner, leads_forward
-from ssptool.network.places import Path, ReferencePlace, SystemPlace, Tree
-from ssptool.network.shapes import Unpaired, by_element, pairs_of_elements, shapes
-from ssptool.network.signals import IDENTITY, Conversion, Leg, LegKind, Wire
-from ssptool.network.terminals import Key, Terminal
-from ssptool.network.units import IncompatibleUnits, conversion
+from ssptool.fmu.description import Unit
+from ssptool.network.arrays import Unpaired, by_element, pairs_of_elements, shapes
+from ssptool.network.connectors import Key, Owner, Terminal, leads_forward
+from ssptool.network.conversion import IncompatibleUnits, conversion
+from ssptool.network.network import IDENTITY, Conversion, Leg, LegKind, Wire
+from ssptool.network.tree import ElementPath, ReferencePlace, SystemPlace, Tree
 
 
 class Segment(NamedTuple):
@@ -29,7 +28,7 @@ class Segment(NamedTuple):
 
     kind: LegKind
     number: int
-    owner: Path
+    owner: ElementPath
     source: Key
     destination: Key
     position: Position

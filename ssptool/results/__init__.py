@@ -1,1 +1,1 @@
-"""What is done with recorded traces: compared, judged and shown."""
+"""Use of recorded traces: comparison and reports."""

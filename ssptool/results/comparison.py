@@ -1,25 +1,201 @@
-"""Whether one trace agrees with another, signal by signal."""
+"""Comparison of two traces, signal by signal, and its rendering as text, JSON and an HTML table for notebooks.
 
-from collections.abc import Sequence
-from dataclasses import replace
+Traces are aligned first: the same names, units and types, where one can be expressed by the other. Values that doubles
+cannot hold (texts, bytes, large integers) are compared by numbers in their place. A signal agrees with its reference
+inside the tube that its tolerance makes around the reference.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
 from enum import StrEnum
+from html import escape
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.columns import NUMBERED
 from ssptool.engine.recording.patterns import check_patterns, fits_any
-from ssptool.engine.trace import Column, Trace
-from ssptool.results.alignment import aligned
-from ssptool.results.codes import coded, fits_doubles
+from ssptool.engine.trace import NUMBERED, Column, Trace, machine_type
+from ssptool.fmu.description import unit_of_name
+from ssptool.network.conversion import conversion, convertible
+from ssptool.network.network import Conversion
 from ssptool.results.tolerance import EXACT, Tolerance, ToleranceFor, tolerance_of
-from ssptool.results.tube import Curve, Floats, tube
+
+Floats = NDArray[np.float64]
 
 
-class Verdict(StrEnum):
+def fits_doubles(values: NDArray[Any]) -> bool:
+    """Whether these values (n,) are numbers, and no double is another one than its value."""
+    if values.dtype == object:
+        return False
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return True
+    return int(values.min()) >= -(2**53) and int(values.max()) <= 2**53
+
+
+def as_codes(one: NDArray[Any], other: NDArray[Any]) -> tuple[Floats, Floats]:
+    """Numbers (n,) and (m,) in place of values: equal where the values are."""
+    every = [*one.tolist(), *other.tolist()]
+    numbers = {value: number for number, value in enumerate(dict.fromkeys(every))}
+    places = np.array([numbers[value] for value in every], dtype=np.float64)
+    return places[: len(one)], places[len(one) :]
+
+
+@dataclass(frozen=True, slots=True)
+class SampledCurve:
+    """A signal over time; where a time occurs twice, both sides of an event.
+
+    Attributes
+    ----------
+    t : (n,) [s]
+        Not decreasing; n >= 1.
+    y : (n,)
+    held
+        Between two samples the value is that of the first one (discrete signals); else on the line between them.
+    """
+
+    t: Floats
+    y: Floats
+    held: bool = False
+
+    def at(self, t: Floats) -> Floats:
+        """Values (m,) at times (m,) [s], at an event those after it; the first or last value outside."""
+        if self.held:
+            return self.y[np.clip(np.searchsorted(self.t, t, side="right") - 1, 0, None)]
+        values: Floats = np.interp(t, self.t, self.y)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Tube:
+    """Smallest and largest allowed values (m,) at the times (m,) [s] at which they are asked for."""
+
+    t: Floats
+    lower: Floats
+    upper: Floats
+
+    def excess(self, y: Floats) -> Floats:
+        """How far values (m,) are outside, 0 inside; inf where they are not a number and the reference is, or vice
+        versa.
+        """
+        with np.errstate(invalid="ignore"):  # infinities are seen to below
+            far = np.maximum(np.maximum(self.lower - y, y - self.upper), 0.0)
+        undefined, expected = np.isnan(y), np.isnan(self.lower) | np.isnan(self.upper)
+        far[undefined != expected] = np.inf
+        far[undefined & expected] = 0.0
+        # Two equal infinities are the same value, though their difference is none.
+        same = np.isinf(y) & (y >= self.lower) & (y <= self.upper)
+        far[same] = 0.0
+        return far
+
+
+def tube(reference: SampledCurve, t: Floats, half_width: float, time: float) -> Tube:
+    """All values that the reference takes within `time` of each `t`, widened by `half_width`.
+
+    Between its samples the reference is a line (or held), so its extremes over a window are at samples inside the
+    window or at the window's ends: the tube is exact.
+
+    Parameters
+    ----------
+    t : (m,) [s]
+    half_width
+        In the unit of the signal.
+    time [s]
+    """
+    ends = reference.at(np.concatenate([t - time, t + time])).reshape(2, -1)
+    lower, upper = ends.min(axis=0), ends.max(axis=0)
+    first = np.searchsorted(reference.t, t - time, side="left")
+    last = np.searchsorted(reference.t, t + time, side="right")
+    inside = last > first
+    if inside.any():
+        low, high = _extremes(reference.y, first[inside], last[inside])
+        lower[inside] = np.minimum(lower[inside], low)
+        upper[inside] = np.maximum(upper[inside], high)
+    return Tube(t, lower - half_width, upper + half_width)
+
+
+def _extremes(y: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Minimum and maximum of y[first:last] for each pair: from blocks of powers of two, O(n log n) for any width."""
+    length = last - first
+    level = np.frexp(length)[1] - 1
+    low, high = np.empty(len(first)), np.empty(len(first))
+    lows, highs = y, y
+    for exponent in range(int(level.max()) + 1):
+        mine = level == exponent
+        a, b = first[mine], last[mine] - (1 << exponent)
+        low[mine] = np.minimum(lows[a], lows[b])
+        high[mine] = np.maximum(highs[a], highs[b])
+        shift = 1 << exponent
+        lows, highs = np.minimum(lows[:-shift], lows[shift:]), np.maximum(highs[:-shift], highs[shift:])
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """A trace and its reference. `remarks` says by signal what was converted."""
+
+    trace: Trace
+    reference: Trace
+    remarks: Mapping[str, str]
+
+
+def aligned(trace: Trace, reference: Trace) -> Alignment:
+    """The trace in the units of the reference, as far as the names of its units tell them; and whole numbers in both as
+    what the other says that they are, since not every file tells integers and Booleans from real numbers.
+    """
+    theirs = {column.signal: column for column in trace.columns}
+    ours = {column.signal: column for column in reference.columns}
+    remarks: dict[str, str] = {}
+    changed: dict[str, tuple[Column, NDArray[Any]]] = {}
+    expected: dict[str, tuple[Column, NDArray[Any]]] = {}
+    for signal in theirs.keys() & ours.keys():
+        found, wanted = theirs[signal], ours[signal]
+        if found.real and wanted.real:
+            change = _conversion(found.unit, wanted.unit)
+            if change is not None:
+                changed[signal] = replace(found, unit=wanted.unit), trace[signal] * change.factor + change.offset
+                remarks[signal] = f"converted from {found.unit}"
+        elif found.real and _is_whole(trace[signal], wanted.type):
+            changed[signal] = replace(found, type=wanted.type), trace[signal].astype(machine_type(wanted.type))
+        elif wanted.real and _is_whole(reference[signal], found.type):
+            expected[signal] = replace(wanted, type=found.type), reference[signal].astype(machine_type(found.type))
+    return Alignment(_with(trace, changed), _with(reference, expected), remarks)
+
+
+def without_prefix(trace: Trace, prefix: str) -> Trace:
+    """The trace with names from which this beginning is dropped, where they have it."""
+    columns = tuple(replace(column, signal=column.signal.removeprefix(prefix)) for column in trace.columns)
+    return replace(trace, columns=columns)
+
+
+def _conversion(one: str | None, other: str | None) -> Conversion | None:
+    """None between units of the same name, and where the names do not tell how to convert."""
+    source, target = unit_of_name(one or ""), unit_of_name(other or "")
+    if one == other or source is None or target is None or not convertible(source, target):
+        return None
+    return conversion(source, target)
+
+
+def _is_whole(values: NDArray[Any], kind: str) -> bool:
+    """Whether doubles are values of a type of whole numbers."""
+    if kind in NUMBERED:
+        return False
+    with np.errstate(invalid="ignore"):
+        cast = values.astype(machine_type(kind))
+    return bool(np.array_equal(cast.astype(np.float64), values))
+
+
+def _with(trace: Trace, changed: Mapping[str, tuple[Column, NDArray[Any]]]) -> Trace:
+    if not changed:
+        return trace
+    return Trace.of(trace.t, (changed.get(column.signal) or (column, trace[column.signal]) for column in trace.columns))
+
+
+class SignalVerdict(StrEnum):
     AGREES = "agrees"
     DIFFERS = "differs"
     MISSING = "missing"
@@ -48,7 +224,7 @@ class SignalComparison:
 
     signal: str
     unit: str | None
-    verdict: Verdict
+    verdict: SignalVerdict
     tolerance: Tolerance
     deviation: float = float("nan")
     excess: float = float("nan")
@@ -60,7 +236,7 @@ class SignalComparison:
     @property
     def compared(self) -> bool:
         """Whether there were values to compare."""
-        return self.verdict in (Verdict.AGREES, Verdict.DIFFERS)
+        return self.verdict in (SignalVerdict.AGREES, SignalVerdict.DIFFERS)
 
     @property
     def judgement(self) -> str:
@@ -89,10 +265,9 @@ class TraceComparison:
 
     @property
     def agrees(self) -> bool:
-        return not self.remarks and all(one.verdict is Verdict.AGREES for one in self.signals)
+        return not self.remarks and all(one.verdict is SignalVerdict.AGREES for one in self.signals)
 
     def _repr_html_(self) -> str:
-        from ssptool.results.comparison_html import comparison_html  # only notebooks draw a comparison at once
 
         return comparison_html(self)
 
@@ -177,22 +352,22 @@ def _ends(trace: Trace, reference: Trace, time: float) -> list[str]:
 def _signal(trace: Trace, reference: Trace, wanted: Column, tolerance: Tolerance) -> SignalComparison:
     found = next((column for column in trace.columns if column.signal == wanted.signal), None)
 
-    def verdict(verdict: Verdict, remark: str) -> SignalComparison:
+    def verdict(verdict: SignalVerdict, remark: str) -> SignalComparison:
         return SignalComparison(wanted.signal, wanted.unit, verdict, tolerance, remark=remark)
 
     if found is None:
-        return verdict(Verdict.MISSING, _near(wanted.signal, trace.signals))
+        return verdict(SignalVerdict.MISSING, _near(wanted.signal, trace.signals))
     if None not in (found.unit, wanted.unit) and found.unit != wanted.unit:
-        return verdict(Verdict.OTHER_UNIT, f"it is in {found.unit}, its reference in {wanted.unit}")
+        return verdict(SignalVerdict.OTHER_UNIT, f"it is in {found.unit}, its reference in {wanted.unit}")
     if found.real != wanted.real or (NUMBERED & {found.type, wanted.type} and found.type != wanted.type):
-        return verdict(Verdict.OTHER_TYPE, f"it is {found.type}, its reference {wanted.type}")
+        return verdict(SignalVerdict.OTHER_TYPE, f"it is {found.type}, its reference {wanted.type}")
     values, expected = trace[wanted.signal], reference[wanted.signal]
     held = wanted.held or found.held
     if wanted.type in NUMBERED or (_wants_equal(tolerance) and not (fits_doubles(values) and fits_doubles(expected))):
-        return _equal(_Samples(trace.t, values), _Samples(reference.t, expected), wanted, tolerance)
+        return _pointwise(_Samples(trace.t, values), _Samples(reference.t, expected), wanted, tolerance)
     return _inside(
-        Curve(trace.t, values.astype(np.float64), held),
-        Curve(reference.t, expected.astype(np.float64), held),
+        SampledCurve(trace.t, values.astype(np.float64), held),
+        SampledCurve(reference.t, expected.astype(np.float64), held),
         wanted,
         tolerance,
     )
@@ -224,11 +399,13 @@ class _Samples:
         return self.y[last : last + 1].tolist()[0]
 
 
-def _equal(samples: _Samples, reference: _Samples, column: Column, tolerance: Tolerance) -> SignalComparison:
+def _pointwise(samples: _Samples, reference: _Samples, column: Column, tolerance: Tolerance) -> SignalComparison:
     """As `_inside`, of values that have no difference; where they are not equal the deviation is infinite."""
-    found, expected = coded(samples.y, reference.y)
+    found, expected = as_codes(samples.y, reference.y)
     exact = replace(tolerance, absolute=0.0, relative=0.0)
-    one = _inside(Curve(samples.t, found, held=True), Curve(reference.t, expected, held=True), column, exact)
+    one = _inside(
+        SampledCurve(samples.t, found, held=True), SampledCurve(reference.t, expected, held=True), column, exact
+    )
     if one.first_outside is None:
         return replace(one, tolerance=tolerance)
     time = one.first_outside
@@ -236,7 +413,7 @@ def _equal(samples: _Samples, reference: _Samples, column: Column, tolerance: To
     return replace(one, tolerance=tolerance, deviation=float("inf"), excess=float("inf"), at=time, remark=remark)
 
 
-def _inside(curve: Curve, reference: Curve, column: Column, tolerance: Tolerance) -> SignalComparison:
+def _inside(curve: SampledCurve, reference: SampledCurve, column: Column, tolerance: Tolerance) -> SignalComparison:
     t, y = _points(curve, reference)
     finite = np.abs(reference.y[np.isfinite(reference.y)])
     half_width = tolerance.width(float(finite.max(initial=0.0)))
@@ -248,7 +425,7 @@ def _inside(curve: Curve, reference: Curve, column: Column, tolerance: Tolerance
     return SignalComparison(
         signal=column.signal,
         unit=column.unit,
-        verdict=Verdict.DIFFERS if outside.size else Verdict.AGREES,
+        verdict=SignalVerdict.DIFFERS if outside.size else SignalVerdict.AGREES,
         tolerance=tolerance,
         deviation=float(deviation.max()),
         excess=float(far.max()),
@@ -258,7 +435,7 @@ def _inside(curve: Curve, reference: Curve, column: Column, tolerance: Tolerance
     )
 
 
-def _points(curve: Curve, reference: Curve) -> tuple[Floats, Floats]:
+def _points(curve: SampledCurve, reference: SampledCurve) -> tuple[Floats, Floats]:
     """The samples of the curve inside the reference's interval, and its values at the reference's other times.
 
     Of two lines with kinks only at these times, the difference is largest at one of them.
@@ -279,3 +456,80 @@ def _rank(one: SignalComparison) -> tuple[bool, float, float]:
         return (False, 0.0, 0.0)
     scale = one.half_width if one.half_width > 0.0 else 1.0
     return (True, -one.excess / scale, -one.deviation / scale)
+
+
+_HEADINGS = ("signal", "unit", "largest deviation", "allowed", "at [s]", "")
+
+
+def comparison_text(comparison: TraceComparison) -> str:
+    """A table with the signals that agree the least first, and one sentence of judgement."""
+    rows = comparison_rows(comparison)
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines += [f"not in the reference: {', '.join(comparison.extra)}"] if comparison.extra else []
+    return "\n".join([*lines, *comparison.remarks, conclusion(comparison)])
+
+
+def comparison_rows(comparison: TraceComparison) -> list[tuple[str, ...]]:
+    """The headings, and the cells of each signal."""
+    return [_HEADINGS, *map(_text_row, comparison.signals)]
+
+
+def _text_row(one: SignalComparison) -> tuple[str, ...]:
+    if not one.compared:
+        return one.signal, one.unit or "", "", "", "", f"{one.verdict.value}: {one.remark}".removesuffix(": ")
+    told = f": {one.remark}" if one.remark else ""
+    allowed = f"{one.half_width:.3g}" + (f" ± {one.tolerance.time:g} s" if one.tolerance.time else "")
+    return one.signal, one.unit or "", f"{one.deviation:.3g}", allowed, f"{one.at:g}", one.judgement + told
+
+
+def conclusion(comparison: TraceComparison) -> str:
+    """One sentence."""
+    wrong = sum(one.verdict is not SignalVerdict.AGREES for one in comparison.signals)
+    of = f"{len(comparison.signals)} signal" + ("s" if len(comparison.signals) != 1 else "")
+    if comparison.agrees:
+        return f"agrees: {of} inside {'their tubes' if len(comparison.signals) != 1 else 'its tube'}"
+    return f"differs: {wrong} of {of}" + (" and the interval" if comparison.remarks else "")
+
+
+def comparison_json(comparison: TraceComparison) -> str:
+    """Numbers that JSON does not have (inf, nan) are null."""
+    content = {
+        "agrees": comparison.agrees,
+        "remarks": list(comparison.remarks),
+        "extra": list(comparison.extra),
+        "signals": [_signal_facts(one) for one in comparison.signals],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _signal_facts(one: SignalComparison) -> dict[str, Any]:
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in asdict(one).items()
+    }
+
+
+TRACE_COMPARISON_RENDERERS: Mapping[str, Callable[[TraceComparison], str]] = MappingProxyType(
+    {"text": comparison_text, "json": comparison_json}
+)
+
+
+_GOOD, _BAD = "#1a6e2e", "#b3261e"
+
+
+def comparison_html(comparison: "TraceComparison") -> str:
+    """The conclusion, and a row for each signal, those that agree the least first."""
+    headings, *rows = comparison_rows(comparison)
+    colour = _GOOD if comparison.agrees else _BAD
+    head = "".join(f'<th style="text-align: left">{escape(name)}</th>' for name in headings)
+    body = "".join(f"<tr>{''.join(map(_html_cell, row))}</tr>" for row in rows)
+    told = "".join(f"<p>{escape(line)}</p>" for line in comparison.remarks)
+    return (
+        f'<p style="color: {colour}; font-weight: bold">{escape(conclusion(comparison))}</p>{told}'
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
+
+
+def _html_cell(text: str) -> str:
+    return f'<td style="text-align: left">{escape(text)}</td>'

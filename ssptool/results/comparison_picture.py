@@ -1,4 +1,4 @@
-"""The signals of a comparison that agree the least, with their tubes."""
+"""Draw the signals of a comparison that agree the least, with their tubes."""
 
 from pathlib import Path
 from typing import Any
@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 
 from ssptool.drawing.plot import PICTURES, check_plot_name
-from ssptool.drawing.plot_picture import new_figure, save
+from ssptool.drawing.plot_matplotlib import new_figure, save
 from ssptool.engine.trace import Trace
-from ssptool.results.alignment import aligned
-from ssptool.results.comparison import SignalComparison, TraceComparison, Verdict
-from ssptool.results.tube import Curve, tube
+from ssptool.results.comparison import SampledCurve, SignalComparison, SignalVerdict, TraceComparison, aligned, tube
 
 MOST = 4
 """Signals of a picture."""
@@ -57,12 +55,12 @@ def _distinct(comparison: TraceComparison, trace: Trace, reference: Trace) -> li
 def _draw_signal(values: Any, deviation: Any, one: SignalComparison, trace: Trace, reference: Trace) -> None:
     """The curves on the left; on the right what is between them, which is mostly too small to be seen there."""
     held = next(c for c in reference.columns if c.signal == one.signal).held
-    found = Curve(trace.t, trace[one.signal].astype(np.float64), held)
-    expected = Curve(reference.t, reference[one.signal].astype(np.float64), held)
+    found = SampledCurve(trace.t, trace[one.signal].astype(np.float64), held)
+    expected = SampledCurve(reference.t, reference[one.signal].astype(np.float64), held)
     t = np.union1d(reference.t, trace.t)
     around = tube(expected, t, one.half_width, one.tolerance.time)
     step = {"drawstyle": "steps-post"} if held else {}
-    colour = "tab:red" if one.verdict is Verdict.DIFFERS else "tab:blue"
+    colour = "tab:red" if one.verdict is SignalVerdict.DIFFERS else "tab:blue"
     values.plot(expected.t, expected.y, color="black", linewidth=1.0, label="reference", **step)
     values.plot(found.t, found.y, color=colour, linewidth=1.3, linestyle="--", label="trace", **step)
     middle = expected.at(t)

@@ -1,9 +1,9 @@
-"""How far a signal may be from its reference, and by which pattern a signal gets its tolerance."""
+"""Tolerances of signals in comparisons, chosen by patterns of signal names. Loads no numerics: commands parse them."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ssptool.dataclass import dataclass
 from ssptool.engine.recording.patterns import fits
 
 

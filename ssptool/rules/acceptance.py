@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.errors import WrongUsage
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.report import Report
-from ssptool.rules.switches import Shown, Switches, UnknownRule
-from ssptool.wrong_usage import WrongUsage
+from ssptool.rules.selection import Shown, Switches, UnknownRule
 
 
 class Unacceptable(WrongUsage, ValueError):

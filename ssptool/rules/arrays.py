@@ -4,12 +4,10 @@ from collections.abc import Iterator, Mapping
 
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.types import is_integer
+from ssptool.network.conversion import is_integer
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
-from ssptool.rules.declared import Declared, declared
-from ssptool.rules.memory import remembered
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around
+from ssptool.rules.links import Declared, declared
+from ssptool.rules.subjects import Structure, around, remembered
 
 SECTION = "SSP 2.0 §4.5.3"
 

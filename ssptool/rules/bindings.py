@@ -1,4 +1,4 @@
-"""Which parameters reach which variables: bindings, prefixes and mappings followed to their targets.
+"""Parameter bindings followed through prefixes and mappings to the variables they set.
 
 Names are relative to the element that owns the binding and are compared whole, because the names of elements and of
 variables may contain dots (SSP 2.0 §5.2.3).
@@ -9,13 +9,9 @@ from typing import NamedTuple
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.fmu.description import FmuDescription, Variable
-from ssptool.network.terminals import settable
-from ssptool.rules.declared import by_name, interface
-from ssptool.rules.instances import instance_of
-from ssptool.rules.links import Carried, by_variable, carried_by, links
-from ssptool.rules.memory import found_once
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around
+from ssptool.network.connectors import settable
+from ssptool.rules.links import Carried, by_name, by_variable, carried_by, instance_of, interface, links
+from ssptool.rules.subjects import Structure, around, found_once
 
 
 class Target(NamedTuple):

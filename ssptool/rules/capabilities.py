@@ -6,19 +6,17 @@ from zipfile import BadZipFile
 
 from ssptool.documents import ssd
 from ssptool.documents.diagnostics import InvalidDocument, Position
-from ssptool.documents.nesting import INSIDE
+from ssptool.documents.storage import NESTING_MARK
 from ssptool.fmu.description import FmuDescription, Interface, InterfaceType, UnreadableFmu, unsupported_of_fmi1
-from ssptool.fmu.model_xml import MODEL_DESCRIPTION
-from ssptool.fmu.platforms import entries, library, misnamed_library, platforms, this_platform
+from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
+from ssptool.fmu.platforms import fmu_entries, library_entry, misnamed_library, platforms, this_platform
 from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
 from ssptool.fmu.validity import description_problems
-from ssptool.network.component_fmu import fmu_path
-from ssptool.network.digraph import strong_components
+from ssptool.network.graph_algorithms import cyclic_components
+from ssptool.network.tree import fmu_path
 from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Finding, near, rule
-from ssptool.rules.feeding import feeding
-from ssptool.rules.memory import remembered
-from ssptool.rules.references import Reach
-from ssptool.rules.subjects import Structure
+from ssptool.rules.links import signal_flow
+from ssptool.rules.subjects import Reach, Structure, remembered
 
 MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""
@@ -39,7 +37,7 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
                 problems = description_problems(fmu_path(structure.archive, entry))
             except (UnreadableFmu, InvalidDocument):
                 continue  # FMU-001
-            file = f"{entry}{INSIDE}{MODEL_DESCRIPTION}"
+            file = f"{entry}{NESTING_MARK}{MODEL_DESCRIPTION}"
             for problem in problems[:MOST_SHOWN]:
                 yield Finding(Position(file, problem.line), problem.message)
             if len(problems) > MOST_SHOWN:
@@ -72,7 +70,7 @@ def named_library(component: ssd.Component, structure: Structure) -> Iterator[Fi
     """
     for path, description, offered in _offered(component, structure):
         for identifier in sorted({interface.model_identifier for interface in offered}):
-            wanted = Path(library(description.fmi_major, identifier))
+            wanted = Path(library_entry(description.fmi_major, identifier))
             found = misnamed_library(_entries(path, structure), wanted.as_posix())
             if found is not None:
                 folder = wanted.parent.as_posix()
@@ -102,7 +100,7 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
     for entry, description in structure.fmus.items():
         if not isinstance(description, FmuDescription):
             continue
-        file = Position(f"{entry}{INSIDE}{TERMINALS}")
+        file = Position(f"{entry}{NESTING_MARK}{TERMINALS}")
         try:
             terminals = read_terminals(fmu_path(structure.archive, entry))
         except UnreadableTerminals as problem:
@@ -178,9 +176,9 @@ def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
 
 def _cycles(structure: Structure) -> Iterator[list[ssd.Component]]:
     """FMUs each of which takes values from another one and, in the end, gives values to that; in document order."""
-    feeds = feeding(structure)
+    feeds = signal_flow(structure)
     order = {component: number for number, component in enumerate(structure.all(ssd.Component))}
-    for vertices in strong_components(feeds):
+    for vertices in cyclic_components(feeds):
         components = [vertex for vertex in vertices if isinstance(vertex, ssd.Component)]
         if len(components) > 1:
             yield sorted(components, key=lambda component: order[component])
@@ -209,7 +207,7 @@ def _offered(component: ssd.Component, structure: Structure) -> tuple[Offer, ...
 @remembered
 def _entries(path: Path, structure: Structure) -> Set[str]:
     try:
-        return entries(path)
+        return fmu_entries(path)
     except (OSError, BadZipFile, NotImplementedError, ValueError):
         return frozenset()  # FMU-001
 

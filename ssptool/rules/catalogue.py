@@ -15,13 +15,12 @@ how to fix it; and of a rule that can be accepted, what a run makes of a violati
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType, UnionType
 from typing import TypeVar
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Position, Severity
 from ssptool.documents.element import Element
 from ssptool.rules.fixes import Fix, nearest

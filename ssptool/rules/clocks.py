@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
 from ssptool.rules.catalogue import DERIVED, ERROR, TEXT, WARNING, Finding, near, rule
-from ssptool.rules.declared import declared
 from ssptool.rules.fixes import deleted, renamed
-from ssptool.rules.links import Link, LinkEnd, alike, both_ticking, links
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around
+from ssptool.rules.links import Link, LinkEnd, alike, both_ticking, declared, links
+from ssptool.rules.subjects import Structure, around
 
 
 @rule("CLK-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])

@@ -5,31 +5,32 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
-from ssptool.documents.media_types import media_type
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.connections import Owner, leads_forward
-from ssptool.network.types import Relation, Verdict, relation, verdict
+from ssptool.documents.vocabulary import media_type
+from ssptool.network.connectors import Owner, leads_forward
+from ssptool.network.conversion import Relation, Verdict, relation, verdict
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
-from ssptool.rules.declared import Interface, by_name, interface
 from ssptool.rules.fixes import renamed, repeats, without, words
-from ssptool.rules.instances import instance_of
 from ssptool.rules.links import (
     Carried,
+    Interface,
     Link,
     LinkEnd,
     Shape,
     Side,
     alike,
     both_ticking,
+    by_name,
     carried_by,
     connections,
     indexed,
+    instance_of,
+    interface,
     links,
     loose,
 )
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around
+from ssptool.rules.subjects import Structure, around
 
 SECTION = "SSP 2.0 §5.3.2"
 ANY_BYTES = "application/octet-stream"

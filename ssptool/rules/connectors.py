@@ -4,12 +4,22 @@ from collections.abc import Collection, Iterator
 
 from ssptool.documents import ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.types import Verdict, verdict
-from ssptool.network.units import convertible
+from ssptool.network.conversion import Verdict, convertible, verdict
 from ssptool.rules.catalogue import ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
-from ssptool.rules.declared import Declared, Statement, by_name, declared
-from ssptool.rules.instances import instance_of
-from ssptool.rules.links import Carried, alike, attached, carried_inside, distinct_types, distinct_units, stated_by
+from ssptool.rules.links import (
+    Carried,
+    Declared,
+    Statement,
+    alike,
+    attached,
+    by_name,
+    carried_inside,
+    declared,
+    distinct_types,
+    distinct_units,
+    instance_of,
+    stated_by,
+)
 from ssptool.rules.subjects import Structure, is_fmu
 
 SECTION = "SSP 2.0 §5.2.1"

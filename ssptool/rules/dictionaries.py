@@ -4,16 +4,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ssptool.documents import ssb, ssd
-from ssptool.documents.media_types import SIGNAL_DICTIONARY
-from ssptool.network.types import Verdict, relation, verdict
-from ssptool.network.units import convertible
+from ssptool.documents.vocabulary import SIGNAL_DICTIONARY
+from ssptool.network.conversion import Verdict, convertible, relation, verdict
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import renamed
-from ssptool.rules.inline import content, wrong_content, wrong_number
 from ssptool.rules.links import Link, links
-from ssptool.rules.memory import found_once
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around
+from ssptool.rules.subjects import Structure, around, content, found_once, wrong_content, wrong_number
 
 
 @rule("SSD-DICT-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.3")

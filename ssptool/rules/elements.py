@@ -4,13 +4,12 @@ import re
 from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
-from ssptool.documents.media_types import FMU, MODELICA, PACKAGE, SYSTEM_STRUCTURE, media_type
-from ssptool.documents.nesting import INSIDE
+from ssptool.documents.storage import NESTING_MARK
+from ssptool.documents.vocabulary import FMU, MODELICA, PACKAGE, SYSTEM_STRUCTURE, media_type
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import rewritten, without
-from ssptool.rules.instances import recursive
-from ssptool.rules.references import Reach, inside
-from ssptool.rules.subjects import STRUCTURE_TYPES, Structure, is_fmu, is_structure
+from ssptool.rules.links import recursive
+from ssptool.rules.subjects import STRUCTURE_TYPES, Reach, Structure, inside, is_fmu, is_structure
 
 
 @rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2", blocks_run=True)
@@ -128,7 +127,7 @@ def known_variant(component: ssd.Component, structure: Structure) -> Iterator[Fi
     if not (package and reference.fragment and structure.archive.has(reference.entry)):
         return
     variants = structure.variants_of(reference.entry)
-    if variants and inside(reference).rpartition(INSIDE)[2] not in variants:
+    if variants and inside(reference).rpartition(NESTING_MARK)[2] not in variants:
         message = f"{reference.entry} has no system structure '{reference.fragment}' at its root"
         yield Finding(component, message, near(reference.fragment, variants), "source")
 

@@ -7,8 +7,7 @@ from ssptool.documents import ssc, ssv
 from ssptool.documents.element import Element
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import renamed, repeats
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import container, every, first
+from ssptool.rules.subjects import Structure, container, every, first
 
 _NAMING: tuple[type[Element], ...] = (ssc.Enumeration, ssv.Enumeration)
 SECTION = "SSP 2.0 §4.4.1"

@@ -1,4 +1,4 @@
-"""How a violation is mended, as values: which attributes and elements change.
+"""Fixes of violations as values: the attributes and elements that change.
 
 A fix is safe if the right answer is certain: it keeps what the document means, or there is only one thing that it can
 mean. All others are guesses, which somebody should look at.
@@ -13,11 +13,10 @@ from lxml import etree
 
 from ssptool.documents import ssc
 from ssptool.documents.archive import Archive
-from ssptool.documents.element import Element
-from ssptool.documents.layout import text_of
+from ssptool.documents.element import Element, text_of
 from ssptool.documents.repair import Repair
-from ssptool.fmu.units import Unit
-from ssptool.network.units import define_unit
+from ssptool.fmu.description import Unit
+from ssptool.network.conversion import define_unit
 
 _LIKENESS = 0.75  # one slip in a name of four letters
 

@@ -6,19 +6,21 @@ from typing import NamedTuple
 from ssptool.documents import ssc, ssd
 from ssptool.documents.diagnostics import Severity
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.fmu.description import Causality, FmuDescription, UnreadableFmu, Variability, Variable
-from ssptool.fmu.elements import fixed_shape
-from ssptool.fmu.units import named, stated_or_own
-from ssptool.network.types import canonical
-from ssptool.network.units import convertible
+from ssptool.fmu.description import (
+    Causality,
+    FmuDescription,
+    UnreadableFmu,
+    Variability,
+    Variable,
+    fixed_shape,
+    named,
+    stated_or_own,
+)
+from ssptool.network.conversion import canonical, convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
-from ssptool.rules.declared import Declared, Statement, declared
 from ssptool.rules.fixes import rewritten
-from ssptool.rules.links import stated_by
-from ssptool.rules.memory import found_once, remembered
-from ssptool.rules.references import Reach
-from ssptool.rules.subjects import Structure, is_fmu
-from ssptool.rules.trees import first
+from ssptool.rules.links import Declared, Statement, declared, stated_by
+from ssptool.rules.subjects import Reach, Structure, first, found_once, is_fmu, remembered
 
 SECTION = "SSP 2.0 §5.2.1"
 

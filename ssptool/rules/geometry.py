@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from ssptool.documents import ssd
 from ssptool.documents.element import Element
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Finding, rule
-from ssptool.rules.references import Reach
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around, every
+from ssptool.rules.subjects import Reach, Structure, around, every
 
 _PICTURES = (".png", ".svg")
 

@@ -8,16 +8,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from ssptool.documents import ssc, ssd, ssv
-from ssptool.documents.media_types import FMU
-from ssptool.documents.namespaces import NSMAP
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.signals import IDENTITY
-from ssptool.network.units import conversion, convertible
+from ssptool.documents.vocabulary import FMU, NSMAP
+from ssptool.network.conversion import conversion, convertible
+from ssptool.network.network import IDENTITY
 from ssptool.rules.catalogue import ERROR, POLICY, WARNING, Finding, rule
 from ssptool.rules.fixes import rewritten
 from ssptool.rules.links import links
-from ssptool.rules.subjects import Structure, is_fmu, is_structure
-from ssptool.rules.trees import around
+from ssptool.rules.subjects import Structure, around, is_fmu, is_structure
 
 SOURCE = "docs/interoperability.md"
 PREFIXES = {prefix: NSMAP[prefix] for prefix in ("ssd", "ssc", "ssv")}

@@ -1,21 +1,139 @@
-"""Connections as rules see them: with both connectors, the direction of the flow, and what is known of its value."""
+"""Links: connections with what stands at their ends, and the interfaces that components and systems declare.
 
-from collections.abc import Mapping
-from typing import NamedTuple
+A component can be a system of its own (SSP 2.0 §5.4); its connectors are those of that system. `signal_flow` is the
+graph of what feeds what, FMUs being single vertices: far smaller than the graph of all signals."""
 
-from ssptool.dataclass import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
-from ssptool.fmu.description import FmuDescription, Variable
-from ssptool.fmu.elements import fixed_shape
-from ssptool.fmu.units import Unit, named, stated_or_own
-from ssptool.network.connections import Owner, leads_forward
-from ssptool.network.types import canonical, is_float
-from ssptool.rules.declared import Declared, Statement, by_name, interface
-from ssptool.rules.instances import instance_of
-from ssptool.rules.memory import pool, remembered
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import first
+from ssptool.fmu.description import FmuDescription, Unit, Variable, fixed_shape, named, stated_or_own
+from ssptool.network.connectors import Owner, leads_forward
+from ssptool.network.conversion import canonical, is_float
+from ssptool.rules.subjects import Instance, Structure, around, first, found_once, pool, remembered
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statement:
+    """What a connector states besides its name: a large system has few of these, so that rules judge each one once.
+
+    `type` is that of one of the connectors; those of the others have the same attributes. `sizes` and
+    `size_connectors` have one entry per dimension, `clocks` the names of those to which the connector belongs.
+    """
+
+    kind: ssd.ConnectorKind
+    type: ssc.SignalType | None
+    unit: str | None
+    sizes: tuple[int | None, ...]
+    size_connectors: tuple[str | None, ...]
+    clocks: frozenset[str]
+
+    @property
+    def type_name(self) -> str | None:
+        return None if self.type is None else self.type.type_name
+
+
+class Declared(NamedTuple):
+    """A connector and what it states."""
+
+    connector: ssd.Connector
+    name: str
+    says: Statement
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interface:
+    """A system seen from inside: its elements by name, and by their names the connectors of each; its own under ""."""
+
+    elements: Mapping[str, ssd.SystemElement]
+    connectors: Mapping[str, Mapping[str, Declared]]
+
+    def connector(self, element: str, name: str) -> Declared | None:
+        return self.connectors.get(element, {}).get(name)
+
+
+@remembered
+def declared(element: ssd.SystemElement, structure: Structure) -> tuple[Declared, ...]:
+    """The connectors of an element."""
+    statements = pool(Statement, structure)
+    found = []
+    for connector in element.connectors:
+        parts = [(type(child), *child.attrib.items()) for child in connector if isinstance(child, _STATING)]
+        words = (connector.get("kind"), *parts)
+        says = statements.get(words)
+        if says is None:
+            says = statements[words] = _statement(connector)
+        found.append(Declared(connector, connector.name, says))
+    return tuple(found)
+
+
+@remembered
+def by_name(element: ssd.SystemElement, structure: Structure) -> Mapping[str, Declared]:
+    """The connectors of an element; of those with one name the first."""
+    return {one.name: one for one in reversed(declared(element, structure))}
+
+
+@remembered
+def interface(system: ssd.System, structure: Structure) -> Interface:
+    """The elements and connectors that connections of a system can lead to; of those with one name the first."""
+    elements: dict[str, ssd.SystemElement] = {}
+    connectors = {"": by_name(system, structure)}
+    for element in system.elements:
+        if elements.setdefault(element.name, element) is element:
+            own = by_name(element, structure)
+            # Of an element without a name the connectors come behind those of the system itself.
+            connectors[element.name] = own if element.name else {**own, **connectors[""]}
+    return Interface(elements, connectors)
+
+
+_STATING = (ssc.SignalType, ssc.Dimension, ssd.Clock)
+
+
+def _statement(connector: ssd.Connector) -> Statement:
+    dimensions = connector.dimensions
+    return Statement(
+        kind=connector.kind,
+        type=first(connector, ssc.SignalType),
+        unit=connector.unit,
+        sizes=tuple(dimension.size for dimension in dimensions),
+        size_connectors=tuple(dimension.size_connector for dimension in dimensions),
+        clocks=frozenset(clock.name for clock in connector.clocks),
+    )
+
+
+def instance_of(element: Element | None, structure: Structure) -> Instance | None:
+    """The system that a component is; None if it is none, cannot be read, or contains the component (SSD-COMP-008)."""
+    found = structure.instance(element)
+    return None if found is None or not isinstance(element, ssd.Component) or recursive(element, structure) else found
+
+
+def recursive(component: ssd.Component, structure: Structure) -> bool:
+    """Whether a component is, directly or through others, an instance of a system that contains it."""
+    found = structure.instance(component)
+    if found is None:
+        return False
+    inside = _systems_inside(found.system, found.structure)
+    return any(system in inside for system in around(component, ssd.System))
+
+
+@remembered
+def _systems_inside(system: ssd.System, structure: Structure) -> frozenset[ssd.System]:
+    """A system and those inside it, the ones that components are instances of included."""
+    found, waiting = {system}, [Instance(system, structure)]
+    while waiting:
+        around = waiting.pop()
+        for element in around.system.elements:
+            inner = Instance(element, around.structure) if isinstance(element, ssd.System) else None
+            inner = inner or around.structure.instance(element)
+            if inner is not None and inner.system not in found:
+                found.add(inner.system)
+                waiting.append(inner)
+    return frozenset(found)
 
 
 class Carried(NamedTuple):
@@ -341,3 +459,20 @@ def _shape(connector: Declared, owner: ssd.SystemElement, structure: Structure) 
     if variable is not None:
         return fixed_shape(variable)
     return () if connector.says.type is not None else None
+
+
+@found_once
+def signal_flow(structure: Structure) -> "DiGraph[Hashable]":
+    """Vertices are FMUs, by their components, and the connectors of what is no FMU, by their owners and names."""
+    from networkx import DiGraph
+
+    flows = (link.flow for system in structure.root.systems() for link in links(system, structure))
+    ends = ((vertex_of(flow[0], structure), vertex_of(flow[1], structure)) for flow in flows if flow is not None)
+    graph: DiGraph[Hashable] = DiGraph()
+    graph.add_edges_from(ends)
+    return graph
+
+
+def vertex_of(end: LinkEnd, structure: Structure) -> Hashable:
+    """The vertex that a connector belongs to."""
+    return end.owner if structure.fmu_of(end.owner) is not None else (end.owner, end.name)

@@ -6,22 +6,25 @@ from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, UnknownVariant
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.element import Element
-from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY
-from ssptool.documents.nesting import INSIDE
 from ssptool.documents.schema import SchemaFinding, schema_findings
+from ssptool.documents.storage import NESTING_MARK
+from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET, SIGNAL_DICTIONARY
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
-from ssptool.fmu.validity import read_and_judge
-from ssptool.network.component_fmu import fmu_path, has_fmu
-from ssptool.rules.references import Reach, inside, refer, resolve
+from ssptool.fmu.validity import read_and_check
+from ssptool.network.tree import fmu_path, has_fmu
 from ssptool.rules.subjects import (
     File,
     Package,
+    Reach,
     Structure,
+    every,
+    inside,
     is_fmu,
     is_packed,
     is_structure,
+    refer,
+    resolve,
 )
-from ssptool.rules.trees import every
 
 Fmu = FmuDescription | UnreadableFmu
 _Naming = ssd.ParameterBinding | ssd.ParameterMapping | ssd.SignalDictionary
@@ -62,7 +65,7 @@ def root_structures(archive: Archive) -> list[str]:
 
 def _in_package(name: str, archive: Archive) -> bool:
     """Whether an entry is that of a package inside the archive; that is checked as a package of its own."""
-    return INSIDE in name and name not in archive.names()
+    return NESTING_MARK in name and name not in archive.names()
 
 
 def _find(reader: "_Reader", variant: str) -> str:
@@ -104,7 +107,7 @@ class _Reader:
     def fmu(self, name: str) -> Fmu:
         if name not in self._fmus:
             try:
-                self._fmus[name] = read_and_judge(fmu_path(self.archive, name))
+                self._fmus[name] = read_and_check(fmu_path(self.archive, name))
             except UnreadableFmu as problem:
                 self._fmus[name] = problem
             except InvalidDocument as problem:

@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from networkx import DiGraph
 
 from ssptool.documents import ssd
 from ssptool.fmu.description import Causality, FmuDescription
-from ssptool.network.digraph import Digraph, between_cycles, cyclic_components
+from ssptool.network.graph_algorithms import between_cycles, cyclic_components, induced
 from ssptool.rules.catalogue import DERIVED, INFO, Finding, rule
-from ssptool.rules.feeding import feeding, part
-from ssptool.rules.links import links
+from ssptool.rules.links import links, signal_flow, vertex_of
 from ssptool.rules.subjects import Structure
 
 Signal = tuple[ssd.SystemElement, str]
@@ -27,7 +30,7 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
     """
     graph, wires = _graph(structure)
     for signals in cyclic_components(graph):
-        left = {signal: list(after) for signal, after in graph.part(signals).after.items()}
+        left = {signal: list(after) for signal, after in induced(graph, signals).adjacency()}
         while cycle := _cycle(left):
             path = " → ".join(_name(signal) for signal in reversed(cycle))
             wired = [wires[wire] for wire in pairwise(cycle) if wire in wires]
@@ -36,20 +39,22 @@ def algebraic_loops(structure: Structure) -> Iterator[Finding]:
                 left.pop(signal, None)
 
 
-Graph = Digraph[Signal, None]
+Graph: TypeAlias = "DiGraph[Signal]"
 """An edge leads from a signal to one that it directly depends on."""
 
 
 def _graph(structure: Structure) -> tuple[Graph, dict[tuple[Signal, Signal], ssd.Connection]]:
-    graph: Graph = Digraph()
+    from networkx import DiGraph
+
+    graph: Graph = DiGraph()
     wires = {}
     # Only between parts that feed each other can there be loops, so that the rest is left out.
-    near = between_cycles(feeding(structure))
+    near = between_cycles(signal_flow(structure))
     for system in structure.root.systems() if near else ():
         for link in links(system, structure):
-            if link.flow is not None and any(part(end, structure) in near for end in link.flow):
+            if link.flow is not None and any(vertex_of(end, structure) in near for end in link.flow):
                 source, destination = ((end.owner, end.name) for end in link.flow)
-                graph.add_edge(destination, source, None)
+                graph.add_edge(destination, source)
                 wires[destination, source] = link.connection
         for component in system.elements:
             description = structure.fmu_of(component) if component in near else None
@@ -66,7 +71,7 @@ def _add_feedthrough(graph: Graph, component: ssd.SystemElement, description: Fm
             declared = description.outputs.get(output)
             needed = inputs if declared is None else sorted(declared & inputs.keys(), key=inputs.__getitem__)
             for name in needed:
-                graph.add_edge((component, output), (component, name), None)
+                graph.add_edge((component, output), (component, name))
 
 
 def _is(description: FmuDescription, name: str, causality: Causality) -> bool:

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from hashlib import sha3_256
 
 from ssptool.documents import ssc, ssd
-from ssptool.documents.media_types import media_type
 from ssptool.documents.ssc import MetaSourceBase
+from ssptool.documents.vocabulary import media_type
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, rule
-from ssptool.rules.references import Reach, resolve
-from ssptool.rules.subjects import Structure
+from ssptool.rules.subjects import Reach, Structure, resolve
 
 SECTION = "SSP 2.0 §4.5.4, §4.5.5"
 SRMD_TYPE = "application/x-srmd-meta-data"

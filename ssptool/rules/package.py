@@ -19,8 +19,7 @@ from ssptool.rules.catalogue import (
     Finding,
     rule,
 )
-from ssptool.rules.references import Reach, refer
-from ssptool.rules.subjects import Package, Unreadable
+from ssptool.rules.subjects import Package, Reach, Unreadable, refer
 
 SECTION = "SSP 2.0 §3"
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # what U+D800 to U+DFFF would be in UTF-8

@@ -5,19 +5,14 @@ from typing import Any
 
 from ssptool.documents import ssd, ssm, ssv
 from ssptool.documents.element import Element
-from ssptool.documents.media_types import PARAMETER_MAPPING, PARAMETER_SET
-from ssptool.fmu.elements import fixed_shape
-from ssptool.fmu.units import Unit
-from ssptool.network.terminals import settable
-from ssptool.network.transform import transformed
-from ssptool.network.units import conversion, convertible
-from ssptool.network.values import InvalidValue, convert
+from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
+from ssptool.fmu.description import Unit, fixed_shape
+from ssptool.network.connectors import settable
+from ssptool.network.conversion import InvalidValue, conversion, convert, convertible, transformed
 from ssptool.rules.bindings import Target, Use, uses, variables_of
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
-from ssptool.rules.inline import content, wrong_content, wrong_number
 from ssptool.rules.links import enumeration_items
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around, container
+from ssptool.rules.subjects import Structure, around, container, content, wrong_content, wrong_number
 
 SECTION = "SSP 2.0 §5.2.3"
 

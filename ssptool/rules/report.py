@@ -1,16 +1,116 @@
-"""What the rules found, and what they were found in."""
+"""Reports of a check: diagnostics, the lines that they are about, and the HTML that notebooks show."""
 
-from collections.abc import Mapping
-from dataclasses import field
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
-from ssptool.documents.nesting import INSIDE
-from ssptool.rules.excerpt import Excerpt
-from ssptool.rules.report_html import report_html
+from ssptool.documents.storage import NESTING_MARK
+
+_STEP = re.compile(r"(?P<name>[\w.\-]+)(?P<stated>(\[@\w+=('[^']*'|\"[^\"]*\")\])*)(\[\d+\])?$")
+_STATED = re.compile(r"\[@(\w+)=(?:'([^']*)'|\"([^\"]*)\")\]")
+_ATTRIBUTES = re.compile(r"([\w:.\-]+)\s*=\s*(\"[^\"]*\"|'[^']*')")
+_ATTRIBUTE = re.compile(r"/@([\w\-]+)$")
+
+
+class Excerpt(NamedTuple):
+    """One line of a document; the characters `start` to `end` of it, counted from 0, are to blame.
+
+    `line` is its number; not that of the finding, where the attribute to blame stands on a later line than the name of
+    its element.
+    """
+
+    text: str
+    start: int
+    end: int
+    line: int = 0
+
+
+def excerpt(line: str, position: Position, following: Sequence[str] = ()) -> Excerpt:
+    """The place that an address means: the attribute or else the element; if unsure, the line.
+
+    `following` are the lines below, on which the start tag may go on.
+    """
+    line = line.rstrip()
+    address, attribute = _split(position.address)
+    tag = _tag(line, address)
+    if tag is None:
+        return Excerpt(line, len(line) - len(line.lstrip()), len(line), position.line)
+    if attribute:
+        named = re.compile(rf"(?<![\w:.\-]){re.escape(attribute)}\s*=\s*(\"[^\"]*\"|'[^']*')")
+        if found := named.search(line, *tag):
+            return Excerpt(line, *found.span(), position.line)
+        for number, below in enumerate(_of_tag(line, tag, following), position.line + 1):
+            if found := named.search(below):
+                return Excerpt(below.rstrip(), *found.span(), number)
+    return Excerpt(line, *tag, position.line)
+
+
+def _of_tag(line: str, tag: tuple[int, int], following: Sequence[str]) -> Iterator[str]:
+    """The lines below that a start tag goes on to."""
+    if line.endswith(">", *tag):
+        return
+    for below in following:
+        yield below
+        if ">" in below:
+            return
+
+
+def _split(address: str) -> tuple[str, str]:
+    named = _ATTRIBUTE.search(address)
+    return (address[: named.start()], named[1]) if named else (address, "")
+
+
+def _tag(line: str, address: str) -> tuple[int, int] | None:
+    """Where in the line the start tag of the element stands, by its name and what the address says identifies it.
+
+    Elements around it that the address tells from others may stand on the same line: it is behind these.
+    """
+    steps = [step for part in _steps(address) if (step := _STEP.search(part)) is not None]
+    if not steps or _STEP.search(address) is None:
+        return None
+    at = 0
+    for step in steps[:-1]:
+        if step["stated"] and (around := _first(line, step, at)):
+            at = around[1]
+    return _first(line, steps[-1], at)
+
+
+def _steps(address: str) -> list[str]:
+    """The steps of an address; a slash may also stand in what identifies an element."""
+    return re.findall(r"(?:[^/'\"]|'[^']*'|\"[^\"]*\")+", address)
+
+
+def _first(line: str, step: re.Match[str], at: int) -> tuple[int, int] | None:
+    """The first start tag from `at` on that is what a step says."""
+    wanted = [(key, one or two) for key, one, two in _STATED.findall(step["stated"])]
+    tags = re.compile(rf"<(\w[\w.\-]*:)?{re.escape(step['name'])}(?=[\s/>]|$)[^<>]*>?").finditer(line, at)
+    for tag in tags:
+        stated = {key: value[1:-1] for key, value in _ATTRIBUTES.findall(tag[0])}
+        if all(stated.get(key) == value for key, value in wanted):
+            return tag.span()
+    return None
+
+
+_COLOURS = {"error": "#b3261e", "warning": "#8a5000", "info": "#0b5394"}
+
+
+def report_html(subject: str, diagnostics: Sequence[Diagnostic]) -> str:
+    """Severity, code, place and message of every diagnostic, or that there is none."""
+    if not diagnostics:
+        return f"<p>{escape(subject)}: nothing to say.</p>"
+    rows = "".join(
+        f'<tr><td style="color: {_COLOURS[one.severity.value]}; font-weight: bold">{one.severity.value}</td>'
+        f"<td><code>{escape(one.code)}</code></td><td>{escape(str(one.position))}</td>"
+        f'<td style="text-align: left">{escape(one.message)}</td></tr>'
+        for one in diagnostics
+    )
+    heads = "".join(f'<th style="text-align: left">{name}</th>' for name in ("severity", "rule", "place", "finding"))
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
 
 
 class Skipped(NamedTuple):
@@ -87,7 +187,7 @@ class Report:
         """The path of a file that other tools can open, with forward slashes: of the package if it is inside a zip."""
         if self.folder is None:
             return Path(self.subject).as_posix()
-        return Path(self.folder, file.partition(INSIDE)[0] if _in_zip(file) else file).as_posix()
+        return Path(self.folder, file.partition(NESTING_MARK)[0] if _in_zip(file) else file).as_posix()
 
     def region(self, position: Position) -> Region | None:
         """The offending part of a file, as exactly as it is known; None if no line of it is to blame."""
@@ -105,4 +205,4 @@ class Report:
 
 def _in_zip(file: str) -> bool:
     """Whether this names an entry of a package or FMU inside the package that was checked."""
-    return any(ending + INSIDE in file.lower() for ending in (".ssp", ".fmu"))
+    return any(ending + NESTING_MARK in file.lower() for ending in (".ssp", ".fmu"))

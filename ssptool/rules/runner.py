@@ -1,26 +1,128 @@
-"""Check a package: read it, apply the catalogue, report."""
+"""Application of the rules to files, packages and structures, and of the fixes that findings offer."""
 
 import codecs
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
-from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position
-from ssptool.documents.entries import Limits
-from ssptool.documents.nesting import INSIDE
-from ssptool.documents.uncollected import uncollected
-from ssptool.rules.chapters import CHAPTERS as CHAPTERS
-from ssptool.rules.excerpt import Excerpt, excerpt
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, Severity
+from ssptool.documents.document import garbage_collection_paused
+from ssptool.documents.element import Element
+from ssptool.documents.storage import NESTING_MARK, ArchiveLimits
+from ssptool.rules.catalogue import RULES, TOOLS, VERSIONS, Finding, Rule, rules_over
+from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
 from ssptool.rules.fixes import Fix
 from ssptool.rules.load import load
-from ssptool.rules.report import Report, Skipped
-from ssptool.rules.run import Run
-from ssptool.rules.subjects import Package, Unreadable
-from ssptool.rules.switches import EVERYTHING, Switches
+from ssptool.rules.report import Excerpt, Report, Skipped, excerpt
+from ssptool.rules.selection import EVERYTHING, Switches
+from ssptool.rules.subjects import File, Package, Structure, Unreadable, foreign_elements
 from ssptool.working_directory import absolute
+
+INTERNAL = "INTERNAL"
+"""The code of a rule that failed: a fault of ours, not of the document."""
+
+
+class Run:
+    """One pass over a package.
+
+    `unguarded` lets a rule that fails raise, as tests want it; else the failure becomes a finding of its own and the
+    other rules go on. `tools` are those whose limits are to be respected.
+    """
+
+    def __init__(self, *, unguarded: bool, tools: Collection[str] = ()) -> None:
+        self._unguarded = unguarded
+        self._tools = tools
+        self._files: dict[str, File] = {}
+        self.fixes: dict[Diagnostic, Fix] = {}
+        """How to mend what was found, where a program can."""
+
+    def package(self, package: Package) -> set[Diagnostic]:
+        self._files = {file.name: file for file in package.files}
+        return set(self._package(package))
+
+    def unreadable(self, unreadable: Unreadable) -> Iterator[Diagnostic]:
+        """What kept a file from being opened; under codes that no rule has, as the reader said it."""
+        yield from self._apply(rules_over(Unreadable), "", unreadable)
+        yield from (problem for problem in unreadable.problems if problem.code not in RULES)
+
+    def _package(self, package: Package) -> Iterator[Diagnostic]:
+        versions = [structure.version for structure in package.structures if structure.file.valid]
+        yield from self._apply(rules_over(Package), max(versions, default=""), package)
+        for file in package.files:
+            if file.problems:
+                yield from self.unreadable(Unreadable(file.problems, package.archive, file.name))
+            else:
+                yield from self._apply(rules_over(File), file.version, file)
+        for structure in package.structures:
+            if structure.file.valid:
+                yield from self._structure(structure)
+
+    def _structure(self, structure: Structure) -> Iterator[Diagnostic]:
+        yield from self._apply(rules_over(Structure), structure.version, structure)
+        for root in structure.roots():
+            version = root.get("version", "")
+            foreign = foreign_elements(root)
+            for element in root.iter(*_judged()):
+                kind = Element if element in foreign else type(element)
+                yield from self._apply(rules_over(kind), version, element, structure)
+
+    def _apply(self, rules: Iterable[Rule], version: str, subject: Any, *context: Structure) -> Iterator[Diagnostic]:
+        for rule in rules:
+            if (version in VERSIONS and version not in rule.severity) or not self._concerns(rule):
+                continue
+            try:
+                for finding in rule.find(subject, *context):
+                    diagnostic = self._stamped(rule, version, finding)
+                    if finding.fix is not None:
+                        self.fixes.setdefault(diagnostic, finding.fix)
+                    yield diagnostic
+            except Exception as problem:
+                if self._unguarded:
+                    raise
+                yield _internal(rule, subject, problem)
+
+    def _concerns(self, rule: Rule) -> bool:
+        return not rule.tools or not rule.tools.keys().isdisjoint(self._tools)
+
+    def _stamped(self, rule: Rule, version: str, finding: Finding) -> Diagnostic:
+        severity = rule.severity.get(version) or max(rule.severity.values(), key=_weight)
+        place = self._position(finding.place, finding.attribute)
+        effects = [f"{TOOLS[tool]} {rule.tools[tool]}" for tool in rule.tools if tool in self._tools]
+        message = f"{finding.message}: {'; '.join(effects)}" if effects else finding.message
+        return Diagnostic(rule.code, finding.severity or severity, place, message, finding.advice)
+
+    def _position(self, place: Element | Position, attribute: str) -> Position:
+        if isinstance(place, Position):
+            return place
+        position = place.position
+        file = self._files.get(position.file)
+        line = file.document.line_of(place) if file is not None and file.document is not None else position.line
+        address = f"{position.address.rstrip('/')}/@{attribute}" if attribute else position.address
+        return Position(position.file, line, address)
+
+
+def _judged(kind: type[Element] = Element) -> Iterator[str]:
+    """The tags of the kinds of elements that there are rules for."""
+    for below in kind.__subclasses__():
+        if below.qualified_name and rules_over(below):
+            yield below.qualified_name
+        yield from _judged(below)
+
+
+def _weight(severity: Severity) -> int:
+    return [Severity.INFO, Severity.WARNING, Severity.ERROR].index(severity)
+
+
+def _internal(rule: Rule, subject: Any, problem: Exception) -> Diagnostic:
+    """A failed rule leaves the document unjudged, which is no reason to refuse it, but to be told."""
+    position = subject.position if isinstance(subject, Element) else Position("")
+    message = f"the rule {rule.code} could not be applied: {type(problem).__name__}: {problem}"
+    advice = "this is a fault of ssptool, please report it; the other rules were applied"
+    return Diagnostic(INTERNAL, Severity.WARNING, position, message, advice)
+
 
 MOST_LINES = 30
 """So far below the name of an element its attributes are looked for."""
@@ -71,7 +173,7 @@ def check(
     archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unguarded: bool = False
 ) -> Report:
     """Check an archive that is open; see `check_path`."""
-    with uncollected():
+    with garbage_collection_paused():
         found = examine(archive, variant, unguarded=unguarded, tools=switches.tools)
     listed, withheld = switches.apply(_sorted(found.diagnostics))
     shown = {one.position for one in listed}
@@ -134,8 +236,8 @@ def editable(fixes: Mapping[Diagnostic, Fix], archive: Archive) -> Mapping[Diagn
 
 def _inside(archive: Archive, name: str, unguarded: bool, tools: Collection[str], depth: int) -> Found:
     """What is wrong in a package inside an archive: it obeys the same rules (SSP 2.0 §3)."""
-    if depth > Limits().depth:
-        reason = f"packages are nested deeper than {Limits().depth} levels: check it by itself"
+    if depth > ArchiveLimits().depth:
+        reason = f"packages are nested deeper than {ArchiveLimits().depth} levels: check it by itself"
         return Found(set(), skipped=(Skipped(name, reason),))
     try:
         path = archive.local_path(name)
@@ -152,12 +254,12 @@ def _prefixed(found: Found, name: str, file: str) -> Found:
 
     def outside(position: Position) -> Position:
         whole = position.file in (file, name)
-        return position._replace(file=name if whole else f"{name}{INSIDE}{position.file}")
+        return position._replace(file=name if whole else f"{name}{NESTING_MARK}{position.file}")
 
     return Found(
         {replace(one, position=outside(one.position)) for one in found.diagnostics},
-        tuple(f"{name}{INSIDE}{one}" for one in found.files),
-        tuple(Skipped(f"{name}{INSIDE}{one.file}", one.reason) for one in found.skipped),
+        tuple(f"{name}{NESTING_MARK}{one}" for one in found.files),
+        tuple(Skipped(f"{name}{NESTING_MARK}{one.file}", one.reason) for one in found.skipped),
         {outside(position): excerpt for position, excerpt in found.excerpts.items()},
         {replace(one, position=outside(one.position)): fix for one, fix in found.fixes.items()},
     )
@@ -217,3 +319,53 @@ def _lines(package: Package, file: str) -> list[str]:
     encoding = "utf-16" if content.startswith(_UTF_16_MARKS) else "utf-8-sig"
     text = content.decode(encoding, "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+
+MOST_ROUNDS = 20
+"""One fix may uncover what another rule has to say; nothing should take that many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What was mended, in this order, and the report of what is left. The edits are in the archive, not on disk."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    report: Report
+
+
+def fix(
+    archive: Archive, variant: str | None = None, *, switches: Switches = EVERYTHING, unsafe: bool = False
+) -> Fixed:
+    """Apply the fixes of all findings that are listed, those that are no guesses, or with `unsafe` all.
+
+    Documents of packages inside the archive are left as they are: they are to be mended as archives of their own.
+    """
+    done: list[Diagnostic] = []
+    for _ in range(MOST_ROUNDS):
+        applied = _round(archive, variant, switches, unsafe)
+        if not applied:
+            break
+        done += applied
+    return Fixed(tuple(done), check(archive, variant, switches=switches))
+
+
+def _round(archive: Archive, variant: str | None, switches: Switches, unsafe: bool) -> list[Diagnostic]:
+    """Apply as many fixes as there are that do not touch the same elements, in the order of files and lines."""
+    found = examine(archive, variant, tools=switches.tools)
+    listed, _ = switches.apply(found.diagnostics)
+    own = editable(found.fixes, archive)
+    fixes = fixes_of(sorted(listed, key=lambda one: (one.position, one.code, one.message)), own)
+    applied, touched = [], set[Element]()
+    for diagnostic, fixed in fixes.items():
+        if (fixed.safe or unsafe) and _free(fixed, touched):
+            touched |= fixed.touched
+            fixed.apply()
+            applied.append(diagnostic)
+    return applied
+
+
+def _free(wanted: Fix, touched: set[Element]) -> bool:
+    """Whether nothing of it has been edited in this round, nor stands in something that has."""
+    around = {ancestor for element in wanted.touched for ancestor in (element, *element.iterancestors())}
+    below = {inner for element in wanted.touched for inner in element.iter("*")}
+    return touched.isdisjoint(around) and touched.isdisjoint(below)

@@ -1,4 +1,4 @@
-"""Where URIs lead (SSP 2.0 §5.4): files that are there, inside the package, written portably."""
+"""Sources named by URI (SSP 2.0 §5.4): they exist, lie inside the package and are written portably."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath as Path
@@ -6,15 +6,12 @@ from urllib.parse import quote
 
 from ssptool.documents import ssc, ssd
 from ssptool.documents.element import Element
-from ssptool.documents.nesting import INSIDE
+from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP, UnresolvableUri
-from ssptool.network.component_fmu import fmu_entry, has_fmu
+from ssptool.network.tree import fmu_entry, has_fmu
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
 from ssptool.rules.fixes import renamed, rewritten
-from ssptool.rules.memory import found_once
-from ssptool.rules.references import Reach
-from ssptool.rules.subjects import Structure, is_fmu
-from ssptool.rules.trees import every
+from ssptool.rules.subjects import Reach, Structure, every, found_once, is_fmu
 
 
 @rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
@@ -42,7 +39,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             # Entries are named from the root of the package, as references are from a structure that stands there.
             same = [name for name in names if Path(name).suffix == Path(reference.entry).suffix]
             alike = [quote(name) for name in same]
-            fix = renamed(element, "source", alike) if at_root and INSIDE not in reference.entry else None
+            fix = renamed(element, "source", alike) if at_root and NESTING_MARK not in reference.entry else None
             read = not isinstance(element, ssc.MetaData | ssc.Signature)
             known = same or (() if structure.archive.is_generated else names)
             yield Finding(element, message, near(uri, known), "source", ERROR if read else WARNING, fix=fix)

@@ -1,17 +1,28 @@
-"""What rules run over, besides elements: the package, a file of it, and a system structure with all it refers to."""
+"""Subjects of rules: packages, files and structures, walks over their elements, and references from one to another.
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+A URI of a `source` attribute follows SSP 2.0 §5.4 and RFC 3986. Several rules need the same results of one structure:
+these are found once and remembered for as long as the structure lives."""
+
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
-from ssptool.dataclass import dataclass
+from lxml import etree
+
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
-from ssptool.documents.archive import Archive
+from ssptool.documents import uri as uris
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive
 from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.documents.media_types import (
+from ssptool.documents.repair import Repair
+from ssptool.documents.schema import SchemaFinding
+from ssptool.documents.storage import NESTING_MARK
+from ssptool.documents.vocabulary import (
     FMU,
     PACKAGE,
     PARAMETER_MAPPING,
@@ -19,15 +30,139 @@ from ssptool.documents.media_types import (
     SIGNAL_DICTIONARY,
     SYSTEM_STRUCTURE,
 )
-from ssptool.documents.repair import Repair
-from ssptool.documents.schema import SchemaFinding
-from ssptool.fmu.description import FmuDescription, UnreadableFmu
-from ssptool.fmu.units import Unit, named
-from ssptool.network.units import document_units
+from ssptool.fmu.description import FmuDescription, Unit, UnreadableFmu, named
+from ssptool.network.conversion import document_units
 from ssptool.rules.catalogue import Finding
 from ssptool.rules.fixes import repaired
-from ssptool.rules.references import Reach, Reference, inside, refer
-from ssptool.rules.trees import every
+
+E = TypeVar("E", bound=Element)
+
+_HOLDING = (ssc.Annotation, ssc.Content, ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
+_HOLDERS = tuple(kind.qualified_name for kind in _HOLDING)
+_HOLDING_CLASSES = frozenset(_HOLDING)  # that have no subclasses: to look a class up is quickest
+
+
+def every(root: Element, *kinds: type[E]) -> Iterator[E]:
+    """The elements of these kinds, the root and inline content included, in document order."""
+    # In one walk, because what is foreign comes behind the holder in which it stands.
+    foreign: set[etree._Element] = set()
+    for element in root.iter(*{*(kind.qualified_name for kind in kinds), *_HOLDERS}):
+        if isinstance(element, kinds) and not (foreign and element in foreign):
+            yield element
+        if type(element) in _HOLDING_CLASSES:
+            foreign.update(_foreign_in(element))
+
+
+def foreign_elements(root: Element) -> frozenset[etree._Element]:
+    """What stands where anything may stand and is none of our business, whatever it looks like.
+
+    That is the content of annotations and metadata, and what is written inline but is no document of SSP: no schema
+    has judged it.
+    """
+    return frozenset(element for holder in root.iter(*_HOLDERS) for element in _foreign_in(holder))
+
+
+def _foreign_in(holder: etree._Element) -> Iterator[etree._Element]:
+    for child in holder.iterchildren("*"):
+        if _is_foreign(holder, child):
+            yield from child.iter("*")
+
+
+def _is_foreign(holder: etree._Element, child: etree._Element) -> bool:
+    if isinstance(holder, ssc.Annotation | ssc.Content):
+        return True
+    return not isinstance(child, ssc.TopLevel | ssc.MetaData | ssc.Signature | ssc.Annotation)
+
+
+def first(element: Element, kind: type[E]) -> E | None:
+    """The first child of a kind; quicker than asking lxml for many tags."""
+    for child in element:
+        if isinstance(child, kind):
+            return child
+    return None
+
+
+def around(element: Element, kind: type[E]) -> Iterator[E]:
+    """The elements of this kind that contain an element, the nearest first."""
+    for ancestor in element.iterancestors():
+        if isinstance(ancestor, kind):
+            yield ancestor
+
+
+def container(element: Element) -> ssc.TopLevel:
+    """The root of the document that an element belongs to: of the inline one if it is in such."""
+    return element if isinstance(element, ssc.TopLevel) else next(around(element, ssc.TopLevel))
+
+
+_NOT_IN_URIS = re.compile(r'[\s\\<>"{}|^`]|%(?![0-9A-Fa-f]{2})')
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:|/")
+
+
+class Reach(StrEnum):
+    """Where a URI leads."""
+
+    INSIDE = "to an entry of the package"
+    SAME_DOCUMENT = "to the document itself"
+    OUTSIDE = "out of the package"
+    ABSOLUTE = "to an absolute address"
+    INVALID = "nowhere: it is not a URI"
+    UNKNOWN = "into a component that cannot be opened"
+
+
+class Reference(NamedTuple):
+    """A URI seen from a file: `entry` is the path inside the archive if it leads there, `fragment` what follows `#`."""
+
+    uri: str
+    reach: Reach
+    entry: str = ""
+    fragment: str = ""
+    reason: str = ""
+
+
+def inside(reference: Reference) -> str:
+    """The entry of the system structure that a reference to a package means: that of its fragment, or the default."""
+    return f"{reference.entry}{NESTING_MARK}{unquote(reference.fragment) or DEFAULT_STRUCTURE}"
+
+
+def resolve(uri: str, base: str, within: Callable[[str, str], str] = uris.resolve) -> Reference:
+    """Resolve a URI against the file of the archive that contains it; `within` knows packages inside the archive."""
+    path, _, fragment = uri.partition("#")
+    if wrong := _NOT_IN_URIS.search(uri):
+        return Reference(uri, Reach.INVALID, reason=f"the character {wrong[0][:1]!r} may not stand there")
+    if _ABSOLUTE.match(path):
+        return Reference(uri, Reach.ABSOLUTE, fragment=fragment)
+    if not path:
+        return Reference(uri, Reach.SAME_DOCUMENT, base, fragment)
+    try:
+        return Reference(uri, Reach.INSIDE, within(base, path), fragment)
+    except uris.UnresolvableUri as problem:
+        leaves = ".." in path.split("/")
+        return Reference(uri, Reach.OUTSIDE if leaves else Reach.INVALID, reason=problem.reason)
+
+
+def refer(element: Element, uri: str, base: str, archive: Archive) -> Reference:
+    """Where a URI of an element of the file `base` leads: `sourceBase` may say into or beside another file."""
+    holder = _base(element)
+    if holder is None:
+        return resolve(uri, base, archive.resolve)
+    whole = refer(holder, getattr(holder, "source", None) or "", base, archive)
+    if whole.reach is not Reach.INSIDE or not archive.has(whole.entry):
+        return Reference(uri, Reach.UNKNOWN)
+    if isinstance(holder, ssd.Component) and not whole.entry.lower().endswith(".ssd"):
+        return resolve(uri, whole.entry, archive.inside)
+    return resolve(uri, whole.entry, archive.resolve)
+
+
+def _base(element: Element) -> Element | None:
+    """The element around another one to whose file that one's URI is relative; None if that is the document itself."""
+    match getattr(element, "source_base", None):
+        case ssd.SourceBase.COMPONENT:
+            return next(around(element, ssd.Component), None)
+        case ssc.MetaSourceBase.RESOURCE | ssc.MetaSourceBase.META_DATA:
+            return next(around(element, Element), None)
+        case _:
+            return None
+
 
 R = TypeVar("R", bound=Element)
 
@@ -104,7 +239,7 @@ class Structure:
     _references: dict[str, Reference] = field(default_factory=dict, repr=False)
     _instances: "dict[Element, Instance | None]" = field(default_factory=dict, repr=False)
     memory: dict[Any, dict[Any, Any]] = field(default_factory=dict, repr=False)
-    """By function: what it found of the structure; see `ssptool.rules.memory`."""
+    """By function: what it found of the structure; see `ssptool.rules.subjects`."""
 
     @property
     def root(self) -> ssd.SystemStructureDescription:
@@ -297,3 +432,60 @@ def is_packed(component: ssd.Component) -> bool:
     """Whether a component that is a system of its own refers to a package; where ending and type differ, the ending."""
     ending = (component.source or "").partition("#")[0].lower().rpartition(".")[2]
     return ending == "ssp" or (ending != "ssd" and component.media_type == PACKAGE)
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+def remembered(find: Callable[[K, Structure], V]) -> Callable[[K, Structure], V]:
+    """A function of something in a structure that remembers its results for as long as the structure lives."""
+
+    def recall(key: K, structure: Structure) -> V:
+        known: dict[K, V] = structure.memory.setdefault(find, {})
+        if key not in known:
+            known[key] = find(key, structure)
+        return known[key]
+
+    recall.__doc__ = find.__doc__
+    return recall
+
+
+def found_once(find: Callable[[Structure], V]) -> Callable[[Structure], V]:
+    """The same for a function of a structure as a whole."""
+
+    of_whole = remembered(lambda _whole, structure: find(structure))
+
+    def recall(structure: Structure) -> V:
+        return of_whole(None, structure)
+
+    recall.__doc__ = find.__doc__
+    return recall
+
+
+def pool(kind: type[V], structure: Structure) -> dict[Any, V]:
+    """The values of a class of which a structure needs one each, by what they are made of."""
+    return structure.memory.setdefault(kind, {})
+
+
+def content(holder: Element | None) -> list[Element]:
+    """The inline content, metadata and signatures aside."""
+    if holder is None:
+        return []
+    children = [child for child in holder.iterchildren("*") if isinstance(child, Element)]
+    return [child for child in children if not isinstance(child, ssc.MetaData | ssc.Signature)]
+
+
+def wrong_number(holder: Element, source: str | None, inline: list[Element], what: str) -> Iterator[Finding]:
+    if source is not None and inline:
+        yield Finding(holder, f"{what} has a source, and inline content too", "remove one of them", "source")
+    if source is None and not inline:
+        yield Finding(holder, f"{what} has neither a source nor inline content", "add one of them")
+
+
+def wrong_content(holder: Element, inline: list[Element], expected: type[Element]) -> Iterator[Finding]:
+    """Inline content that is there, but not one element of the expected kind."""
+    if inline and not (len(inline) == 1 and isinstance(inline[0], expected)):
+        found = ", ".join(child.tag.rpartition("}")[2] for child in inline[:3])
+        name = expected.qualified_name.rpartition("}")[2]
+        yield Finding(holder, f"the content is {found}, where one {name} is expected")

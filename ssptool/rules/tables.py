@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from ssptool.documents import ssd
-from ssptool.documents.survey import Survey
-from ssptool.network.places import Scope
+from ssptool.documents.document import Positions
+from ssptool.network.network import Scope
 from ssptool.network.tables import (
     NO_COLUMN,
     NO_OUTPUT,
@@ -16,9 +16,7 @@ from ssptool.network.tables import (
     read_table,
 )
 from ssptool.rules.catalogue import ERROR, POLICY, Finding, rule
-from ssptool.rules.memory import remembered
-from ssptool.rules.references import Reach
-from ssptool.rules.subjects import Structure
+from ssptool.rules.subjects import Reach, Structure, remembered
 
 SECTION = "SSP 2.0 §5.4; OMSimulator"
 
@@ -87,7 +85,7 @@ def _problems(component: ssd.Component, structure: Structure) -> tuple[TableProb
     document = structure.file.document
     if document is None or reference.reach is not Reach.INSIDE or not structure.archive.has(reference.entry):
         return ()  # URI-002
-    scope = Scope(structure.archive, document, structure.units(structure.root), Survey(document))
+    scope = Scope(structure.archive, document, structure.units(structure.root), Positions(document))
     return outputs_of(component, _table(reference.entry, structure), scope).problems
 
 

@@ -4,15 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from ssptool.documents import ssc, ssv
-from ssptool.documents.converters import boolean, integer
-from ssptool.network.types import INTEGER_RANGES, canonical, is_float, is_integer
+from ssptool.documents.simple_types import boolean, integer
+from ssptool.network.conversion import INTEGER_RANGES, canonical, is_float, is_integer
 from ssptool.rules.bindings import uses
 from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
 from ssptool.rules.fixes import repeats
 from ssptool.rules.links import Carried, enumeration_items, links
-from ssptool.rules.memory import found_once
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import container, every
+from ssptool.rules.subjects import Structure, container, every, found_once
 
 SECTION = "SSP 2.0 §4.5.2"
 

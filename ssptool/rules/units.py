@@ -5,14 +5,12 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
-from ssptool.fmu.description import FmuDescription
-from ssptool.fmu.units import Unit, unit_of_name
-from ssptool.network.units import convertible
+from ssptool.fmu.description import FmuDescription, Unit, unit_of_name
+from ssptool.network.conversion import convertible
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
 from ssptool.rules.fixes import Define, Fix, renamed, repeats, without
 from ssptool.rules.links import alike
-from ssptool.rules.subjects import WITH_UNITS, Structure
-from ssptool.rules.trees import container, every
+from ssptool.rules.subjects import WITH_UNITS, Structure, container, every
 
 _WITH_UNIT: tuple[type[Element], ...] = (
     *(ssc.Real, ssc.Float64, ssc.Float32),

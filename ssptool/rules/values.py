@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssv
 from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
-from ssptool.rules.subjects import Structure
-from ssptool.rules.trees import around
+from ssptool.rules.subjects import Structure, around
 
 
 @rule("SSV-001", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2")

@@ -9,9 +9,9 @@ from functools import cache, lru_cache
 
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
-from ssptool.documents.namespaces import NSMAP
 from ssptool.documents.repair import in_utf8, with_prefixes
-from ssptool.documents.schema import Part, SchemaFinding, schema_findings
+from ssptool.documents.schema import DocumentPart, SchemaFinding, schema_findings
+from ssptool.documents.vocabulary import NSMAP
 from ssptool.rules.catalogue import (
     DERIVED,
     ERROR,
@@ -327,7 +327,7 @@ def _by_code(file: File) -> dict[str, list[SchemaFinding]]:
         newer = {(one.element, one.attribute) for one in file.violations} - still
     found = defaultdict(list)
     for violation in file.violations:
-        feature_of_2 = violation.part is Part.DOCUMENT and (violation.element, violation.attribute) in newer
+        feature_of_2 = violation.part is DocumentPart.DOCUMENT and (violation.element, violation.attribute) in newer
         known = _code(violation)
         found["VER-002" if feature_of_2 and known != "SSD-COMP-001" else known].append(violation)
     return found
@@ -346,7 +346,7 @@ def _code(violation: SchemaFinding) -> str:
         return "SSD-COMP-001"
     if attribute == "name" and not element.get("name") and isinstance(element, ssd.SystemElement):
         return "SSD-ELEM-001"
-    return {Part.INLINE: "XML-005", Part.INLINE_METADATA: "XML-006"}.get(violation.part, "XML-004")
+    return {DocumentPart.INLINE: "XML-005", DocumentPart.INLINE_METADATA: "XML-006"}.get(violation.part, "XML-004")
 
 
 @cache

@@ -1,1 +1,1 @@
-"""Many runs of one system: what is varied, the runs on Dask, their results, and what they are good for."""
+"""Studies: many runs of one system, their points, the runs on Dask, their results and calibration."""

@@ -1,4 +1,4 @@
-"""A study and all files that its runs need, as bytes that travel to workers once."""
+"""A study and all files that its runs need, as bytes that travel to each worker once."""
 
 import hashlib
 import io
@@ -6,19 +6,17 @@ import pickle
 import posixpath
 import zipfile
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
-from ssptool.documents.nesting import INSIDE
+from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP
-from ssptool.network.component_fmu import fmu_entry
+from ssptool.network.tree import fmu_entry
 from ssptool.pickling import dumps
 from ssptool.rules.load import load
-from ssptool.rules.settings import find_settings
-from ssptool.studies.definition import Role, Study
-from ssptool.studies.points import Points
+from ssptool.rules.selection import find_settings
+from ssptool.studies.definition import FactorRole, Points, Study
 
 _STUDY = "study.pickle"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
@@ -92,13 +90,13 @@ def _system_files(archive: Archive, study: Study) -> Iterator[tuple[str, Path]]:
     needed |= {file.name for file in package.files}
     needed |= {entry for structure in package.structures for entry in structure.tables()}
     lone = study.system.suffix.lower() == ".ssd"
-    names |= {name for name in needed if INSIDE not in name and (lone or name.startswith(UP))}
+    names |= {name for name in needed if NESTING_MARK not in name and (lone or name.startswith(UP))}
     for name in sorted(names):
         yield name, archive.local_path(name)
 
 
 def _value_files(study: Study, points: Points) -> Iterable[str]:
-    roles = (Role.FMU, Role.PARAMETERS)
+    roles = (FactorRole.FMU, FactorRole.PARAMETERS)
     columns = (points.columns[factor.name] for factor in study.factors if factor.role in roles)
     return dict.fromkeys(str(value) for column in columns for value in column)
 

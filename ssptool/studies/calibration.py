@@ -1,7 +1,7 @@
-"""Find parameters: those with which a system follows a measured trace, meets targets, or does something best.
+"""Calibration: parameters with which a system follows a measured trace, meets targets or minimizes a result.
 
-The uncertainty of what is found is that of nonlinear least squares, linearized at the solution θ with n residuals r,
-p parameters and the Jacobian J = ∂r/∂θ:
+The uncertainty of a fit is that of nonlinear least squares, linearized at the solution θ with n residuals r, p
+parameters and the Jacobian J = ∂r/∂θ:
 
     s² = |r|² / (n − p),   C = s² (JᵀJ)⁻¹,   θᵢ ± t(n − p) √Cᵢᵢ
 
@@ -11,31 +11,132 @@ bounds. Measured noise that is correlated from sample to sample makes true inter
 
 Runs are isolated from this process like those of a study, and the columns of the Jacobian are run at the same time. A
 trial step to a point whose run fails is shortened; where the Jacobian needs a run that fails, the other side of the
-difference has to do.
+difference is used.
 
-References
-----------
-Seber and Wild 1989, "Nonlinear Regression", section 5.1. Bates and Watts 1988, section 1.3.
+- Seber and Wild 1989, "Nonlinear Regression", section 5.1; Bates and Watts 1988, section 1.3.
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ssptool.engine.recording.selection import Inside
+from ssptool.documents.archive import replaced_atomically
+from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
-from ssptool.studies.definition import Factor, Role, Study
-from ssptool.studies.evaluations import Evaluations, open_evaluations
-from ssptool.studies.findings import Findings
-from ssptool.studies.fit import Estimate, Fit
-from ssptool.studies.outcome import Outcome, RunStatus, Samples
-from ssptool.studies.points import computed_order
-from ssptool.studies.prepared import Configuration, Prepared
-from ssptool.studies.sources import Computed, Range, Setting
+from ssptool.studies.definition import Factor, FactorRole, Study, computed_order
+from ssptool.studies.entries import Findings
+from ssptool.studies.factor_sources import Computed, FactorValue, Range
+from ssptool.studies.outcome import RunOutcome, RunStatus, Samples
+from ssptool.studies.prepared import Configuration, PreparedSystem
+from ssptool.studies.run import Evaluations, open_evaluations
+
+CALIBRATION = "calibration.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One parameter: its value, and the interval that holds the truth with the confidence that was asked for.
+
+    `low` and `high` are nan where there is none: on a bound, or where the parameter has no influence.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    unit: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What was found.
+
+    Attributes
+    ----------
+    converged
+        Whether the method ended because it could not do better; `message` is its own.
+    residual_rms
+        Root of the mean square of the residuals, each divided by its scale.
+    correlation : (p, p)
+        Of the estimates; nan without intervals.
+    runs
+        Simulations that it took.
+    confidence
+        That the intervals were made for; None: there are none.
+    """
+
+    estimates: tuple[Estimate, ...]
+    converged: bool
+    message: str
+    residual_rms: float
+    correlation: Floats
+    runs: int
+    notes: tuple[str, ...] = ()
+    confidence: float | None = None
+
+    def __getitem__(self, name: str) -> Estimate:
+        return next(each for each in self.estimates if each.name == name)
+
+    def __str__(self) -> str:
+        width = max(len(each.name) for each in self.estimates)
+        lines = [_line(each, width) for each in self.estimates]
+        lines.append(f"{'converged' if self.converged else 'not converged'} after {self.runs} runs: {self.message}")
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def _line(each: Estimate, width: int) -> str:
+    unit = f" {each.unit}" if each.unit else ""
+    interval = f"  [{each.low:.6g}, {each.high:.6g}]" if np.isfinite(each.low) else ""
+    return f"{each.name.ljust(width)} = {each.value:.8g}{unit}{interval}"
+
+
+def write_fit(fit: Fit, folder: Path, about: Mapping[str, Any]) -> Path:
+    """Write what was found into a folder of results, with what it is `about`; nan becomes null."""
+    content = {**about, **asdict(fit), "correlation": fit.correlation.tolist()}
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / CALIBRATION
+    with replaced_atomically(path) as file:
+        file.write(json.dumps(_without_nan(content), indent=1, ensure_ascii=False).encode())
+    return path
+
+
+def read_fit(folder: Path) -> Fit | None:
+    """What was found for the study of a folder; None if nothing was calibrated."""
+    path = folder / CALIBRATION
+    if not path.is_file():
+        return None
+    content = json.loads(path.read_text(encoding="utf-8"))
+    estimates = [Estimate(**{**one, **_numbers(one, "value", "low", "high")}) for one in content["estimates"]]
+    return Fit(
+        tuple(estimates),
+        content["converged"],
+        content["message"],
+        _numbers(content, "residual_rms")["residual_rms"],
+        np.array(content["correlation"], dtype=float),
+        content["runs"],
+        tuple(content["notes"]),
+        content["confidence"],
+    )
+
+
+def _numbers(content: Mapping[str, Any], *names: str) -> dict[str, float]:
+    return {name: float("nan") if content[name] is None else content[name] for name in names}
+
+
+def _without_nan(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {name: _without_nan(value) for name, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_without_nan(value) for value in content]
+    return None if isinstance(content, float) and not np.isfinite(content) else content
+
 
 DIFFERENCE = 1e-4
 """Step of the differences that give the Jacobian, of the width of a range: well above what is left of the iterations of
@@ -48,7 +149,7 @@ CONFIDENCE = 0.95
 class CalibrationFailed(Exception):
     """A run that is needed failed, or there is nothing to find; `point` are the values of the factors."""
 
-    def __init__(self, reason: str, point: Mapping[str, Setting]) -> None:
+    def __init__(self, reason: str, point: Mapping[str, FactorValue]) -> None:
         where = ", ".join(f"{name} = {value:.6g}" for name, value in point.items() if isinstance(value, float))
         super().__init__(f"{reason}{f' (at {where})' if where else ''}")
         self.reason = reason
@@ -59,7 +160,7 @@ class NoResidual(Exception):
     """A run gives no residuals, because it failed or a result has no value."""
 
 
-Residuals = Callable[[Outcome], Floats]
+Residuals = Callable[[RunOutcome], Floats]
 """Those of a run that has completed. Raises NoResidual."""
 
 
@@ -83,7 +184,7 @@ def fit_trace(trials: "Trials", measured: Trace, *, scales: Mapping[str, float],
     wanted = np.column_stack([measured[signal].astype(np.float64) for signal in measured.signals])
     there = np.isfinite(wanted)
 
-    def residuals(outcome: Outcome) -> Floats:
+    def residuals(outcome: RunOutcome) -> Floats:
         assert outcome.samples is not None
         found = ((outcome.samples - wanted) / scale)[there]
         if not np.isfinite(found).all():
@@ -112,7 +213,7 @@ def fit_targets(trials: "Trials", targets: Mapping[str, float], *, scales: Mappi
     """
     sizes = {name: scales.get(name, abs(value) or 1.0) for name, value in targets.items()}
 
-    def residuals(outcome: Outcome) -> Floats:
+    def residuals(outcome: RunOutcome) -> Floats:
         found = [(_value_of(outcome, name) - value) / sizes[name] for name, value in targets.items()]
         return np.array(found)
 
@@ -167,7 +268,7 @@ def open_trials(
     CalibrationFailed
         The first run failed.
     """
-    about = _Checked(study, signals, results)
+    about = _CheckedPoints(study, signals, results)
     start = about.point(about.start())
     recorded = dict.fromkeys([*signals, *about.measured])
     with open_evaluations(study, tuple(recorded), start, workers=workers, scheduler=scheduler) as evaluations:
@@ -179,7 +280,7 @@ def open_trials(
 class Trials:
     """Runs of a study at points that a method of optimization chooses, which sees every range as 0 … 1."""
 
-    def __init__(self, about: "_Checked", evaluations: Evaluations) -> None:
+    def __init__(self, about: "_CheckedPoints", evaluations: Evaluations) -> None:
         self.about = about
         self.ranges = about.ranges
         self._evaluations = evaluations
@@ -198,7 +299,7 @@ class Trials:
             return ()
         return (f"runs of no use, whose points were avoided: {len(self._failures)}; the first: {self._failures[0]}",)
 
-    def objective(self, value: Callable[[Outcome], float]) -> Callable[[Floats], float]:
+    def objective(self, value: Callable[[RunOutcome], float]) -> Callable[[Floats], float]:
         """For a method that minimizes."""
         worst: list[float] = []
 
@@ -317,14 +418,14 @@ def _scale(measured: Trace, signal: str, scales: Mapping[str, float]) -> float:
     return scales.get(signal) or float(np.nanstd(measured[signal])) or 1.0
 
 
-def _value_of(outcome: Outcome, result: str) -> float:
+def _value_of(outcome: RunOutcome, result: str) -> float:
     found = outcome.results[result]
     if found is None:
         raise NoResidual(f"a result has no value: {outcome.message}")
     return found
 
 
-class _Checked:
+class _CheckedPoints:
     """What a calibration needs to know of a study: its ranges, their units, where to start, what results measure.
 
     Raises
@@ -342,7 +443,7 @@ class _Checked:
                 known = ", ".join(study.results) or "none"
                 self._findings.add(("calibration",), f"no result is called {name!r}; there are {known}")
         self._findings.check()
-        with Prepared(study, Configuration(study.variant)) as prepared:
+        with PreparedSystem(study, Configuration(study.variant)) as prepared:
             for name, problem in prepared.problems.items():
                 self._findings.add(("factors", name), problem)
             plan = prepared.base_plan()
@@ -357,9 +458,9 @@ class _Checked:
     def start(self) -> Floats:
         return np.array([self._start(self.study.factor(name), source) for name, source in self.ranges.items()])
 
-    def point(self, u: Floats) -> dict[str, Setting]:
+    def point(self, u: Floats) -> dict[str, FactorValue]:
         """The values of all factors."""
-        point: dict[str, Setting] = {n: _value(s, x) for (n, s), x in zip(self.ranges.items(), u, strict=True)}
+        point: dict[str, FactorValue] = {n: _value(s, x) for (n, s), x in zip(self.ranges.items(), u, strict=True)}
         for name in computed_order(self.study.factors):
             source = self.study.factor(name).source
             assert isinstance(source, Computed)
@@ -381,7 +482,7 @@ class _Checked:
             if not isinstance(factor.source, Range | Computed):
                 problem = "only a range (low, high), or an expression, can be calibrated"
                 self._findings.add(("factors", factor.name), problem)
-            elif factor.role not in (Role.VARIABLE, Role.FREE):
+            elif factor.role not in (FactorRole.VARIABLE, FactorRole.FREE):
                 problem = f"variables can be calibrated, not a factor of role {factor.role}"
                 self._findings.add(("factors", factor.name), problem)
 
@@ -393,7 +494,7 @@ class _Checked:
                 self._findings.add(("calibration",), f"no signal of the system is called {signal!r}{hint}")
 
 
-def _units(prepared: Prepared) -> dict[str, str | None]:
+def _units(prepared: PreparedSystem) -> dict[str, str | None]:
     units: dict[str, str | None] = {}
     for setter in prepared.setters:
         own = None if setter.target.unit is None else setter.target.unit.name

@@ -1,34 +1,187 @@
-"""Whether a study can be carried out: everything that is wrong with it, found before the first run."""
+"""Check a study before its first run: the definition by itself, then with its system, with units of results."""
 
+import ast
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Any, Final
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import DataFinding, Diagnostic, InvalidDocument
-from ssptool.engine.plan import Plan
+from ssptool.engine.failure import BadData, Unsupported
+from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches
-from ssptool.engine.recording.selection import Inside, select
+from ssptool.engine.run.selection import Inside, select
 from ssptool.engine.settings import Settings
-from ssptool.engine.stimuli.findings import BadData
-from ssptool.engine.unsupported import Unsupported
 from ssptool.fmu.description import UnreadableFmu
-from ssptool.network.values import InvalidValue
+from ssptool.network.conversion import InvalidValue
 from ssptool.rules.acceptance import Unacceptable, acceptable, accepted_codes, judge
 from ssptool.rules.runner import check as check_rules
-from ssptool.rules.settings import find_settings
-from ssptool.rules.switches import Switches, UnknownRule
-from ssptool.studies.as_written import check_as_written, choices, key_of
-from ssptool.studies.definition import Factor, Role, Study
-from ssptool.studies.expressions import BadExpression, unknown
-from ssptool.studies.findings import Findings
-from ssptool.studies.measures import MEASURES
-from ssptool.studies.points import Points, make_points
-from ssptool.studies.prepared import Configuration, Prepared, Setter, configurations, settings_of
-from ssptool.studies.result_units import result_unit
-from ssptool.studies.sources import Computed, Setting
+from ssptool.rules.selection import Switches, UnknownRule, find_settings
+from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
+from ssptool.studies.designs import TableDesign
+from ssptool.studies.entries import Findings
+from ssptool.studies.expressions import FUNCTIONS, MEASURES, BadExpression, Expression, unknown
+from ssptool.studies.factor_sources import Computed, FactorValue, Levels, Range
+from ssptool.studies.prepared import Configuration, PreparedSystem, Setter, configurations, settings_of
+
+_TABLES = (("file",), ("files",), ("rows",))
+
+RESERVED = ("run", "number", "status", "message", "seconds", "attempts")
+"""Columns of every study."""
+
+
+def check_definition(study: Study, findings: Findings) -> None:
+    """Add what is wrong with names, design, expressions and files."""
+    # What could not be read is there all the same, and is not reported as missing.
+    unread = [name.split(".")[0] for table in ("factors", "results") for name in findings.names(table)]
+    _check_names(study, findings)
+    _check_design(study, findings)
+    _check_expressions(study, findings, unread)
+    _check_files(study, findings)
+
+
+def _check_names(study: Study, findings: Findings) -> None:
+    seen: dict[str, str] = {}
+    for table, names in (("factors", [f.name for f in study.factors]), ("results", list(study.results))):
+        for name in names:
+            if name in RESERVED:
+                findings.add((table, name), f"{name!r} is a column that every study has; choose another name")
+            elif name in seen:
+                findings.add((table, name), f"there is a {seen[name].rstrip('s')} of this name; choose another")
+            seen[name] = table
+    if sum(factor.role is FactorRole.VARIANT for factor in study.factors) > 1:
+        findings.add(("factors",), f"there can be only one factor of role {FactorRole.VARIANT}")
+    claimed: dict[str, str] = {}
+    for factor in study.factors:
+        for name in factor.sets or tuple(f"{factor.role} {of}" for of in factor.of):
+            if name in claimed:
+                findings.add(("factors", factor.name), f"{name} is set by {claimed[name]!r} already")
+            claimed[name] = factor.name
+
+
+def _check_design(study: Study, findings: Findings) -> None:
+    design = study.design
+    if findings.about("design"):
+        return
+    sources = {f.name: f.source for f in study.factors if not isinstance(f.source, Computed)}
+    for name, problem in design.problems(sources):
+        key = ("factors", name) if name in sources else ("design", name) if name else ("design",)
+        findings.add(key, problem)
+    for factor in study.factors:
+        if factor.role not in (FactorRole.VARIABLE, FactorRole.FREE, FactorRole.SETTING) and isinstance(
+            factor.source, Range
+        ):
+            findings.add(("factors", factor.name), f"a factor of role {factor.role} needs values: texts")
+
+
+def _check_expressions(study: Study, findings: Findings, unread: Sequence[str]) -> None:
+    factors = [*(factor.name for factor in study.factors), *unread]
+    for factor in study.factors:
+        if isinstance(factor.source, Computed):
+            _check_expression(findings, ("factors", factor.name), factor.source.expression, factors, FUNCTIONS)
+    if around := cycle(study.factors):
+        findings.add(("factors", around[0]), f"these need each other: {' → '.join(around)}")
+    known = list(factors)
+    for name, expression in study.results.items():
+        _check_expression(findings, ("results", name), expression, known, {**FUNCTIONS, **MEASURES})
+        known.append(name)
+
+
+def _check_expression(
+    findings: Findings,
+    key: tuple[str, ...],
+    expression: Expression,
+    names: Sequence[str],
+    functions: Mapping[str, Any],
+) -> None:
+    for name in expression.names:
+        if name not in names:
+            findings.add(key, unknown("factor or earlier result", name, names))
+    for call in expression.calls:
+        if call.function not in functions and call.function != "value":
+            findings.add(key, unknown("function", call.function, functions))
+        if call.function == "value" and (len(call.texts) != 1 or call.texts[0] not in names):
+            findings.add(key, f"value(…) wants one of {', '.join(names)} in quotes, found {call.texts}")
+        elif call.function in MEASURES and call.function not in FUNCTIONS and not (call.texts and call.texts[0]):
+            findings.add(key, f'{call.function} wants the name of a signal in quotes, as "System1.x1"')
+
+
+def _check_files(study: Study, findings: Findings) -> None:
+    listed = [("parameters", study.parameters), ("inputs", study.inputs)]
+    listed.append(("scenario", () if study.scenario is None else (study.scenario,)))
+    for key, paths in listed:
+        for path in paths:
+            if not path.is_file():
+                findings.add((key,), f"{path} does not exist")
+    for factor in study.factors:
+        if factor.role is FactorRole.PARAMETERS:
+            for value in dict.fromkeys(map(str, choices(factor, study))):
+                if not study.file(value).is_file():
+                    what = "no file fits to" if any(letter in value for letter in "*?[") else "there is no file"
+                    findings.add(key_of(study, factor.name), f"{what} {study.folder / value}")
+
+
+def key_of(study: Study, name: str) -> tuple[str, ...]:
+    """Where a factor is stated: by itself, or as a column of the table."""
+    if not study.lines or ("factors", name) in study.lines:
+        return "factors", name
+    return next((key for key in study.lines if key[0] == "design" and key[1:] in _TABLES), ("design",))
+
+
+def choices(factor: Factor, study: Study) -> Sequence[FactorValue]:
+    """The values that are stated one by one: in a list, or in the table; of a range, or what is drawn, none."""
+    if isinstance(factor.source, Levels):
+        return factor.source.values
+    return study.design.values.get(factor.name, ()) if isinstance(study.design, TableDesign) else ()
+
+
+_OF_SIGNAL: Final = {"final", "initial", "min", "max", "mean", "rms", "at"}
+_OF_TIME: Final = {"time_of_min", "time_of_max", "crossing"}
+_KEEPING: Final = {"min", "max", "abs", "hypot"}
+"""Functions of numbers whose value is in the unit that all of them have."""
+
+
+def result_unit(
+    expression: Expression, names: Mapping[str, str | None], signals: Mapping[str, str | None]
+) -> str | None:
+    """The unit of the value of an expression; None where it has none or it is not certain.
+
+    Measures of a signal have its unit or are times; sums and differences have that of both sides. A product is taken
+    for a conversion of which nothing is known.
+
+    Parameters
+    ----------
+    names
+        The units of what it may name: factors and earlier results.
+    signals
+        Those of what it may measure.
+    """
+
+    def unit(node: ast.expr) -> str | None:
+        match node:
+            case ast.Name(id=name) | ast.Call(func=ast.Name(id="value"), args=[ast.Constant(value=str(name))]):
+                return names.get(name)
+            case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+                return unit(operand)
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub(), right=right):
+                return common(left, right)
+            case ast.IfExp(body=one, orelse=other):
+                return common(one, other)
+            case ast.Call(func=ast.Name(id=function), args=[ast.Constant(value=str(signal)), *_]):
+                return "s" if function in _OF_TIME else signals.get(signal) if function in _OF_SIGNAL else None
+            case ast.Call(func=ast.Name(id=function), args=arguments) if function in _KEEPING:
+                return common(*arguments)
+            case _:
+                return None
+
+    def common(*nodes: ast.expr) -> str | None:
+        found = {unit(node) for node in nodes}
+        return found.pop() if len(found) == 1 else None
+
+    return unit(expression.tree)
+
 
 CHECK_SECONDS = 30.0
 """For so long configurations are opened and planned before the first run: first those that show a file, variant or
@@ -43,7 +196,7 @@ MOST_VALUES = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedStudy:
     """A study that can be carried out. `signals` are those that its results and traces need."""
 
     study: Study
@@ -53,7 +206,7 @@ class Checked:
     notes: tuple[str, ...] = ()
 
 
-def check_study(study: Study, findings: Findings | None = None) -> Checked:
+def check_study(study: Study, findings: Findings | None = None) -> CheckedStudy:
     """Find everything that is wrong, or nothing. `findings` are those of reading the study, which is a draft then.
 
     Raises
@@ -63,22 +216,22 @@ def check_study(study: Study, findings: Findings | None = None) -> Checked:
     FileNotFoundError
         There is no such system.
     """
-    checking = _Checking(study, findings)
+    checking = _StudyCheck(study, findings)
     checked = checking.check()
     checking.findings.check()
     assert checked is not None
     return checked
 
 
-class _Checking:
+class _StudyCheck:
     def __init__(self, study: Study, findings: Findings | None) -> None:
         self.study = study
         self.findings = findings or Findings(study.source, study.lines)
         self._unplanned = 0
         self._told: dict[str, set[str]] = {}
 
-    def check(self) -> Checked | None:
-        check_as_written(self.study, self.findings)
+    def check(self) -> CheckedStudy | None:
+        check_definition(self.study, self.findings)
         if not self.study.system.exists() and not self.findings.about("system"):
             self.findings.add(("system",), f"{self.study.system} does not exist")
             return None
@@ -110,21 +263,23 @@ class _Checking:
         notes = [f"points that are there more than once are run once: {points.repeated}"] if points.repeated else []
         notes += self._configurations(points)
         self._more()
-        return Checked(self.study, points, signals, units, tuple(notes))
+        return CheckedStudy(self.study, points, signals, units, tuple(notes))
 
-    def _first(self) -> Prepared | None:
+    def _first(self) -> PreparedSystem | None:
         """The system as most of what is checked sees it: with no file replaced, of the first variant."""
-        variant = next((f for f in self.study.factors if f.role is Role.VARIANT), None)
+        variant = next((f for f in self.study.factors if f.role is FactorRole.VARIANT), None)
         values = () if variant is None else choices(variant, self.study)
         return self._prepare(Configuration(str(values[0]) if values else self.study.variant), ("system",))
 
-    def _prepare(self, wanted: Configuration, key: tuple[str, ...]) -> Prepared | None:
+    def _prepare(self, wanted: Configuration, key: tuple[str, ...]) -> PreparedSystem | None:
         try:
-            prepared = Prepared(self.study, wanted)
+            prepared = PreparedSystem(self.study, wanted)
         except (InvalidDocument, UnreadableFmu, OSError, LookupError, ValueError) as problem:
             said = str(problem)
             named = [component for component, file in wanted.fmus if file in said or component in said]
-            factor = next((f.name for f in self.study.factors if f.role is Role.FMU and f.of[0] in named[:1]), None)
+            factor = next(
+                (f.name for f in self.study.factors if f.role is FactorRole.FMU and f.of[0] in named[:1]), None
+            )
             self.findings.add(key if factor is None else key_of(self.study, factor), f"{_described(wanted)}{said}")
             return None
         errors = self._refused(prepared)
@@ -142,7 +297,7 @@ class _Checking:
             return None
         return prepared
 
-    def _refused(self, prepared: Prepared) -> tuple[Diagnostic, ...]:
+    def _refused(self, prepared: PreparedSystem) -> tuple[Diagnostic, ...]:
         """Errors that are not accepted; the codes of accepted ones become part of the study, for runs elsewhere."""
         report = check_rules(prepared.archive, prepared.structure.name)
         refused, accepted = judge(report, self.study.accept, Switches((find_settings(self.study.system),)))
@@ -152,8 +307,8 @@ class _Checking:
 
     def _plan(
         self,
-        prepared: Prepared,
-        point: Mapping[str, Setting],
+        prepared: PreparedSystem,
+        point: Mapping[str, FactorValue],
         key: tuple[str, ...] = (),
         described: str = "",
     ) -> Plan | None:
@@ -170,13 +325,13 @@ class _Checking:
             self.findings.add(key or (stated,), f"{described}{problem}")
         return None
 
-    def _setters(self, prepared: Prepared) -> None:
+    def _setters(self, prepared: PreparedSystem) -> None:
         for name, problem in prepared.problems.items():
             factor = self.study.factor(name)
             self.findings.add(("factors", name, "variable") if factor.of else key_of(self.study, name), problem)
 
-    def _nominal(self, prepared: Prepared) -> dict[str, Setting]:
-        found: dict[str, Setting] = {}
+    def _nominal(self, prepared: PreparedSystem) -> dict[str, FactorValue]:
+        found: dict[str, FactorValue] = {}
         if self.study.design.word != "one-at-a-time":
             return found
         for factor in self.study.factors:
@@ -213,7 +368,7 @@ class _Checking:
         rows = configurations(self.study, points)
         ordered = _telling_first(rows)
         end = monotonic() + CHECK_SECONDS
-        current: tuple[Configuration | None, Prepared | None] = None, None
+        current: tuple[Configuration | None, PreparedSystem | None] = None, None
         with ExitStack() as stack:
             for place, wanted in enumerate(ordered):
                 if place and monotonic() > end:
@@ -231,10 +386,10 @@ class _Checking:
         return []
 
     def _configuration(
-        self, prepared: Prepared, wanted: Configuration, points: Points, rows: Sequence[int] | range
+        self, prepared: PreparedSystem, wanted: Configuration, points: Points, rows: Sequence[int] | range
     ) -> None:
         wrong = {s.factor: self._wrong_values(s, points.columns[s.factor], rows) for s in prepared.setters}
-        varied = [factor.name for factor in self.study.factors if factor.role is Role.SETTING]
+        varied = [factor.name for factor in self.study.factors if factor.role is FactorRole.SETTING]
         try:
             settings_of(self.study, wanted)
         except ValueError as problem:
@@ -245,7 +400,7 @@ class _Checking:
         if prepared.problems or (row := next(usable, None)) is None:
             return
         # The settings are what differs most, then parameter sets.
-        telling = [*varied, *(factor.name for factor in self.study.factors if factor.role is Role.PARAMETERS)]
+        telling = [*varied, *(factor.name for factor in self.study.factors if factor.role is FactorRole.PARAMETERS)]
         key = key_of(self.study, telling[0]) if telling else ("factors",)
         before = len(self.findings.found)
         self._plan(prepared.with_settings(wanted.settings), points.at(row), key, _described(wanted))
@@ -254,16 +409,16 @@ class _Checking:
             if self._unplanned > MOST_CONFIGURATIONS:
                 del self.findings.found[before:]
 
-    def _known_values(self, prepared: Prepared) -> None:
+    def _known_values(self, prepared: PreparedSystem) -> None:
         """What is known without the points, which there are not when something is wrong."""
         for setter in prepared.setters:
             values = choices(self.study.factor(setter.factor), self.study)
             self._wrong_values(setter, values, range(len(values)), "value")
 
     def _wrong_values(
-        self, setter: Setter, column: Sequence[Setting], rows: Sequence[int] | range, word: str = "run"
-    ) -> set[Setting]:
-        first: dict[Setting, int] = {}
+        self, setter: Setter, column: Sequence[FactorValue], rows: Sequence[int] | range, word: str = "run"
+    ) -> set[FactorValue]:
+        first: dict[FactorValue, int] = {}
         for row in rows:
             first.setdefault(column[row], row)
         values = list(first)
@@ -288,7 +443,7 @@ class _Checking:
                 )
 
 
-def _value_problem(setter: Setter, value: Setting) -> str:
+def _value_problem(setter: Setter, value: FactorValue) -> str:
     """Why a variable cannot have this value; empty if it can."""
     try:
         converted = setter.value(value)
@@ -330,7 +485,7 @@ def _described(wanted: Configuration) -> str:
     return f"with {', '.join(parts)}: " if parts else ""
 
 
-def _units(prepared: Prepared, plan: Plan | None) -> dict[str, str | None]:
+def _units(prepared: PreparedSystem, plan: Plan | None) -> dict[str, str | None]:
     found: dict[str, str | None] = {}
     for factor in prepared.study.factors:
         target = next((s.target for s in prepared.setters if s.factor == factor.name), None)

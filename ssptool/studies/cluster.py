@@ -1,4 +1,4 @@
-"""The runs of a study on Dask: the study travels to each worker once, tasks and outcomes in batches."""
+"""Runs of a study on Dask: the study travels to each worker once, tasks and outcomes travel in batches."""
 
 import pickle
 import queue
@@ -16,8 +16,8 @@ from distributed.diagnostics.plugin import WorkerPlugin
 from ssptool.pickling import dumps
 from ssptool.studies.bundle import unpack
 from ssptool.studies.definition import Study
-from ssptool.studies.outcome import Outcome, Task, failed
-from ssptool.studies.runner import Bounds, Runner
+from ssptool.studies.outcome import RunOutcome, Task, failed
+from ssptool.studies.worker import Bounds, Runner
 from ssptool.version import __version__
 
 distributed: Any = _distributed  # most of it is not typed
@@ -99,7 +99,7 @@ class StudyPlugin(WorkerPlugin):
                 self.idle.get_nowait().close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def run(self, tasks: Sequence[Task]) -> list[Outcome]:
+    def run(self, tasks: Sequence[Task]) -> list[RunOutcome]:
         try:
             runner = self.idle.get_nowait()
         except queue.Empty:
@@ -114,10 +114,10 @@ def plugin_name(digest: str, bounds: Bounds, reuse: bool) -> str:
     return f"ssptool-{digest[:32]}-{bounds.seconds}-{bounds.memory}-{bounds.retries}-{reuse}"
 
 
-def run_batch(name: str, tasks: bytes) -> list[Outcome]:
+def run_batch(name: str, tasks: bytes) -> list[RunOutcome]:
     """What a worker does. The tasks are pickled: Dask keeps messages for a while, and so they are small."""
     plugin: Any = distributed.get_worker().plugins[name]
-    outcomes: list[Outcome] = plugin.run(pickle.loads(tasks))
+    outcomes: list[RunOutcome] = plugin.run(pickle.loads(tasks))
     return outcomes
 
 
@@ -172,7 +172,7 @@ class Batches:
         self._sent: dict[Any, list[Task]] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def run(self, tasks: Iterator[Task], count: int) -> Iterator[list[Outcome]]:
+    def run(self, tasks: Iterator[Task], count: int) -> Iterator[list[RunOutcome]]:
         """Raises LostScheduler, LostWorkers, NoScheduler."""
         self._client.register_plugin(self._plugin)
         threads = self._threads()
@@ -210,11 +210,11 @@ class Batches:
             raise LostScheduler(str(error)) from None
         return len(threads)
 
-    def _outcomes(self, future: Any, batch: list[Task]) -> list[Outcome]:
+    def _outcomes(self, future: Any, batch: list[Task]) -> list[RunOutcome]:
         """What came back. A batch that ends its workers is sent again run by run; a run that does so has failed."""
         if future.status == "finished":
             try:
-                outcomes: list[Outcome] = future.result(timeout=CONNECT_SECONDS)
+                outcomes: list[RunOutcome] = future.result(timeout=CONNECT_SECONDS)
                 return outcomes
             except TimeoutError:
                 self._workers()
@@ -252,7 +252,7 @@ class Batches:
         fair = -(-left // (2 * threads))
         return max(1, min(self._most, int(BATCH_SECONDS / self._seconds), fair))
 
-    def _learn(self, outcomes: Sequence[Outcome]) -> None:
+    def _learn(self, outcomes: Sequence[RunOutcome]) -> None:
         mean = sum(outcome.seconds for outcome in outcomes) / len(outcomes)
         self._seconds = max(1e-4, 0.8 * self._seconds + 0.2 * mean)
 

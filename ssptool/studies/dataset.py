@@ -1,6 +1,6 @@
-"""The results of a study on disk: a folder that every Parquet reader takes for one table, while the study runs as well.
+"""Results of a study on disk: a folder that Parquet readers take for one table, also while the study runs.
 
-study.json                      what the study is
+study.json                      definition of the study
 runs/part-*.parquet             one row per run, in files that appear complete and never change
 traces/run=<run>/trace.parquet  signals over time, if the study keeps them
 """
@@ -17,11 +17,11 @@ from time import monotonic
 from typing import Any
 from uuid import uuid4
 
-from ssptool.documents.replacement import replacing
-from ssptool.studies.missing_extra import studies_need
-from ssptool.studies.outcome import Outcome, RunStatus
-from ssptool.studies.points import Points
-from ssptool.studies.sources import Setting
+from ssptool.documents.archive import replaced_atomically
+from ssptool.errors import studies_need
+from ssptool.studies.definition import Points
+from ssptool.studies.factor_sources import FactorValue
+from ssptool.studies.outcome import RunOutcome, RunStatus
 
 FLUSH_SECONDS = 1.0
 """For so long finished runs wait for others before they are written."""
@@ -62,7 +62,7 @@ class Dataset:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._pending: list[Outcome] = []
+        self._pending: list[RunOutcome] = []
         self._flushed = monotonic()
         self._schema: Any = None
 
@@ -119,7 +119,7 @@ class Dataset:
         for leftover in self.runs.glob("*.writing"):
             leftover.unlink()
         self._schema = _schema(points, results, definition.get("units", {}))
-        with replacing(self.folder / DEFINITION) as file:
+        with replaced_atomically(self.folder / DEFINITION) as file:
             file.write(json.dumps(definition, indent=1, ensure_ascii=False).encode())
 
     # -- runs ------------------------------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class Dataset:
             elif len(kept) < len(table):
                 self._write(part, kept)
 
-    def add(self, outcomes: Sequence[Outcome]) -> None:
+    def add(self, outcomes: Sequence[RunOutcome]) -> None:
         """Finished runs; on disk within `FLUSH_SECONDS` if there are more, and with `flush`."""
         self._pending += outcomes
         for outcome in outcomes:
@@ -206,7 +206,7 @@ class Dataset:
     def _add_trace(self, run: str, content: bytes) -> None:
         folder = self.traces / f"run={run}"
         folder.mkdir(parents=True, exist_ok=True)
-        with replacing(folder / "trace.parquet") as file:
+        with replaced_atomically(folder / "trace.parquet") as file:
             file.write(content)
 
 
@@ -227,7 +227,7 @@ def open_dataset(folder: Path) -> Iterator[Dataset]:
             dataset.flush()
 
 
-def _row(outcome: Outcome) -> dict[str, Any]:
+def _row(outcome: RunOutcome) -> dict[str, Any]:
     return {
         "run": outcome.task.run,
         "number": outcome.task.number,
@@ -251,7 +251,7 @@ def _schema(points: Points, results: Sequence[str], units: Mapping[str, str | No
     return arrow.schema([*fields, arrow.field("seconds", arrow.float64()), arrow.field("attempts", arrow.int32())])
 
 
-def _type(arrow: Any, column: Sequence[Setting]) -> Any:
+def _type(arrow: Any, column: Sequence[FactorValue]) -> Any:
     kinds = {bool if isinstance(value, bool) else type(value) for value in column}
     if kinds <= {bool}:
         return arrow.bool_()

@@ -1,20 +1,21 @@
-"""A study as frozen values: what is varied and how, what is wanted of each run."""
+"""A study as frozen values, and its points: the value of each factor in each run."""
 
-from collections.abc import Mapping
-from dataclasses import field
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TypeAlias
 
-from ssptool.dataclass import dataclass
 from ssptool.engine.settings import Settings
-from ssptool.studies.designs.design import Design
-from ssptool.studies.designs.grid import Grid
-from ssptool.studies.expressions import Expression
-from ssptool.studies.sources import Setting, Source
+from ssptool.studies.designs import Design, GridDesign
+from ssptool.studies.expressions import FUNCTIONS, BadExpression, Expression
+from ssptool.studies.factor_sources import Computed, FactorSource, FactorValue
 
 
-class Role(StrEnum):
+class FactorRole(StrEnum):
     """What a factor is of the runs."""
 
     VARIABLE = "variable"
@@ -41,16 +42,16 @@ class Factor:
     """
 
     name: str
-    source: Source
-    role: Role = Role.VARIABLE
+    source: FactorSource
+    role: FactorRole = FactorRole.VARIABLE
     of: tuple[str, ...] = ()
     unit: str | None = None
-    nominal: Setting | None = None
+    nominal: FactorValue | None = None
 
     @property
     def sets(self) -> tuple[str, ...]:
         """The variables that it is for."""
-        return (self.of or (self.name,)) if self.role is Role.VARIABLE else ()
+        return (self.of or (self.name,)) if self.role is FactorRole.VARIABLE else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ class Traces:
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
+class RunEffort:
     """What a run may take.
 
     Attributes
@@ -81,7 +82,7 @@ class Effort:
     memory: int | None = None
 
 
-Units: TypeAlias = Mapping[str, Mapping[str, float]]
+DefinedUnits: TypeAlias = Mapping[str, Mapping[str, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,7 @@ class Study:
 
     system: Path
     factors: tuple[Factor, ...] = ()
-    design: Design = field(default_factory=Grid)
+    design: Design = field(default_factory=GridDesign)
     results: Mapping[str, Expression] = field(default_factory=dict)
     traces: Traces | None = None
     settings: Settings = field(default_factory=Settings)
@@ -117,8 +118,8 @@ class Study:
     start_values: Mapping[str, str] = field(default_factory=dict)
     inputs: tuple[Path, ...] = ()
     scenario: Path | None = None
-    units: Units = field(default_factory=dict)
-    effort: Effort = field(default_factory=Effort)
+    units: DefinedUnits = field(default_factory=dict)
+    effort: RunEffort = field(default_factory=RunEffort)
     accept: tuple[str, ...] = ()
     name: str = ""
     source: str = ""
@@ -135,3 +136,87 @@ class Study:
 
     def factor(self, name: str) -> Factor:
         return next(factor for factor in self.factors if factor.name == name)
+
+
+_EXACT = 2**53
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """Columns by factor, in the order of the study, without repetitions; `ids` names the runs.
+
+    `repeated` counts the points that were there before.
+    """
+
+    columns: Mapping[str, Sequence[FactorValue]]
+    ids: tuple[str, ...]
+    repeated: int = 0
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def at(self, number: int) -> dict[str, FactorValue]:
+        return {name: column[number] for name, column in self.columns.items()}
+
+
+def computed_order(factors: Sequence[Factor]) -> list[str]:
+    """Factors that are expressions, each after those that it needs. Raises CycleError."""
+    graph = {f.name: _needs(f) for f in factors if isinstance(f.source, Computed)}
+    return [name for name in TopologicalSorter(graph).static_order() if name in graph]
+
+
+def _needs(factor: Factor) -> set[str]:
+    if not isinstance(factor.source, Computed):
+        return set()
+    expression = factor.source.expression
+    quoted = {text for call in expression.calls if call.function == "value" for text in call.texts if text}
+    return {*expression.names, *quoted}
+
+
+def cycle(factors: Sequence[Factor]) -> tuple[str, ...]:
+    """Factors that need each other; none if all can be computed."""
+    try:
+        computed_order(factors)
+    except CycleError as error:
+        return tuple(error.args[1])
+    return ()
+
+
+def make_points(study: Study, nominal: Mapping[str, FactorValue]) -> Points:
+    """All points. Raises BadExpression where an expression has no value."""
+    sources = {f.name: f.source for f in study.factors if not isinstance(f.source, Computed)}
+    columns: dict[str, Sequence[FactorValue]] = dict(study.design.columns(sources, nominal))
+    count = len(next(iter(columns.values()))) if columns else 1
+    for name in computed_order(study.factors):
+        source = study.factor(name).source
+        assert isinstance(source, Computed)
+        columns[name] = [_computed(name, source, columns, k) for k in range(count)]
+    ordered = {factor.name: columns[factor.name] for factor in study.factors}
+    ids = [run_id({name: column[k] for name, column in ordered.items()}) for k in range(count)]
+    first = {each: k for k, each in reversed(list(enumerate(ids)))}
+    if len(first) == count:
+        return Points(ordered, tuple(ids))
+    kept = sorted(first.values())
+    unique = {name: [column[k] for k in kept] for name, column in ordered.items()}
+    return Points(unique, tuple(ids[k] for k in kept), count - len(kept))
+
+
+def _computed(name: str, source: Computed, columns: Mapping[str, Sequence[FactorValue]], number: int) -> FactorValue:
+    names = {known: column[number] for known, column in columns.items()}
+    found = source.expression.evaluate(names, {**FUNCTIONS, "value": names.__getitem__})
+    if isinstance(found, bool | str):
+        return found
+    if not isinstance(found, int | float) or found != found:
+        raise BadExpression(source.expression.text, f"{name} would be {found!r} in run {number}")
+    return float(found)
+
+
+def run_id(point: Mapping[str, FactorValue]) -> str:
+    """The name of the run at a point: equal points have equal names, whoever computes them and when."""
+    canonical = [[name, _canonical(value)] for name, value in sorted(point.items())]
+    return hashlib.sha256(json.dumps(canonical, ensure_ascii=False).encode()).hexdigest()[:16]
+
+
+def _canonical(value: FactorValue) -> FactorValue:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return float(value) if whole and abs(value) < _EXACT else value  # type: ignore[arg-type]

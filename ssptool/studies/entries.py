@@ -1,16 +1,71 @@
-"""Entries of a study as they are written: taken by name and type, with a finding for what is not as it should be."""
+"""Entries of a study file, read by name and type, and the findings about them, all reported at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from ssptool.arguments import parse_time
+from ssptool.documents.diagnostics import DataFinding
+from ssptool.engine.failure import BadData
 from ssptool.studies.expressions import unknown
-from ssptool.studies.findings import Findings, Key
+
+Key = tuple[str, ...]
+
+
+class BadStudy(BadData):
+    """A study that cannot be carried out."""
+
+    def __init__(self, findings: Sequence[DataFinding]) -> None:
+        super().__init__("the study", findings)
+
+
+class Findings:
+    """Collects what is wrong, by the keys of the study file.
+
+    Parameters
+    ----------
+    source
+        The file; of a study that was made in Python its name.
+    lines
+        Where the keys are.
+    """
+
+    def __init__(self, source: str, lines: Mapping[Key, int]) -> None:
+        self.source = source or "study"
+        self.lines = lines
+        self.found: list[DataFinding] = []
+
+    def add(self, key: Key, message: str) -> None:
+        finding = DataFinding(self.source, self.line(key), ".".join(key), message)
+        if finding not in self.found:
+            self.found.append(finding)
+
+    def about(self, *key: str) -> bool:
+        """Whether something is wrong with this key, or inside of it."""
+        name = ".".join(key)
+        return any(found.column == name or found.column.startswith(name + ".") for found in self.found)
+
+    def names(self, table: str) -> set[str]:
+        """Of the entries of a table with which something is wrong."""
+        return {found.column.split(".", 1)[1] for found in self.found if found.column.startswith(table + ".")}
+
+    def line(self, key: Key) -> int:
+        """That of the key, or of what it is in."""
+        while key:
+            if key in self.lines:
+                return self.lines[key]
+            key = key[:-1]
+        return 1 if self.lines else 0
+
+    def check(self) -> None:
+        """Raises BadStudy if there are any."""
+        if self.found:
+            raise BadStudy(self.found)
+
 
 T = TypeVar("T")
 
 
-class Entries:
+class StudyEntries:
     """One table of a study. What nobody takes is found by `rest`."""
 
     def __init__(self, content: Any, key: Key, findings: Findings) -> None:
@@ -37,9 +92,9 @@ class Entries:
         self._taken.add(name)
         return self._content.get(name)
 
-    def table(self, name: str) -> "Entries":
+    def table(self, name: str) -> "StudyEntries":
         """A table inside; empty if it is not there."""
-        return Entries({} if name not in self._content else self.take(name), (*self.key, name), self.findings)
+        return StudyEntries({} if name not in self._content else self.take(name), (*self.key, name), self.findings)
 
     def text(self, name: str) -> str | None:
         return self._typed(name, str, "a text")

@@ -1,10 +1,10 @@
-"""What is asked of a worker, and what comes back."""
+"""Tasks of workers and the outcomes of runs, as values."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
-from ssptool.dataclass import dataclass
-from ssptool.studies.sources import Floats, Setting
+from ssptool.studies.factor_sources import FactorValue, Floats
 
 
 class RunStatus(StrEnum):
@@ -31,13 +31,13 @@ class Task:
 
     run: str
     number: int
-    point: Mapping[str, Setting]
+    point: Mapping[str, FactorValue]
     witness: bool = False
     samples: Samples | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """How it went.
 
     Attributes
@@ -66,5 +66,5 @@ class Outcome:
     samples: Floats | None = None
 
 
-def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) -> Outcome:
-    return Outcome(task, RunStatus.FAILED, {}, message, seconds, attempts=attempts)
+def failed(task: Task, message: str, seconds: float = 0.0, attempts: int = 1) -> RunOutcome:
+    return RunOutcome(task, RunStatus.FAILED, {}, message, seconds, attempts=attempts)

@@ -1,41 +1,37 @@
-"""A system as the runs of one configuration need it: open, with its plan, ready for the values of a point."""
+"""A system prepared for the runs of one configuration: open, planned, ready for the values of a point."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from copy import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.editor import Editor
-from ssptool.editing.replacing import SameFmu
-from ssptool.engine.plan import Plan
-from ssptool.engine.planning import planned
+from ssptool.editing.replace import SameFmu
+from ssptool.engine.choices.make_plan import planned
+from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Settings
-from ssptool.fmu.description import Causality, Value
-from ssptool.fmu.units import Exponents, Unit, named
-from ssptool.network.near import UnknownName, near_misses
-from ssptool.network.signals import Conversion
-from ssptool.network.targets import Target, Targets, VariableTarget
-from ssptool.network.terminals import terminals
-from ssptool.network.tree import grow
-from ssptool.network.units import conversion, document_units
-from ssptool.network.values import InvalidValue, from_text
+from ssptool.fmu.description import Causality, Exponents, Unit, Value, named
+from ssptool.network.connectors import terminals
+from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
+from ssptool.network.near import near_misses
+from ssptool.network.network import Conversion
+from ssptool.network.targets import Target, Targets, UnknownName, VariableTarget
+from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
 from ssptool.rules.acceptance import Acceptance, accepted_codes
-from ssptool.rules.settings import find_settings
-from ssptool.studies.definition import Factor, Role, Study
-from ssptool.studies.points import Points
+from ssptool.rules.selection import find_settings
+from ssptool.studies.definition import Factor, FactorRole, Points, Study
+from ssptool.studies.factor_sources import FactorValue
 from ssptool.studies.run_settings import changed
-from ssptool.studies.sources import Setting
 from ssptool.studies.study_file import value_text
 
-Point = Mapping[str, Setting]
+Point = Mapping[str, FactorValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +41,27 @@ class Configuration:
     variant: str | None = None
     fmus: tuple[tuple[str, str], ...] = ()
     parameters: tuple[str, ...] = ()
-    settings: tuple[tuple[str, Setting], ...] = ()
+    settings: tuple[tuple[str, FactorValue], ...] = ()
 
 
 def configuration(study: Study, point: Point) -> Configuration:
     """That of a run at a point."""
-    of = {role: [factor for factor in study.factors if factor.role is role] for role in Role}
-    variants = [str(point[factor.name]) for factor in of[Role.VARIANT]]
+    of = {role: [factor for factor in study.factors if factor.role is role] for role in FactorRole}
+    variants = [str(point[factor.name]) for factor in of[FactorRole.VARIANT]]
     return Configuration(
         variants[-1] if variants else study.variant,
-        tuple((factor.of[0], str(point[factor.name])) for factor in of[Role.FMU]),
-        tuple(str(point[factor.name]) for factor in of[Role.PARAMETERS]),
-        tuple((factor.of[0], point[factor.name]) for factor in of[Role.SETTING]),
+        tuple((factor.of[0], str(point[factor.name])) for factor in of[FactorRole.FMU]),
+        tuple(str(point[factor.name]) for factor in of[FactorRole.PARAMETERS]),
+        tuple((factor.of[0], point[factor.name]) for factor in of[FactorRole.SETTING]),
     )
 
 
 def configurations(study: Study, points: Points) -> dict[Configuration, Sequence[int]]:
     """Every configuration of a study, with the numbers of its runs."""
-    deciding = [f for f in study.factors if f.role not in (Role.VARIABLE, Role.FREE)]
+    deciding = [f for f in study.factors if f.role not in (FactorRole.VARIABLE, FactorRole.FREE)]
     if not deciding:
         return {configuration(study, points.at(0)): range(len(points))}
-    rows: dict[tuple[Setting, ...], list[int]] = {}
+    rows: dict[tuple[FactorValue, ...], list[int]] = {}
     for number, values in enumerate(zip(*(points.columns[f.name] for f in deciding), strict=True)):
         rows.setdefault(values, []).append(number)
     return {configuration(study, points.at(numbers[0])): numbers for numbers in rows.values()}
@@ -88,13 +84,13 @@ class Setter:
     target: Target
     conversion: Conversion
 
-    def text(self, value: Setting) -> str:
+    def text(self, value: FactorValue) -> str:
         """As `--set` takes it, in the unit of the variable."""
         if isinstance(value, bool | str) or self.conversion == Conversion():
             return value_text(value)
         return value_text(self.conversion(float(value)))
 
-    def value(self, value: Setting) -> Value:
+    def value(self, value: FactorValue) -> Value:
         """Of the type of the variable.
 
         Raises
@@ -109,7 +105,7 @@ class Setter:
         return found
 
 
-class Prepared:
+class PreparedSystem:
     """A context manager; `files` says where the files of values are.
 
     Attributes
@@ -142,7 +138,7 @@ class Prepared:
                     with suppress(SameFmu):  # one of the values may be what is there
                         editor.replace(component, study.file(file))
             self._stack = stack.pop_all()
-        tree = grow(self.archive, self.structure)
+        tree = build_tree(self.archive, self.structure)
         wiring = Wiring(tree, terminals(tree))
         self._targets = Targets(tree, wiring)
         self.units = self._units(place.fmu.units for place in tree.components)
@@ -166,7 +162,7 @@ class Prepared:
         """Close the archive."""
         self._stack.close()
 
-    def with_settings(self, settings: tuple[tuple[str, Setting], ...]) -> Self:
+    def with_settings(self, settings: tuple[tuple[str, FactorValue], ...]) -> Self:
         """The same, open system; `close` of the original closes it."""
         other = copy(self)
         other.wanted = replace(self.wanted, settings=settings)
@@ -210,7 +206,7 @@ class Prepared:
         parameter = isinstance(target, VariableTarget) and target.variable.causality is Causality.PARAMETER
         return parameter and not target.is_element
 
-    def own_value(self, factor: Factor) -> Setting | None:
+    def own_value(self, factor: Factor) -> FactorValue | None:
         """What the system itself gives the (first) variable of a factor, in the unit of the factor."""
         setter = next((setter for setter in self.setters if setter.factor == factor.name), None)
         if setter is None:

@@ -1,4 +1,4 @@
-"""The settings of a run as studies write them: fixed ones, and those that a factor changes."""
+"""Settings of a run in studies: fixed ones, and those that a factor changes."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
@@ -7,9 +7,9 @@ from typing import Any
 
 from ssptool.arguments import seconds
 from ssptool.engine.settings import Settings
-from ssptool.studies.entries import Entries
+from ssptool.studies.entries import StudyEntries
 from ssptool.studies.expressions import unknown
-from ssptool.studies.sources import Setting
+from ssptool.studies.factor_sources import FactorValue
 
 LOGS = ("log_loops", "log_coupling")
 """Files that every run would write; a study keeps traces instead."""
@@ -27,7 +27,7 @@ SETTINGS = tuple(field.name for field in fields(Settings) if field.name not in L
 """What a study may set or vary."""
 
 
-def read_settings(entries: Entries, folder: Path) -> Settings:
+def read_settings(entries: StudyEntries, folder: Path) -> Settings:
     """Fixed settings, as far as they can be understood; paths are relative to `folder`."""
     found = {name: value for name in entries.names() if (value := _fixed(entries, name)) is not None}
     if FMU_LOG in found:
@@ -40,7 +40,7 @@ def read_settings(entries: Entries, folder: Path) -> Settings:
         return Settings()
 
 
-def _fixed(entries: Entries, name: str) -> Any:
+def _fixed(entries: StudyEntries, name: str) -> Any:
     """A setting of the type that it has; None, with a finding, if it is another."""
     if name in (COUNTS_BY_NAME, NUMBERS_BY_NAME):
         inside = entries.table(name)
@@ -64,7 +64,7 @@ def _fixed(entries: Entries, name: str) -> Any:
     return _bonds(entries, name)
 
 
-def _of_fmu_log(entries: Entries, name: str) -> Any:
+def _of_fmu_log(entries: StudyEntries, name: str) -> Any:
     """Level and categories are those of all components, or a table by component."""
     if name == FMU_LOG:
         return entries.text(name)
@@ -81,7 +81,7 @@ def fmu_log_of_run(settings: Settings, number: int) -> Settings:
     return settings if path is None else replace(settings, fmu_log=path.with_stem(f"{path.stem}-{number}"))
 
 
-def _bonds(entries: Entries, name: str) -> tuple[tuple[str, str], ...] | None:
+def _bonds(entries: StudyEntries, name: str) -> tuple[tuple[str, str], ...] | None:
     """`[["System1.v1", "System2.F"]]`, or each as a text as the command line has it: `["System1.v1,System2.F"]`."""
     value = entries.take(name)
     try:
@@ -113,7 +113,7 @@ def setting_problem(name: str) -> str:
     return ""
 
 
-def changed(settings: Settings, name: str, value: Setting) -> Settings:
+def changed(settings: Settings, name: str, value: FactorValue) -> Settings:
     """These settings with another value of one, as a factor gives it.
 
     Raises
@@ -139,7 +139,7 @@ def changed(settings: Settings, name: str, value: Setting) -> Settings:
     return replace(settings, **{base: typed})
 
 
-def _typed(value: Setting, kind: type, said: str) -> Any:
+def _typed(value: FactorValue, kind: type, said: str) -> Any:
     if kind is str and isinstance(value, str):
         return value
     number = isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,21 +1,155 @@
-"""Studies from TOML files, and from tables of the same shape in Python."""
+"""Read studies and calibrations from TOML files or Python tables of the same shape, and write a study as a table.
 
+`study_from` makes the same study again of a table that was written here. Line numbers of keys, which the parser of TOML
+does not give, are found in the text.
+"""
+
+import math
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from ssptool.documents.diagnostics import DataFinding
-from ssptool.studies.definition import Effort, Factor, Study, Traces
-from ssptool.studies.design_entries import read_design, tabled_factors
-from ssptool.studies.entries import Entries
+from ssptool.engine.settings import Settings
+from ssptool.studies.definition import Factor, FactorRole, RunEffort, Study, Traces
+from ssptool.studies.designs import LatinHypercube, Sobol, TableDesign
+from ssptool.studies.entries import BadStudy, Findings, Key, StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
-from ssptool.studies.factor_entries import read_factor
-from ssptool.studies.findings import BadStudy, Findings, Key
+from ssptool.studies.factor_sources import Computed, FactorSource, Levels, LogNormal, Normal, Range, Tabled, Triangular
+from ssptool.studies.read_factors import PARAMETER_SET, read_design, read_factor, tabled_factors
 from ssptool.studies.run_settings import read_settings
-from ssptool.studies.toml_lines import key_lines
+
+
+def study_table(study: Study) -> dict[str, Any]:
+    """Paths in it are absolute, but for values of factors, which name runs: these are relative to its folder."""
+    table: dict[str, Any] = {
+        "name": study.name,
+        "system": str(study.system.resolve()),
+        "variant": study.variant,
+        "parameters": [str(path.resolve()) for path in study.parameters],
+        "inputs": [str(path.resolve()) for path in study.inputs],
+        "scenario": None if study.scenario is None else str(study.scenario.resolve()),
+        "start_values": dict(study.start_values),
+        "settings": _settings_table(study.settings),
+        "units": {name: dict(parts) for name, parts in study.units.items()},
+        "factors": {factor.name: _factor(factor) for factor in study.factors},
+        "design": _design_table(study),
+        "results": {name: expression.text for name, expression in study.results.items()},
+        "traces": None if study.traces is None else _traces_table(study.traces),
+        "effort": _effort_table(study.effort),
+        "accept": list(study.accept),
+    }
+    return {key: value for key, value in table.items() if value not in (None, [], {})}
+
+
+def _settings_table(settings: Settings) -> dict[str, Any]:
+    default = Settings()
+    found = {field.name: getattr(settings, field.name) for field in fields(Settings)}
+    changed = {name: value for name, value in found.items() if value != getattr(default, name)}
+    return {name: _plain(value) for name, value in changed.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, str | Path):
+        return str(value)
+    return {name: _plain(each) for name, each in value.items()} if hasattr(value, "items") else value
+
+
+def _factor(factor: Factor) -> dict[str, Any]:
+    table: dict[str, Any] = {}
+    if factor.role in (FactorRole.VARIANT, FactorRole.PARAMETERS, FactorRole.FREE):
+        table[factor.role.value] = True
+    elif factor.of:
+        table[factor.role.value] = list(factor.of)
+    for key, value in (("unit", factor.unit), ("nominal", factor.nominal)):
+        if value is not None:
+            table[key] = value
+    return table | _source(factor.source)
+
+
+def _source(source: FactorSource) -> dict[str, Any]:
+    match source:
+        case Levels(values):
+            return {"values": list(values)}
+        case Range(low, high, count, log):
+            found = {"low": low, "high": high, "count": count, "scale": "log" if log else None}
+            return {name: value for name, value in found.items() if value is not None}
+        case Normal() | LogNormal() | Triangular():
+            # Their fields are called as the file calls them; a bound that cuts nothing off is not written.
+            numbers = {field.name: getattr(source, field.name) for field in fields(source)}
+            stated = {name: value for name, value in numbers.items() if math.isfinite(value)}
+            return {"distribution": source.distribution, **stated}
+        case Computed(expression):
+            return {"expression": expression.text}
+        case Tabled():
+            return {}
+
+
+def _design_table(study: Study) -> dict[str, Any]:
+    design = study.design
+    if isinstance(design, LatinHypercube | Sobol):
+        correlations = [list(each) for each in design.correlations]
+        return {"kind": design.word, "runs": design.runs, "seed": design.seed, "correlations": correlations}
+    if not isinstance(design, TableDesign):
+        return {"kind": design.word}
+    if design.file not in ("", PARAMETER_SET):
+        return {"kind": design.word, "file": str(Path(design.file).resolve())}
+    rows = zip(*design.values.values(), strict=True)
+    return {"kind": design.word, "rows": [dict(zip(design.values, row, strict=True)) for row in rows]}
+
+
+def _traces_table(traces: Traces) -> dict[str, Any]:
+    found: dict[str, Any] = {"signals": list(traces.signals), "every": traces.every}
+    return found if traces.output_step is None else {**found, "output_step": traces.output_step}
+
+
+def _effort_table(effort: RunEffort) -> dict[str, Any]:
+    found: dict[str, Any] = {"retries": effort.retries}
+    if effort.timeout is not None:
+        found["timeout"] = effort.timeout
+    if effort.memory is not None:
+        found["memory"] = effort.memory / 2**20
+    return found
+
+
+_QUOTED = r'"(?:[^"\\]|\\.)*"|\'[^\']*\''
+_KEY_LINE = re.compile(rf"^\s*((?:{_QUOTED}|[\w-]+)(?:\s*\.\s*(?:{_QUOTED}|[\w-]+))*)\s*=")
+_TABLE = re.compile(rf"^\s*\[\[?\s*((?:{_QUOTED}|[^\]\"'])+)\]")
+
+
+def key_lines(text: str) -> dict[Key, int]:
+    """Key → line, from 1; keys of inline tables are on that of the table."""
+    found: dict[Key, int] = {}
+    table: Key = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := _TABLE.match(line):
+            table = _path(match[1]) or table
+            found.setdefault(table, number)
+        elif match := _KEY_LINE.match(line):
+            path = _path(match[1])
+            for length in range(1, len(path) + 1):
+                found.setdefault((*table, *path[:length]), number)
+    return found
+
+
+def _path(text: str) -> Key:
+    try:
+        return tuple(_key_parts(tomllib.loads(f"{text.strip()} = 0")))
+    except tomllib.TOMLDecodeError:
+        return ()
+
+
+def _key_parts(nested: Mapping[str, Any]) -> Iterator[str]:
+    inside: Any = nested
+    while isinstance(inside, dict):
+        name, inside = next(iter(inside.items()))
+        yield name
+
 
 _KEYS = (
     *("name", "system", "variant", "parameters", "inputs", "scenario", "start_values", "settings", "units", "accept"),
@@ -75,11 +209,11 @@ def draft_study(
 ) -> tuple[Study, Findings]:
     """As much of a study as can be understood, and what cannot."""
     findings = Findings(source, lines or {})
-    study = _study(Entries(content, (), findings), source)
+    study = _study(StudyEntries(content, (), findings), source)
     return replace(study, lines=dict(lines or {})), findings
 
 
-def _study(entries: Entries, source: str) -> Study:
+def _study(entries: StudyEntries, source: str) -> Study:
     folder = Path(source).parent if source else Path()
     system = entries.take("system")
     if not isinstance(system, str | Path):
@@ -112,11 +246,11 @@ def _study(entries: Entries, source: str) -> Study:
     return study
 
 
-def _factors(entries: Entries) -> dict[str, Factor]:
+def _factors(entries: StudyEntries) -> dict[str, Factor]:
     return {name: factor for name in entries.names() if (factor := read_factor(name, entries)) is not None}
 
 
-def _results(entries: Entries) -> dict[str, Expression]:
+def _results(entries: StudyEntries) -> dict[str, Expression]:
     found: dict[str, Expression] = {}
     for name in entries.names():
         text = entries.text(name)
@@ -129,7 +263,7 @@ def _results(entries: Entries) -> dict[str, Expression]:
     return found
 
 
-def _traces(entries: Entries) -> Traces:
+def _traces(entries: StudyEntries) -> Traces:
     traces = Traces(entries.texts("signals"), entries.duration("output_step"), entries.count("every") or 1)
     if traces.every != 1 and traces.output_step is not None:
         entries.find("every", "every n-th row and an output step exclude each other")
@@ -137,18 +271,18 @@ def _traces(entries: Entries) -> Traces:
     return traces
 
 
-def _effort(entries: Entries) -> Effort:
+def _effort(entries: StudyEntries) -> RunEffort:
     retries, memory = entries.count("retries", 0), entries.positive("memory")
-    effort = Effort(
+    effort = RunEffort(
         timeout=entries.duration("timeout"),
-        retries=Effort().retries if retries is None else retries,
+        retries=RunEffort().retries if retries is None else retries,
         memory=None if memory is None else int(memory * 2**20),
     )
     entries.rest("key of effort", _EFFORT)
     return effort
 
 
-def _start_values(entries: Entries) -> dict[str, str]:
+def _start_values(entries: StudyEntries) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in entries.names():
         value = entries.take(name)
@@ -166,7 +300,7 @@ def value_text(value: float | int | bool | str) -> str:
     return value if isinstance(value, str) else repr(value)
 
 
-def _units(entries: Entries) -> dict[str, dict[str, float]]:
+def _units(entries: StudyEntries) -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = {}
     for name in entries.names():
         unit = entries.table(name)
@@ -174,3 +308,49 @@ def _units(entries: Entries) -> dict[str, dict[str, float]]:
         unit.rest("part of a unit", _EXPONENTS)
         found[name] = {key: value for key, value in values.items() if value is not None}
     return found
+
+
+_CALIBRATION_KEYS = ("data", "targets", "minimize", "scales")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A measured trace, or targets, or a result to be minimized."""
+
+    data: Path | None
+    targets: dict[str, float] | None
+    minimize: str | None
+    scales: dict[str, float]
+
+
+def read_calibration(given: Study | Mapping[str, Any] | Path | str, study: Study) -> Calibration:
+    """Raises BadStudy."""
+    content: Any = {}
+    if isinstance(given, Mapping):
+        content = given
+    elif not isinstance(given, Study):
+        content = read_toml(Path(given))[0]
+    findings = Findings(study.source, study.lines)
+    if "calibration" not in content:
+        findings.add(("calibration",), "it is missing: give data (a file), targets, or minimize (a result)")
+        findings.check()
+    entries = StudyEntries(content["calibration"], ("calibration",), findings)
+    data, minimize = entries.text("data"), entries.text("minimize")
+    found = Calibration(
+        None if data is None else study.folder / data,
+        _numbers(entries.table("targets")) if "targets" in entries else None,
+        minimize,
+        _numbers(entries.table("scales")),
+    )
+    entries.rest("key of a calibration", _CALIBRATION_KEYS)
+    if sum(key in entries for key in ("data", "targets", "minimize")) != 1:
+        entries.find("", "give one of data, targets and minimize")
+    if found.data is not None and not found.data.is_file():
+        entries.find("data", f"{found.data} does not exist")
+    findings.check()
+    return found
+
+
+def _numbers(entries: StudyEntries) -> dict[str, float]:
+    found = {name: entries.number(name) for name in entries.names()}
+    return {name: value for name, value in found.items() if value is not None}

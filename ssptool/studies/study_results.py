@@ -1,16 +1,16 @@
-"""The results of a study, as far as there are any."""
+"""Results of a study so far, read from its folder."""
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ssptool.dataclass import dataclass
-from ssptool.documents.replacement import replacing
-from ssptool.engine.recording.files import read_trace
+from ssptool.documents.archive import replaced_atomically
+from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.trace import Trace
+from ssptool.errors import studies_need
 from ssptool.studies.dataset import Dataset, NotResults
-from ssptool.studies.missing_extra import studies_need
-from ssptool.studies.running import StudyStatus, study_status
+from ssptool.studies.run import StudyStatus, study_status
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]
@@ -87,7 +87,7 @@ class StudyResults:
         if path.suffix.lower() not in (".csv", ".parquet"):
             raise ValueError(f"{path}: the table can be written as .csv or .parquet")
         table = self.table()
-        with replacing(path) as file:
+        with replaced_atomically(path) as file:
             if path.suffix.lower() == ".csv":
                 arrow_csv.write_csv(table, file)
             else:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.editing.errors import EditError
+from ssptool.editing.changes import EditError
 
 SYSTEM = Path(__file__).parents[2] / "systems/dual_mass_oscillator"
 SHORT = ssptool.Settings(stop_time=0.2, step_size=1e-2, master="jacobi")

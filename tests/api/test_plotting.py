@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ssptool.api.plotting import curves_of, plot
+from ssptool.engine.run.plots import curves_of
+from ssptool.engine.run.result import plot
 from ssptool.engine.trace import Column, Trace
 
 COLUMNS = [

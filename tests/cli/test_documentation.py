@@ -9,8 +9,7 @@ import pytest
 import typer
 
 import ssptool as library
-from ssptool.cli.app import app
-from ssptool.cli.commands import SUMMARIES
+from ssptool.cli.app import SUMMARIES, app
 
 ROOT = Path(__file__).parents[2]
 PAGES = [

@@ -15,7 +15,7 @@ import pytest
 from pytest import approx
 
 from ssptool.cli.app import command as run_command
-from ssptool.engine.recording.files import read_manifest, read_trace
+from ssptool.engine.recording.formats import read_manifest, read_trace
 from tests.engine.carriers import build as build_carriers
 from tests.fmus import build as fmus
 

@@ -43,7 +43,7 @@ def test_output_that_cannot_be_written_is_an_error():
         assert run(MAIN, "--version", capture_output=False, stdout=full, stderr=subprocess.DEVNULL).returncode != 0
 
 
-@pytest.mark.parametrize("module", ["ssptool.cli.app", "typer", "ssptool.api.validating"])
+@pytest.mark.parametrize("module", ["ssptool.cli.app", "typer", "ssptool.api.check"])
 def test_an_interrupt_while_modules_are_loaded_is_told_in_two_words(module, tmp_path):
     """As Ctrl-C does it, at the moment at which Python looks for the module."""
     program = f"""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from lxml import etree
 
-from ssptool.documents.namespaces import NSMAP, SSB, SSC, SSD, SSM, SSV
+from ssptool.documents.vocabulary import NSMAP, SSB, SSC, SSD, SSM, SSV
 
 FORMATS = ("ssd", "ssv", "ssm", "ssb")
 VERSIONS = ("1.0", "2.0")

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ssptool.documents.archive import Archive, UnknownVariant
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.entries import Limits, MissingEntry
-from ssptool.documents.namespaces import SSD, SSV
+from ssptool.documents.storage import ArchiveLimits, MissingEntry
+from ssptool.documents.vocabulary import SSD, SSV
 
 
 def ssd_text(name: str) -> str:
@@ -264,8 +264,8 @@ def test_encrypted_entries_are_refused(tmp_path):
 @pytest.mark.parametrize(
     ("limits", "what"),
     [
-        (Limits(entries=5), "6 entries"),
-        (Limits(unpacked_bytes=1000), "bytes unpacked"),
+        (ArchiveLimits(entries=5), "6 entries"),
+        (ArchiveLimits(unpacked_bytes=1000), "bytes unpacked"),
     ],
 )
 def test_limits_are_enforced(tmp_path, limits, what):

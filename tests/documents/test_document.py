@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ssptool.documents import ssd, ssv
 from ssptool.documents.diagnostics import InvalidDocument, Position, Severity
 from ssptool.documents.document import Document, Format
-from ssptool.documents.namespaces import SSB, SSD, SSM, SSV
+from ssptool.documents.vocabulary import SSB, SSD, SSM, SSV
 
 SPLINTERS = [
     b"<",

@@ -10,7 +10,7 @@ from lxml import etree
 
 from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.element import PARSER, Element, InvalidAttribute, MissingAttribute, MissingChild
-from ssptool.documents.namespaces import NSMAP
+from ssptool.documents.vocabulary import NSMAP
 
 # What absent means is said in the text of the standard here, not in the schema (catalogue of SSP, 1.10).
 DEFAULTS_OF_THE_TEXT = {

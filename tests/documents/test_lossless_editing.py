@@ -10,7 +10,7 @@ from lxml import etree
 from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.document import Document
 from ssptool.documents.element import PARSER
-from ssptool.documents.namespaces import NSMAP, SSC, SSD, SSV
+from ssptool.documents.vocabulary import NSMAP, SSC, SSD, SSV
 
 DECLARATIONS = f'xmlns:ssd="{SSD}" xmlns:ssc="{SSC}"'
 

@@ -7,7 +7,7 @@ import pytest
 
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.documents.entries import Limits, MissingEntry
+from ssptool.documents.storage import ArchiveLimits, MissingEntry
 
 SSD = b'<SystemStructureDescription xmlns="http://ssp-standard.org/SSP1/SystemStructureDescription"/>'
 
@@ -118,7 +118,7 @@ def test_problems_inside_are_reported_with_the_full_name(tmp_path):
 
 def test_a_depth_is_a_limit(tmp_path):
     (tmp_path / "s.ssp").write_bytes(packed(SystemStructure_ssd=SSD, resources__sub_ssp=SUB))
-    with Archive.open(tmp_path / "s.ssp", Limits(depth=1)) as archive:
+    with Archive.open(tmp_path / "s.ssp", ArchiveLimits(depth=1)) as archive:
         assert archive.read("resources/sub.ssp!resources/a.txt") == b"sub"
         with pytest.raises(InvalidDocument, match="PKG-024: packages are nested deeper than 1 levels"):
             archive.read(DEEP)
@@ -127,7 +127,7 @@ def test_a_depth_is_a_limit(tmp_path):
 def test_sizes_are_limited_for_all_packages_together(tmp_path):
     """The package has 2 entries, the one inside 3, the one inside that 2."""
     (tmp_path / "s.ssp").write_bytes(packed(SystemStructure_ssd=SSD, resources__sub_ssp=SUB))
-    with Archive.open(tmp_path / "s.ssp", Limits(entries=6)) as archive:
+    with Archive.open(tmp_path / "s.ssp", ArchiveLimits(entries=6)) as archive:
         assert archive.read("resources/sub.ssp!resources/a.txt") == b"sub"
         with pytest.raises(InvalidDocument, match="PKG-024"):
             archive.read(DEEP)

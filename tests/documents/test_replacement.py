@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.documents.archive import Archive, EntryEdit
-from ssptool.documents.entries import MissingEntry
-from ssptool.documents.replacement import Replacement
+from ssptool.documents.archive import Archive, AtomicReplacement, EntryEdit
+from ssptool.documents.storage import MissingEntry
 
 STRUCTURE = (
     b'<ssd:SystemStructureDescription xmlns:ssd="http://ssp-standard.org/SSP1/SystemStructureDescription" '
@@ -32,7 +31,7 @@ def folder(tmp_path):
 
 def change(folder: Path) -> None:
     """Write two files, one of them in a new folder, and delete one."""
-    with Replacement() as files:
+    with AtomicReplacement() as files:
         files.write(folder / "resources" / "a.txt", b"new")
         files.write(folder / "deep" / "er" / "c.txt", b"c")
         files.delete(folder / "resources" / "b.txt")
@@ -103,7 +102,7 @@ def test_without_hard_links_copies_serve(folder, monkeypatch):
 
 def test_a_failure_before_the_end_leaves_no_trace(folder):
     before = everything(folder)
-    with pytest.raises(RuntimeError), Replacement() as files:
+    with pytest.raises(RuntimeError), AtomicReplacement() as files:
         files.write(folder / "deep" / "c.txt", b"c")
         raise RuntimeError
     assert everything(folder) == before

@@ -12,8 +12,8 @@ from lxml import etree
 
 from ssptool.documents import schema
 from ssptool.documents.document import Document
-from ssptool.documents.namespaces import NSMAP
-from ssptool.documents.schema import Part, load_schema, schema_findings, schema_folder
+from ssptool.documents.schema import DocumentPart, load_schema, schema_findings, schema_folder
+from ssptool.documents.vocabulary import NSMAP
 
 PREFIXES = " ".join(f'xmlns:{prefix}="{uri}"' for prefix, uri in NSMAP.items())
 
@@ -228,9 +228,9 @@ def test_another_version_is_no_version(version):
 
 def test_inline_content_is_checked_and_told_apart():
     finding = only_finding(ssd(binding('<ssv:ParameterSet version="1.0" name="p"/>')))
-    assert finding.part is Part.INLINE
+    assert finding.part is DocumentPart.INLINE
     assert finding.message == "<ssv:ParameterSet> is incomplete: it lacks <ssv:Parameters>"
-    assert only_finding(ssd("<ssd:Connectors/>")).part is Part.DOCUMENT
+    assert only_finding(ssd("<ssd:Connectors/>")).part is DocumentPart.DOCUMENT
 
 
 INLINE = (
@@ -246,7 +246,7 @@ def test_inline_content_is_judged_by_the_version_that_it_declares(outer):
     (finding,) = schema_findings(parse(ssd(binding(INLINE.format("1.0")), version=outer)), outer)
     assert finding.message.startswith("<ssv:Float32> is not allowed at this place in <ssv:Parameter>; expected")
     assert finding.path.startswith("/System[@name='s']/ParameterBindings/ParameterBinding/ParameterValues/ParameterSet")
-    assert (finding.part, finding.line) == (Part.INLINE, 5)
+    assert (finding.part, finding.line) == (DocumentPart.INLINE, 5)
 
 
 def test_findings_of_mixed_versions_are_in_document_order():
@@ -271,7 +271,7 @@ def test_an_inline_document_can_be_judged_alone():
     root = parse(ssd(binding(INLINE.format("1.0")), version="2.0"))
     (inline,) = root.iter("{*}ParameterSet")
     (finding,) = schema_findings(inline, "1.0")
-    assert (finding.part, finding.line) == (Part.INLINE, 5)
+    assert (finding.part, finding.line) == (DocumentPart.INLINE, 5)
 
 
 def test_metadata_beside_an_inline_mapping_is_checked_in_2_0():
@@ -279,9 +279,12 @@ def test_metadata_beside_an_inline_mapping_is_checked_in_2_0():
     metadata = '<ssc:MetaData kind="general" type="text/plain"/>'
     assert messages(ssd(binding(mapping=mapping + metadata), version="2.0"), "2.0") == []
     finding = only_finding(ssd(binding(mapping=metadata + mapping), version="2.0"), "2.0")
-    assert finding.part is Part.INLINE_METADATA
+    assert finding.part is DocumentPart.INLINE_METADATA
     finding = only_finding(ssd(binding(mapping=mapping + "<ssc:MetaData type=''/>"), version="2.0"), "2.0")
-    assert (finding.part, finding.message) == (Part.INLINE_METADATA, "<ssc:MetaData> lacks the attribute 'kind'")
+    assert (finding.part, finding.message) == (
+        DocumentPart.INLINE_METADATA,
+        "<ssc:MetaData> lacks the attribute 'kind'",
+    )
 
 
 PIECES = {

@@ -14,8 +14,8 @@ import pytest
 from lxml import etree
 
 from ssptool.documents.document import Document
-from ssptool.documents.namespaces import NSMAP, SSC
-from ssptool.documents.schema import Part, load_schema, schema_findings
+from ssptool.documents.schema import DocumentPart, load_schema, schema_findings
+from ssptool.documents.vocabulary import NSMAP, SSC
 from tests.documents.schema_corpus import FORMATS, INLINE_ROOTS, VERSIONS, Sample, attribute_corpus, corpus
 
 OFFICIAL = {
@@ -115,7 +115,7 @@ def test_type_names_of_the_official_schemas_are_unknown_here(version):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_findings_are_those_of_the_document_and_of_each_inline_document(version):
     """Each part is valid by the official schema of its own format and version, or there are findings in it."""
-    verdicts: Counter[tuple[Part, bool]] = Counter()
+    verdicts: Counter[tuple[DocumentPart, bool]] = Counter()
     for number, sample in enumerate(corpus("ssd", version, valid=100, mutated=400)):
         root = Document("sample.ssd", sample.text).root
         for inline in inline_documents(root):
@@ -123,19 +123,21 @@ def test_findings_are_those_of_the_document_and_of_each_inline_document(version)
         ids = root.xpath("//@id")
         if len(set(ids)) < len(ids):
             continue  # ids are unique across inline content too, which the official schemas cannot know
-        found = {finding.part for finding in schema_findings(root, version)} - {Part.INLINE_METADATA}
+        found = {finding.part for finding in schema_findings(root, version)} - {DocumentPart.INLINE_METADATA}
         expected = set()
         if not officially_valid(version, "ssd", etree.tostring(root)):
-            expected.add(Part.DOCUMENT)
-        if found - {Part.DOCUMENT} or not expected:
+            expected.add(DocumentPart.DOCUMENT)
+        if found - {DocumentPart.DOCUMENT} or not expected:
             # libxml2 does not look behind a misplaced element, so inline content is compared if all else is in order.
             inline_valid = all(inline_officially_valid(inline, version) for inline in inline_documents(root))
-            expected |= set() if inline_valid else {Part.INLINE}
+            expected |= set() if inline_valid else {DocumentPart.INLINE}
         assert found == expected, (sample.mutations, etree.tostring(root, encoding=str))
-        verdicts.update((part, part in found) for part in (Part.DOCUMENT, Part.INLINE))
-    assert all(verdicts[part, outcome] >= 10 for part in (Part.DOCUMENT, Part.INLINE) for outcome in (True, False)), (
-        verdicts
-    )
+        verdicts.update((part, part in found) for part in (DocumentPart.DOCUMENT, DocumentPart.INLINE))
+    assert all(
+        verdicts[part, outcome] >= 10
+        for part in (DocumentPart.DOCUMENT, DocumentPart.INLINE)
+        for outcome in (True, False)
+    ), verdicts
 
 
 def inline_documents(root):

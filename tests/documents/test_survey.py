@@ -2,10 +2,9 @@
 
 import pytest
 
-from ssptool.documents.document import Document
+from ssptool.documents.document import Document, Positions
 from ssptool.documents.element import Element
-from ssptool.documents.survey import Survey
-from ssptool.documents.tags import find_starts, find_tags
+from ssptool.documents.xml_text import find_starts, find_tags
 
 SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
 TEXT = f"""<?xml version="1.0" encoding="UTF-8"?>
@@ -29,7 +28,7 @@ TEXT = f"""<?xml version="1.0" encoding="UTF-8"?>
 
 def test_a_survey_gives_the_position_of_every_element():
     document = Document("folder/a.ssd", TEXT)
-    survey = Survey(document)
+    survey = Positions(document)
     elements = [node for node in document.root.iter() if isinstance(node, Element)]
     assert len(elements) == 13
     assert [survey.position(element) for element in elements] == [element.position for element in elements]

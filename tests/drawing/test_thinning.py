@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from ssptool.drawing.curves import Curve
-from ssptool.drawing.thinning import thinned
+from ssptool.drawing.plot_model import Curve, thinned
 
 VALUES = st.floats(-1e6, 1e6) | st.just(float("nan"))
 

@@ -4,7 +4,7 @@ import pytest
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.editing.errors import EditError, UnknownName
+from ssptool.editing.changes import EditError, UnknownName
 from ssptool.fmu.description import UnreadableFmu
 from tests.editing.small_systems import FMUS, changed_lines, errors, fmu, model, nested, refused, snapshot
 

@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from ssptool.editing.errors import EditError, UnknownName
+from ssptool.editing.changes import EditError, UnknownName
 from tests.fmu.array_fmus import component, connector, pack, state_space, values, write_system
 
 

@@ -14,8 +14,8 @@ from lxml import etree
 import ssptool
 from ssptool.cli.app import command as run_command
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.editing.compare import DifferenceKind
-from ssptool.editing.facts import Section
+from ssptool.editing.diff import DifferenceKind
+from ssptool.editing.meaning import Section
 from tests.network.packages import bindings, component, content, mapped, model, package, ssd, ssm, ssv, system
 from tests.network.test_signal_dictionaries import dictionaries, ssb
 

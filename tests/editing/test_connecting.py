@@ -4,8 +4,8 @@ import pytest
 
 import ssptool
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.editing.errors import AmbiguousName, EditError
-from ssptool.network.connections import LEGAL, Owner
+from ssptool.editing.changes import AmbiguousName, EditError
+from ssptool.network.connectors import LEGAL, Owner
 from tests.editing.small_systems import (
     FMUS,
     SINK,

@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from ssptool.editing.errors import UnknownName
+from ssptool.editing.changes import UnknownName
 from tests.editing.small_systems import SINK, SOURCE, errors, fmu, refused, snapshot
 from tests.network.test_signal_dictionaries import ssb
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ssptool.documents.archive import Archive
-from ssptool.editing.errors import AmbiguousName, EditError, UnknownName
+from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 from ssptool.editing.names import ConnectorPlace, Place, find, find_element, find_system
 from tests.editing.small_systems import SINK, SOURCE, nested, ssd
 from tests.network.packages import component, content, package, system

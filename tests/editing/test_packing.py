@@ -11,7 +11,7 @@ import pytest
 import ssptool
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.editing.errors import EditError
+from ssptool.editing.changes import EditError
 from tests.network.packages import bindings, component, model, package, ssd, ssv
 
 SYSTEM = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator"

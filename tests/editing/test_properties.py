@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.documents.schema import schema_findings
-from ssptool.editing.errors import EditError
-from ssptool.network.values import InvalidValue
+from ssptool.editing.changes import EditError
+from ssptool.network.conversion import InvalidValue
 from tests.editing.small_systems import FMUS, fmu
 from tests.editing.test_terminals import INERTIA, SPRING, flange
 

@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from ssptool.editing.replacing import BreakingReplacement
+from ssptool.editing.replace import BreakingReplacement
 from tests.editing.small_systems import FMUS, changed_lines, errors, fmu, model, refused, ssd
 from tests.editing.test_setting import value_of
 from tests.network.packages import bindings, component, content, package, ssv

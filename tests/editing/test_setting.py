@@ -3,8 +3,8 @@
 import pytest
 
 import ssptool
-from ssptool.editing.errors import EditError, UnknownName
-from ssptool.network.values import InvalidValue
+from ssptool.editing.changes import EditError, UnknownName
+from ssptool.network.conversion import InvalidValue
 from tests.editing.small_systems import changed_lines, errors, refused, snapshot, ssd
 from tests.network.packages import bindings, component, content, mapped, model, package, ssm, ssv, system
 

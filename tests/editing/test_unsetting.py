@@ -3,7 +3,7 @@
 import pytest
 
 import ssptool
-from ssptool.editing.errors import UnknownName
+from ssptool.editing.changes import UnknownName
 from tests.editing.small_systems import FMUS, changed_lines, errors, refused, snapshot
 from tests.editing.test_setting import plant, value_of
 from tests.network.packages import bindings, mapped, ssm, ssv

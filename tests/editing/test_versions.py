@@ -14,11 +14,11 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.schema import schema_findings
-from ssptool.editing import kept
+from ssptool.editing import originals
 from ssptool.editing.changes import Loss
-from ssptool.editing.downgrading import COVERED, IN_1_0, NOTHING_TO_DO, STEPS
+from ssptool.editing.downgrade import COVERED, IN_1_0, NOTHING_TO_DO, STEPS
 from ssptool.editing.versions import NotRepresentable, Version, migrate_lone, upgrade_package
-from ssptool.network.connections import LEGAL, Owner
+from ssptool.network.connectors import LEGAL, Owner
 from tests.documents.schema_corpus import FORMATS, Author
 from tests.network.packages import NAMESPACES, component, content, model, package, ssd, ssv
 
@@ -57,7 +57,7 @@ def again(document: Document) -> Document:
 def meaning(content: bytes) -> bytes:
     """Canonical XML without white space between elements, of which the lossless rewordings are undone."""
     root = etree.fromstring(content, etree.XMLParser(remove_blank_text=True))
-    for element in root.iter("*"):
+    for element in list(root.iter("*")):  # the loop removes some
         space, _, local = element.tag.rpartition("}")
         if space.startswith("{http://ssp-standard.org"):
             element.tag = f"{space}}}" + {"Float64": "Real", "Int32": "Integer"}.get(local, local)
@@ -247,7 +247,7 @@ def test_what_1_0_cannot_hold_is_refused_by_name_or_dropped_and_kept(code, docum
     assert hint in str(refusal.value)
     document = again(document)
     down(document)
-    assert kept.TYPE in document.to_bytes().decode()
+    assert originals.TYPE in document.to_bytes().decode()
     restored = again(document)
     up(restored)
     assert meaning(restored.to_bytes()) == meaning(document.source)
@@ -405,9 +405,8 @@ def test_an_edited_downgrade_keeps_the_edit_and_says_that_the_original_stays_asi
     ],
 )
 def test_a_note_that_cannot_be_read_is_told_and_stays(note):
-    annotation = (
-        f"<ssc:Annotation type='{kept.TYPE}'><k:kept xmlns:k='{kept.NAMESPACE}'>{note}</k:kept></ssc:Annotation>"
-    )
+    content = f"<k:kept xmlns:k='{originals.NAMESPACE}'>{note}</k:kept>"
+    annotation = f"<ssc:Annotation type='{originals.TYPE}'>{content}</ssc:Annotation>"
     document = structure(
         "", f"<ssd:Annotations>{annotation}</ssd:Annotations>", '<ssd:System name="S"/>', version="1.0"
     )

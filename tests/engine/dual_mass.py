@@ -4,12 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ssptool.documents.diagnostics import Position
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.fmu.description import read_description
-from ssptool.network.network import Assignment, Component, Experiment, Network, Port
-from ssptool.network.signals import Signal, Wire
+from ssptool.fmu.read_description import read_description
+from ssptool.network.network import Assignment, Component, Experiment, Network, Port, Signal, Wire
 
 RESOURCES = Path(__file__).parents[2] / "systems" / "dual_mass_oscillator" / "resources"
 NOWHERE = Position("hand-made", 1)

@@ -4,7 +4,7 @@ import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ssptool.fmu.description import read_description
+from ssptool.fmu.read_description import read_description
 
 _SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
 _SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"

@@ -7,16 +7,14 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 import ssptool
-from ssptool.drawing.graph_dot import graph_dot
-from ssptool.drawing.graph_svg import graph_svg
-from ssptool.drawing.graph_text import graph_text
-from ssptool.engine.assembly import assemble
-from ssptool.engine.call_sequence import call_sequence
+from ssptool.drawing.graph import graph_dot, graph_svg, graph_text
+from ssptool.engine.assembly.assembly import assemble
+from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import Call
+from ssptool.engine.planning.outline import call_sequence
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.errors import NotSettable
 from ssptool.engine.stepping.simulation import Simulation
-from ssptool.engine.unsupported import Unsupported
+from ssptool.engine.stepping.values import NotSettable
 from tests.fmu.array_fmus import (
     TYPES,
     build,

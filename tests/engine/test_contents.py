@@ -10,9 +10,9 @@ import pytest
 from fmpy.fmi3 import FMU3Slave
 
 import ssptool
-from ssptool.engine import execution
-from ssptool.engine.recording.files import read_trace
-from ssptool.engine.recording.recording import Recording
+from ssptool.engine.recording.formats import read_trace
+from ssptool.engine.run import execution
+from ssptool.engine.run.recorder import Recording
 from ssptool.engine.simulate import run
 from tests.engine.test_types import Folder
 from tests.fmu.building import PLATFORM, build_model

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ssptool.engine.few import few
+from ssptool.engine.text import few
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,13 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.call_sequence import call_sequence
-from ssptool.engine.ending import Ending
-from ssptool.engine.execution import Job, execute
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.recorder import Recorder
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending, Unsupported, UnsupportedByFmu
+from ssptool.engine.planning.outline import call_sequence
+from ssptool.engine.run.execution import Job, execute
+from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.fmu.binary import UnloadableBinary
 from tests.engine.dual_mass import FMI1, RESOURCES, WIRES, Folder, network, oscillator, simulate

@@ -9,11 +9,11 @@ import pytest
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.engine.recording.files import read_manifest
+from ssptool.engine.recording.formats import read_manifest
 from ssptool.engine.simulate import run
-from ssptool.fmu.binary import Binary
+from ssptool.errors import WrongUsage
+from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.instance import FmiError
-from ssptool.wrong_usage import WrongUsage
 from tests.engine.systems import write_system
 from tests.fmu.chatty_fmu import CRASH, FAIL, FAIL_SILENTLY, LOG_IN_THREADS, WARN, build
 
@@ -190,13 +190,13 @@ def test_what_cannot_be_logged_is_refused_by_name(system, tmp_path):
 
 
 def test_an_fmu_that_is_not_instantiated_tells_why_with_a_log(system, tmp_path, monkeypatch):
-    made = Binary.instantiate
+    made = FmuBinary.instantiate
 
     def of_another_model(self, name, **options):
         self.description = replace(self.description, token="{other}")
         return made(self, name, **options)
 
-    monkeypatch.setattr(Binary, "instantiate", of_another_model)
+    monkeypatch.setattr(FmuBinary, "instantiate", of_another_model)
     with pytest.raises(FmiError, match="wrong") as caught:
         simulate(system, fmu_log=tmp_path / "log.csv")
     assert caught.value.messages[0].startswith("error (logStatusError): wrong")

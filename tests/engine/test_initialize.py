@@ -5,15 +5,13 @@ from dataclasses import replace
 import pytest
 from pytest import approx
 
-from ssptool.engine.ending import Ending
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending, Unsupported
 from ssptool.engine.loops.solution import Status
-from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.unsupported import Unsupported
 from ssptool.network.dependencies import Stage
-from ssptool.network.network import Assignment, Port
-from ssptool.network.signals import Signal, Wire
+from ssptool.network.network import Assignment, Port, Signal, Wire
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, NO_FLANGE, NOWHERE, Folder, network, oscillator, simulate
 
 

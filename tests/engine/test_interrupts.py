@@ -9,18 +9,19 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine import recorder, simulate
+from ssptool.engine import simulate
+from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.interrupts import held_back
-from ssptool.engine.isolation import child_process, parent
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.isolation import child, parent
 from ssptool.engine.recording import csv
 from ssptool.engine.recording.csv import read_csv, read_manifest
-from ssptool.engine.recording.recording import Recording
+from ssptool.engine.run import recorder
+from ssptool.engine.run.recorder import Recording
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator
 
-WATCHED = {module.__file__ for module in (child_process, parent, recorder, simulate, csv)}
+WATCHED = {module.__file__ for module in (child, parent, recorder, simulate, csv)}
 SAID = re.compile(r"the run had come to t = (\S+) s; (\d+) rows until then are in .*run\.csv")
 
 

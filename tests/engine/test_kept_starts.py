@@ -9,8 +9,8 @@ import pytest
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.recording.files import read_manifest
-from ssptool.results.report.facts import Picture, run_facts
+from ssptool.engine.recording.formats import read_manifest
+from ssptool.results.report import ReportPicture, run_facts
 
 SHORT = Settings(stop_time=0.01)
 
@@ -39,7 +39,9 @@ def test_the_manifest_of_the_results_tells_of_it_and_so_does_the_report(mass, tm
     path = tmp_path / "run.csv"
     result = ssptool.simulate(mass, start_values={"Mass.a": "-1.5"}, settings=SHORT, isolated=isolated, output=path)
     assert read_manifest(path)["notes"] == list(result.notes)
-    facts = run_facts(read_manifest(path), diagrams=[], findings=[], plots=Picture("", ""), locate=lambda name: None)
+    facts = run_facts(
+        read_manifest(path), diagrams=[], findings=[], plots=ReportPicture("", ""), locate=lambda name: None
+    )
     assert any(note.startswith("Mass.a was given as -1.5") for note in facts.notes)
 
 

@@ -9,7 +9,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.ending import Ending
+from ssptool.engine.failure import Ending
 from ssptool.engine.loops.solution import Status
 from ssptool.engine.settings import Settings
 

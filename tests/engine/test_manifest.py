@@ -6,9 +6,9 @@ import json
 import pytest
 
 import ssptool
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.manifest import Input
-from ssptool.engine.recording.files import FORMATS, read_manifest
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.recording.formats import FORMATS, read_manifest
+from ssptool.engine.run.result import Input
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import RESOURCES, Folder, oscillator

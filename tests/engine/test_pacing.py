@@ -3,9 +3,9 @@
 import pytest
 from pytest import approx
 
-from ssptool.engine import pacing
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.pacing import Pace
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run import execution
+from ssptool.engine.run.execution import Pace
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
@@ -23,8 +23,8 @@ def clock(monkeypatch):
             self.now += seconds
 
     clock = Clock()
-    monkeypatch.setattr(pacing, "perf_counter", lambda: clock.now)
-    monkeypatch.setattr(pacing, "sleep", clock.sleep)
+    monkeypatch.setattr(execution, "perf_counter", lambda: clock.now)
+    monkeypatch.setattr(execution, "sleep", clock.sleep)
     return clock
 
 

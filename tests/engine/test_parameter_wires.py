@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 import ssptool
 from ssptool.cli.app import app
-from ssptool.engine.stepping.errors import NotSettable
-from ssptool.engine.unsupported import Unsupported
+from ssptool.engine.failure import Unsupported
+from ssptool.engine.stepping.values import NotSettable
 from tests.engine.event_mode.systems import simulate, write_system
 
 KINDS = ("input", "output", "parameter", "calculatedParameter", "structuralParameter")

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from ssptool.engine.passed_on import MAX_PASSES, pass_on, pass_on_at_start
-from ssptool.engine.stopped import Stopped
+from ssptool.engine.assembly.propagation import MAX_PASSES, pass_on, pass_on_at_start
+from ssptool.engine.failure import Stopped
 from ssptool.fmu.description import Variability
-from ssptool.network.signals import Signal, Wire
+from ssptool.network.network import Signal, Wire
 
 LONG = 3 * MAX_PASSES
 

@@ -5,20 +5,19 @@ from dataclasses import replace
 import pytest
 from pytest import approx
 
-from ssptool.engine.call_sequence import call_sequence
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu, UnsupportedCombination
+from ssptool.engine.masters.convergence import Relative
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.measures import Relative
+from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate
+from ssptool.engine.planning.outline import call_sequence
 from ssptool.engine.settings import Settings
-from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu, UnsupportedCombination
 from ssptool.fmu.description import DefaultExperiment
 from ssptool.network.dependencies import Stage
-from ssptool.network.network import Experiment
+from ssptool.network.network import Experiment, Signal, Wire
 from ssptool.network.network import Unsupported as UnsupportedFeature
-from ssptool.network.signals import Signal, Wire
 from tests.engine.dual_mass import FMI2, FMI3, NO_FLANGE, NOWHERE, WIRES, network, oscillator
 
 

@@ -12,11 +12,10 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.ending import Ending
-from ssptool.engine.isolation.limits import Limits
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending
 from ssptool.engine.kernel.interface import prefix
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.settings import Settings
+from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.processes import AVAILABLE
@@ -34,7 +33,7 @@ ONCE = 'canBeInstantiatedOnlyOncePerProcess="true"'
 def start(request, monkeypatch):
     """Both ways of starting a process."""
     if request.param == "fresh":
-        monkeypatch.setattr(fmu_process, "_Copy", fmu_process._Fresh)
+        monkeypatch.setattr(fmu_process, "_ForkedProcess", fmu_process._NewProcess)
 
 
 @pytest.fixture(autouse=True)
@@ -229,7 +228,7 @@ def test_no_process_outlives_one_that_is_killed(folder, way):
     program = f"""
 from ssptool.fmu.processes import process
 from tests.engine.test_processes import *
-process._Copy = {"process._Fresh" if way == "fresh" else "process._Copy"}
+process._ForkedProcess = {"process._NewProcess" if way == "fresh" else "process._ForkedProcess"}
 values = {{"A.what": fmus.HANG, "A.when": 0.0}}
 net = network({{"A": "fmi2/Misbehaving.fmu", "B": "fmi2/Misbehaving.fmu"}}, [], values, folder=Path({str(folder)!r}))
 plan = make_plan(net, Settings(stop_time=1.0, step_size=0.01, processes="each", master="jacobi"))

@@ -2,16 +2,16 @@
 
 from itertools import pairwise
 
+import networkx as nx
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.loops.newton import Newton
-from ssptool.engine.schedule import Loop, Visit, needed_again, sweep
-from ssptool.network.blocks import Block, evaluation_order
-from ssptool.network.dependencies import DependencyGraph, Need
-from ssptool.network.signals import Signal
+from ssptool.engine.planning.schedule import Loop, Visit, needed_again, sweep
+from ssptool.network.dependencies import Block, Need, evaluation_order
+from ssptool.network.network import Signal
 
 
 class LinearSystem:
@@ -30,7 +30,9 @@ class LinearSystem:
         self.offset = {y: rng.normal() for y in self.outputs}
         wires = ((y, u, Need.WIRE) for u, y in self.source.items())
         feedthrough = ((u, y, Need.DECLARED) for y, row in self.gains.items() for u in row)
-        self.graph = DependencyGraph((*wires, *feedthrough), self.outputs)
+        self.graph = nx.DiGraph()
+        self.graph.add_nodes_from(self.outputs)
+        self.graph.add_edges_from((one, other, {"need": need}) for one, other, need in (*wires, *feedthrough))
 
     def exact(self):
         index = {y: i for i, y in enumerate(self.outputs)}
@@ -125,10 +127,10 @@ def test_the_pattern_of_a_loop_covers_its_jacobian(seed):
 
 def chain(*names):
     """C1.y → C2.u, C2.y → C3.u …, every y depends on its u."""
-    graph = DependencyGraph()
+    graph = nx.DiGraph()
     for one, other in pairwise(names):
-        graph.add_edge(Signal(one, "y"), Signal(other, "u"), Need.WIRE)
-        graph.add_edge(Signal(other, "u"), Signal(other, "y"), Need.DECLARED)
+        graph.add_edge(Signal(one, "y"), Signal(other, "u"), need=Need.WIRE)
+        graph.add_edge(Signal(other, "u"), Signal(other, "y"), need=Need.DECLARED)
     return graph
 
 
@@ -143,7 +145,8 @@ def test_a_chain_is_one_visit_per_component_in_order():
 def test_components_that_do_not_need_each_other_are_visited_once_each():
     """Names interleave in the evaluation order; the schedule does not go back and forth."""
     signals = (Signal(component, f"y{i}") for i in range(3) for component in ("A", "B"))
-    graph = DependencyGraph(vertices=signals)
+    graph = nx.DiGraph()
+    graph.add_nodes_from(signals)
     steps = sweep(graph, evaluation_order(graph), frozenset(graph))
     assert [len(step.outputs) for step in steps] == [3, 3]
 

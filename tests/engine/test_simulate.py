@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.ending import Ending, RunError
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending, RunError
 from ssptool.engine.kernel import NATIVE
-from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
@@ -177,18 +177,18 @@ def test_a_chord_that_is_out_of_date_is_renewed_and_the_run_goes_on(monkeypatch)
     """Without a chord the kernel iterates x ← g(x), which diverges for the heavy flange; the chain steps
     in.
     """
-    from ssptool.engine import loop_run
+    from ssptool.engine.run.loops import RunningLoop
 
     plan = make_plan(oscillator(System2__m_c=2.0), Settings(stop_time=0.2, step_size=0.01, master="jacobi"))
     reference = run(plan, Folder())
-    real, calls = loop_run.RunningLoop._set_chord, []
+    real, calls = RunningLoop._set_chord, []
 
     def forgotten_once(self, jacobian):
         calls.append(1)
         if len(calls) > 1:
             real(self, jacobian)
 
-    monkeypatch.setattr(loop_run.RunningLoop, "_set_chord", forgotten_once)
+    monkeypatch.setattr(RunningLoop, "_set_chord", forgotten_once)
     result = run(plan, Folder())
     assert result.statistics.loops_rescued == 1
     assert result.unwrap().y == approx(reference.unwrap().y, abs=1e-10)

@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from ssptool.engine.execution import Job, execute
+from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.kernel.interface import ACCESS, FUNCTIONS, InstanceTable, functions_for
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.recorder import Recorder
+from ssptool.engine.run.execution import Job, execute
+from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.settings import Settings
-from ssptool.engine.watch import NATIVE, Watch
-from ssptool.engine.watch.records import STAND_INS
+from ssptool.engine.watch import NATIVE, STAND_INS, Watch
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, Folder, oscillator
 
 pytestmark = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")

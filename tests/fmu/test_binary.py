@@ -14,9 +14,10 @@ import pytest
 
 from ssptool.engine.kernel.interface import FUNCTIONS
 from ssptool.fmu.binary import MissingBinary, UnloadableBinary, UnsupportedFmu, load
-from ssptool.fmu.description import UnreadableFmu, read_description
+from ssptool.fmu.description import UnreadableFmu
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.processes import AVAILABLE
+from ssptool.fmu.read_description import read_description
 from tests.fmu.building import PLATFORM, build_shared
 from tests.fmu.typed_fmu import build_library, write_fmu
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from ssptool.fmu.binary import UnsupportedFmu, load
-from ssptool.fmu.description import Causality, Variability, read_description, unsupported_of_fmi1
+from ssptool.fmu.description import Causality, Variability, unsupported_of_fmi1
 from ssptool.fmu.instance import FmiError
+from ssptool.fmu.read_description import read_description
 from ssptool.fmu.validity import description_problems
 from tests.engine.carriers import build
 

@@ -12,9 +12,9 @@ import pytest
 
 from ssptool.fmu import messages
 from ssptool.fmu.binary import load
-from ssptool.fmu.description import read_description
 from ssptool.fmu.instance import FmiError
-from ssptool.fmu.messages import MessageFile, MessageLog, new_clock, problem_categories
+from ssptool.fmu.messages import MessageFile, MessageLog, new_run_time, problem_categories
+from ssptool.fmu.read_description import read_description
 from tests.fmu.chatty_fmu import CATEGORIES, FAIL, LOG_IN_THREADS, LOG_ODDLY, WARN, build
 
 PLAIN = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
@@ -237,7 +237,7 @@ SHOWN = ['two\nlines, "quoted"', "Größe ½", "caf\ufffd \ufffd", "tab\t, bell 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl"])
 def test_a_file_has_a_row_for_each_message(log, tmp_path, ending):
     log, say = log
-    clock, path = new_clock(), tmp_path / f"log{ending}"
+    clock, path = new_run_time(), tmp_path / f"log{ending}"
     log.follow(clock)
     with MessageFile(path) as file:
         log.write_to(file)

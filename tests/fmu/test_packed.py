@@ -5,7 +5,7 @@ import zipfile
 
 import pytest
 
-from ssptool.fmu.packed import Recent, packed
+from ssptool.fmu.model_description_xml import RecentValues, zip_contents
 
 
 def write(path, content: bytes, *more: str) -> None:
@@ -18,9 +18,9 @@ def write(path, content: bytes, *more: str) -> None:
 def test_names_and_description_are_found_without_opening_it_again(tmp_path, monkeypatch):
     path = tmp_path / "m.fmu"
     write(path, b"<a/>", "binaries/x/y.so")
-    first = packed(path)
-    monkeypatch.setattr("ssptool.fmu.packed.ZipFile", None)
-    assert packed(path) is first
+    first = zip_contents(path)
+    monkeypatch.setattr("ssptool.fmu.model_description_xml.ZipFile", None)
+    assert zip_contents(path) is first
     assert first == (frozenset({"modelDescription.xml", "binaries/x/y.so"}), b"<a/>")
 
 
@@ -28,31 +28,31 @@ def test_another_file_of_that_name_is_another(tmp_path):
     path, other = tmp_path / "m.fmu", tmp_path / "n.fmu"
     write(path, b"<a/>")
     write(other, b"<b/>")
-    assert packed(path).description == b"<a/>"
+    assert zip_contents(path).description == b"<a/>"
     other.replace(path)
-    assert packed(path).description == b"<b/>"
+    assert zip_contents(path).description == b"<b/>"
 
 
 def test_a_file_that_was_written_to_is_read_anew(tmp_path):
     path = tmp_path / "m.fmu"
     write(path, b"<a/>")
-    packed(path)
+    zip_contents(path)
     before = path.stat()
     write(path, b"<b/>")
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
-    assert packed(path).description == b"<b/>"
+    assert zip_contents(path).description == b"<b/>"
 
 
 def test_a_description_that_is_too_large_is_not_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr("ssptool.fmu.packed.KEPT_SIZE", 100)
+    monkeypatch.setattr("ssptool.fmu.model_description_xml.KEPT_SIZE", 100)
     path = tmp_path / "m.fmu"
     write(path, b" " * 101)
-    assert packed(path).description is None
+    assert zip_contents(path).description is None
 
 
 def test_the_values_that_were_used_last_are_kept(monkeypatch):
-    monkeypatch.setattr("ssptool.fmu.packed.KEPT_SIZE", 10)
-    recent = Recent()
+    monkeypatch.setattr("ssptool.fmu.model_description_xml.KEPT_SIZE", 10)
+    recent = RecentValues()
     recent.put("a", 1, 4)
     recent.put("b", 2, 4)
     assert recent.get("a") == 1
@@ -67,4 +67,4 @@ def test_what_is_no_zip_is_refused_each_time(tmp_path):
     path.write_bytes(b"MZ")
     for _ in range(2):
         with pytest.raises(zipfile.BadZipFile):
-            packed(path)
+            zip_contents(path)

@@ -7,7 +7,7 @@ import fmpy
 import pytest
 from fmpy import extract, fmi2, fmi3, read_model_description
 
-from ssptool.fmu.prototypes import Library
+from ssptool.fmu.binary import SharedFunctions
 from tests.engine.dual_mass import RESOURCES
 
 CLASSES = [
@@ -24,7 +24,7 @@ def test_every_function_has_the_arguments_that_fmpy_gives_it(tmp_path, kind, fmu
     description = read_model_description(RESOURCES / fmu)
     extract(RESOURCES / fmu, str(tmp_path))
     arguments = {"guid": description.guid, "unzipDirectory": str(tmp_path), "modelIdentifier": "System1"}
-    library = Library()
+    library = SharedFunctions()
     slow = kind(**arguments)
     fast = library.instance(kind, Path(slow.dll._name))
     assert set(fast._functions) == set(slow._functions)
@@ -42,7 +42,7 @@ def test_every_function_has_the_arguments_that_fmpy_gives_it(tmp_path, kind, fmu
 def test_instances_share_functions_that_outlive_the_first_of_them(tmp_path):
     extract(RESOURCES / "System1.fmu", str(tmp_path))
     path = tmp_path / "binaries" / fmpy.platform / f"System1{fmpy.sharedLibraryExtension}"
-    library = Library()
+    library = SharedFunctions()
     first = library.instance(fmi2.FMU2Slave, path)
     first.freeLibrary()
     second = library.instance(fmi2.FMU2Slave, path)

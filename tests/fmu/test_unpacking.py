@@ -6,7 +6,8 @@ import tempfile
 import pytest
 
 from ssptool.fmu import binary
-from ssptool.fmu.description import UnreadableFmu, read_description
+from ssptool.fmu.description import UnreadableFmu
+from ssptool.fmu.read_description import read_description
 from tests.engine.small.fmus import Var, make_fmu
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.fmu.description import read_description
+from ssptool.fmu.read_description import read_description
 
 CORPUS = Path(__file__).parents[3] / "shared" / "corpus"
 pytestmark = pytest.mark.skipif(not CORPUS.is_dir(), reason="the corpus of documents by other tools is not here")

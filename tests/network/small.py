@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from ssptool.documents.diagnostics import Position
 from ssptool.fmu.description import Causality, FmuDescription, Interface, Variability, Variable
-from ssptool.network.network import Component, Experiment, Network, Port
-from ssptool.network.signals import Signal, Wire
+from ssptool.network.network import Component, Experiment, Network, Port, Signal, Wire
 
 NOWHERE = Position("")
 INFINITY = float("inf")

@@ -5,12 +5,11 @@ import pytest
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.network.arrays import with_whole_arrays
-from ssptool.network.blocks import evaluation_order
-from ssptool.network.dependencies import Stage, dependency_graph
+from ssptool.network.conversion import InvalidValue
+from ssptool.network.dependencies import Stage, dependency_graph, evaluation_order
 from ssptool.network.flatten import build_network
-from ssptool.network.near import UnknownName
-from ssptool.network.signals import Signal
-from ssptool.network.values import InvalidValue
+from ssptool.network.network import Signal
+from ssptool.network.targets import UnknownName
 from tests.fmu.array_fmus import component, connector, pack, state_space, subsystem, values, write_system
 from tests.network.packages import values as assigned
 

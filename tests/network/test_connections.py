@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.connections import LEGAL, End, Owner, direct
+from ssptool.network.connectors import LEGAL, End, Owner, direct
 
 
 def end(text):

@@ -2,8 +2,7 @@
 
 import pytest
 
-from ssptool.network.dependencies import Stage, dependency_graph
-from ssptool.network.system_graph import analyze
+from ssptool.network.dependencies import Stage, analyze, dependency_graph
 from tests.network.packages import component, content, flat, model, package, ssd
 
 VARIABLES1 = (

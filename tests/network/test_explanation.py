@@ -4,8 +4,8 @@ import pytest
 from pytest import approx
 
 from ssptool.network.explanation import Origin, explain, explain_all
-from ssptool.network.near import UnknownName
 from ssptool.network.network import Unmatched
+from ssptool.network.targets import UnknownName
 from tests.network.packages import (
     bindings,
     component,

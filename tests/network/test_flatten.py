@@ -3,7 +3,7 @@
 import pytest
 from pytest import approx
 
-from ssptool.network.signals import Conversion
+from ssptool.network.network import Conversion
 from tests.network.packages import component, content, flat, model, package, ssd, system, wires
 
 SOURCE = model('output y Real unit="degC"; output n Integer; output s String; parameter k Real start="1"')

@@ -6,9 +6,9 @@ import pytest
 from pytest import approx
 
 from ssptool.documents.archive import Archive
-from ssptool.documents.entries import Limits
+from ssptool.documents.storage import ArchiveLimits
 from ssptool.network.flatten import build_network
-from ssptool.network.signals import Signal
+from ssptool.network.network import Signal
 from tests.network.packages import (
     bindings,
     component,
@@ -192,7 +192,7 @@ def test_the_limits_hold_for_all_packages_together(tmp_path):
     text = ssd(content("", [nested(name, f"resources/{name}.ssp", "") for name in "PQR"], []))
     files = {f"resources/{name}.ssp": inside for name in "PQR"}
     package(tmp_path, text, {}, files)
-    with Archive.open(tmp_path, Limits(entries=30)) as archive:
+    with Archive.open(tmp_path, ArchiveLimits(entries=30)) as archive:
         result = build_network(archive, archive.structure())
     (refused,) = result.unsupported
     assert "'R'" in refused.feature

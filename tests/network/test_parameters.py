@@ -6,10 +6,9 @@ import pytest
 from pytest import approx
 
 from ssptool.documents.diagnostics import InvalidDocument
-from ssptool.network.network import StepKind
+from ssptool.network.conversion import InvalidValue
+from ssptool.network.network import Signal, StepKind
 from ssptool.network.parameters import UnknownName
-from ssptool.network.signals import Signal
-from ssptool.network.values import InvalidValue
 from tests.network.packages import (
     MODE,
     bindings,

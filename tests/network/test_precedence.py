@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 from pytest import approx
 
-from ssptool.network.signals import Signal
+from ssptool.network.network import Signal
 from tests.network.packages import (
     MODE,
     bindings,

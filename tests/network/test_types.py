@@ -2,7 +2,7 @@
 
 import pytest
 
-from ssptool.network.types import Relation, Verdict, relation, verdict
+from ssptool.network.conversion import Relation, Verdict, relation, verdict
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.documents.document import Document
-from ssptool.fmu.units import DisplayUnit, Exponents, Unit, named, unit_of_name
-from ssptool.network.signals import IDENTITY, Conversion
-from ssptool.network.units import IncompatibleUnits, conversion, convertible, document_units
+from ssptool.fmu.description import DisplayUnit, Exponents, Unit, named, unit_of_name
+from ssptool.network.conversion import IncompatibleUnits, conversion, convertible, document_units
+from ssptool.network.network import IDENTITY, Conversion
 
 KELVIN = Unit("K", Exponents(K=1))
 CELSIUS = Unit("degC", Exponents(K=1), 1.0, 273.15)

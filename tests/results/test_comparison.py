@@ -8,8 +8,7 @@ import pytest
 import ssptool
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.engine.trace import Column, Trace
-from ssptool.results.comparison import NothingToCompare, Verdict, compare_traces
-from ssptool.results.comparison_text import comparison_json, comparison_text
+from ssptool.results.comparison import NothingToCompare, SignalVerdict, compare_traces, comparison_json, comparison_text
 from ssptool.results.tolerance import Tolerance, ToleranceFor
 
 
@@ -32,7 +31,7 @@ def test_a_trace_agrees_with_itself_without_any_tolerance():
 def test_the_largest_deviation_of_an_amplified_sine_is_at_its_crest():
     """(1.1 − 1) sin t is largest, 0.1, at π/2; the nearest sample is at most half a step (5e-4) away."""
     one = compare_traces(sine(1e-3, gain=1.1, stop=3.0), sine(1e-3, stop=3.0)).signals[0]
-    assert one.verdict is Verdict.DIFFERS
+    assert one.verdict is SignalVerdict.DIFFERS
     assert one.deviation == pytest.approx(0.1, rel=1e-6)
     assert one.at == pytest.approx(np.pi / 2, abs=1e-3)
 
@@ -80,15 +79,15 @@ def test_the_last_pattern_that_fits_gives_the_tolerance():
             found, reference, special=[ToleranceFor("A.*", tight), ToleranceFor("A.y[1]", wide)]
         ).signals
     }
-    assert by_name == {"A.y[1]": Verdict.AGREES, "A.z": Verdict.DIFFERS}
+    assert by_name == {"A.y[1]": SignalVerdict.AGREES, "A.z": SignalVerdict.DIFFERS}
 
 
 @pytest.mark.parametrize(
     ("column", "verdict", "word"),
     [
-        (Column("A.y", "kg"), Verdict.OTHER_UNIT, "kg"),
-        (Column("A.y", "m", "Boolean"), Verdict.OTHER_TYPE, "Boolean"),
-        (Column("A.yy", "m"), Verdict.MISSING, "A.yy"),
+        (Column("A.y", "kg"), SignalVerdict.OTHER_UNIT, "kg"),
+        (Column("A.y", "m", "Boolean"), SignalVerdict.OTHER_TYPE, "Boolean"),
+        (Column("A.yy", "m"), SignalVerdict.MISSING, "A.yy"),
     ],
 )
 def test_what_cannot_be_compared_does_not_agree_and_says_why(column, verdict, word):
@@ -100,7 +99,7 @@ def test_what_cannot_be_compared_does_not_agree_and_says_why(column, verdict, wo
 
 def test_a_trace_that_ends_early_does_not_agree():
     comparison = compare_traces(sine(0.01, stop=8.0), sine(0.01))
-    assert comparison.signals[0].verdict is Verdict.AGREES
+    assert comparison.signals[0].verdict is SignalVerdict.AGREES
     assert not comparison.agrees
     assert "ends at 8 s" in comparison_text(comparison)
 
@@ -140,7 +139,7 @@ def test_texts_agree_if_they_are_equal_however_wide_the_tube():
     assert compare_traces(trace([0.0, 1.0, 1.5, 2.0], (text, ["off", "on", "on", "on"])), reference).agrees
     late = trace([0.0, 1.0, 1.5, 2.0], (text, ["off", "off", "on", "on"]))
     one = compare_traces(late, reference, tolerance=Tolerance(absolute=1e9)).signals[0]
-    assert (one.verdict, one.first_outside, one.remark) == (Verdict.DIFFERS, 1.0, "'off' instead of 'on'")
+    assert (one.verdict, one.first_outside, one.remark) == (SignalVerdict.DIFFERS, 1.0, "'off' instead of 'on'")
     special = [ToleranceFor("A.s", Tolerance(relative=0.0, time=0.6))]
     assert compare_traces(late, reference, special=special).agrees
     assert "outside since 1 s: 'off' instead of 'on'" in comparison_text(compare_traces(late, reference))
@@ -154,7 +153,7 @@ def test_integers_that_are_one_double_are_still_two_values(kind, large):
     reference = trace([0.0, 1.0], (column, [large, 0]))
     assert compare_traces(reference, reference).agrees
     one = compare_traces(trace([0.0, 1.0], (column, [other, 0])), reference).signals[0]
-    assert (one.verdict, one.at, one.remark) == (Verdict.DIFFERS, 0.0, f"{other} instead of {large}")
+    assert (one.verdict, one.at, one.remark) == (SignalVerdict.DIFFERS, 0.0, f"{other} instead of {large}")
 
 
 def test_booleans_are_held_and_must_be_equal():
@@ -174,7 +173,7 @@ def test_discrete_real_numbers_are_held():
 def test_a_text_is_not_compared_with_a_number():
     reference = trace([0.0], (Column("A.s", type="String"), ["1"]))
     one = compare_traces(trace([0.0], (Column("A.s", type="Int32"), [1])), reference).signals[0]
-    assert one.verdict is Verdict.OTHER_TYPE
+    assert one.verdict is SignalVerdict.OTHER_TYPE
 
 
 def test_common_units_are_converted():
@@ -194,7 +193,7 @@ def test_common_units_are_converted():
 @pytest.mark.parametrize("unit", ["N", "furlong"])
 def test_units_that_cannot_be_converted_are_told(unit):
     one = compare_traces(trace([0, 1], (Column("y", unit), 1.0)), trace([0, 1], (Column("y", "m"), 1.0))).signals[0]
-    assert one.verdict is Verdict.OTHER_UNIT
+    assert one.verdict is SignalVerdict.OTHER_UNIT
     assert one.remark == f"it is in {unit}, its reference in m"
 
 
@@ -206,17 +205,17 @@ def test_a_reference_that_does_not_tell_types_has_those_of_the_trace_if_its_valu
     assert compare_traces(found, trace([0, 1, 2], (Column("y"), [0.0, 1.0, 1.0]))).agrees
     assert compare_traces(trace([0, 1, 2], (Column("y"), [0.0, 1.0, 1.0])), found).agrees
     late = compare_traces(found, trace([0, 1, 2], (Column("y"), [0.0, 0.0, 1.0]))).signals[0]
-    assert late.verdict is Verdict.DIFFERS
+    assert late.verdict is SignalVerdict.DIFFERS
     assert late.first_outside == 1.0
     assert compare_traces(found, trace([0, 1, 2], (Column("y"), [0.0, 0.5, 1.0]))).signals[0].verdict is (
-        Verdict.OTHER_TYPE
+        SignalVerdict.OTHER_TYPE
     )
 
 
 def test_names_with_another_tools_prefix_are_recognized():
     found, wanted = trace([0, 1], (Column("A.y"), 1.0)), trace([0, 1], (Column("model.root.A.y"), 1.0))
     one = compare_traces(found, wanted).signals[0]
-    assert one.verdict is Verdict.MISSING
+    assert one.verdict is SignalVerdict.MISSING
     assert one.remark == "it is called A.y there: drop the prefix model.root."
     assert ssptool.compare(found, wanted, drop_prefix="model.root.").agrees
 

@@ -6,22 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as of_numpy
 
-from ssptool.results.tube import Curve, tube
+from ssptool.results.comparison import SampledCurve, tube
 
 BOTH = st.booleans()
 """Lines between the samples, or held."""
 
 
 @st.composite
-def curves(draw, kinds=BOTH) -> Curve:
+def curves(draw, kinds=BOTH) -> SampledCurve:
     """Samples on a grid of quarters, so that times are exact; some times twice, as at events."""
     n = draw(st.integers(1, 12))
     t = np.sort(draw(of_numpy.arrays(int, n, elements=st.integers(0, 40)))) / 4
     y = draw(of_numpy.arrays(int, n, elements=st.integers(-9, 9))).astype(float)
-    return Curve(t, y, draw(kinds))
+    return SampledCurve(t, y, draw(kinds))
 
 
-def brute_force(curve: Curve, t: float, time: float) -> tuple[float, float]:
+def brute_force(curve: SampledCurve, t: float, time: float) -> tuple[float, float]:
     """Extremes over the window: its ends, and every sample in it."""
     values = [*curve.at(np.array([t - time, t + time])), *curve.y[(curve.t >= t - time) & (curve.t <= t + time)]]
     return min(values), max(values)
@@ -44,7 +44,7 @@ def test_a_shift_in_time_is_inside_a_tube_of_that_time(curve, quarters):
 
 
 def test_both_sides_of_an_event_are_in_the_tube():
-    reference = Curve(np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, 5.0, 5.0]))
+    reference = SampledCurve(np.array([0.0, 1.0, 1.0, 2.0]), np.array([0.0, 0.0, 5.0, 5.0]))
     found = tube(reference, np.array([0.5, 1.0, 1.5]), 0.0, 0.0)
     assert list(found.lower) == [0.0, 0.0, 5.0]
     assert list(found.upper) == [0.0, 5.0, 5.0]
@@ -67,4 +67,4 @@ def test_both_sides_of_an_event_are_in_the_tube():
 )
 def test_how_far_a_value_is_outside(reference, value, excess):
     at = np.array([0.0])
-    assert tube(Curve(at, np.array([reference])), at, 0.5, 0.0).excess(np.array([value]))[0] == excess
+    assert tube(SampledCurve(at, np.array([reference])), at, 0.5, 0.0).excess(np.array([value]))[0] == excess

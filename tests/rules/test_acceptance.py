@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import ssptool
-from ssptool.engine.unsupported import Unsupported
-from ssptool.rules.switches import RULES
+from ssptool.engine.failure import Unsupported
+from ssptool.rules.selection import RULES
 
 HERE = Path(__file__).parent
 ANY = ssptool.Settings(stop_time=1.0)

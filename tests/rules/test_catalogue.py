@@ -15,7 +15,7 @@ import pytest
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.runner import check_path
-from ssptool.rules.switches import EVERYTHING, Choice, Switches
+from ssptool.rules.selection import EVERYTHING, Choice, Switches
 
 HERE = Path(__file__).parent
 CASES = sorted(path for path in HERE.glob("*-*/*") if path.name.startswith(("fail-", "pass-")))

@@ -22,8 +22,7 @@ from lxml import etree
 
 import ssptool
 from ssptool.documents.diagnostics import InvalidDocument, Severity
-from ssptool.rules.run import INTERNAL
-from ssptool.rules.runner import check_path
+from ssptool.rules.runner import INTERNAL, check_path
 from tests.rules.conftest import add_fmus
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ssptool.api.opening import InvalidSystem, valid
+from ssptool.api.check import InvalidSystem, valid
 from ssptool.documents.diagnostics import Diagnostic, Severity
 from ssptool.rules.report import Report
 from ssptool.rules.runner import check_path

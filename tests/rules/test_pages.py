@@ -7,8 +7,8 @@ import pytest
 import ssptool
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.chapters import CHAPTERS
-from ssptool.rules.elsewhere import ELSEWHERE
-from ssptool.rules.switches import UnknownRule
+from ssptool.rules.pages import ELSEWHERE
+from ssptool.rules.selection import UnknownRule
 
 DOCS = Path(__file__).parents[2] / "docs"
 

@@ -16,9 +16,8 @@ from lxml import etree
 
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.rules.catalogue import RULES
-from ssptool.rules.excerpt import excerpt
 from ssptool.rules.renderers import PLAIN_RENDERERS, RENDERERS
-from ssptool.rules.report import Report, Skipped
+from ssptool.rules.report import Report, Skipped, excerpt
 from ssptool.rules.runner import check_path
 from tests.rules.wrapping import zipped
 

@@ -10,13 +10,12 @@ from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
 from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Finding, near, rule, rules_over
-from ssptool.rules.excerpt import excerpt
 from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.renderers.text import render_text
-from ssptool.rules.report import Report, Skipped
+from ssptool.rules.report import Report, Skipped, excerpt
 from ssptool.rules.runner import check_path
+from ssptool.rules.selection import Choice, Switches
 from ssptool.rules.subjects import Structure
-from ssptool.rules.switches import Choice, Switches
 
 HERE = Path(__file__).parent
 TWO_OUTPUTS = HERE / "SSD-CONN-004" / "fail-two-outputs.ssd"

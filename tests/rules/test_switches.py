@@ -9,8 +9,7 @@ import pytest
 import ssptool
 from ssptool.documents.diagnostics import Severity
 from ssptool.rules.catalogue import RULES
-from ssptool.rules.settings import InvalidSettings, find_settings
-from ssptool.rules.switches import Choice, Shown, Switches, UnknownRule
+from ssptool.rules.selection import Choice, InvalidSettings, Shown, Switches, UnknownRule, find_settings
 
 HERE = Path(__file__).parent
 EMPTY_ELEMENT = HERE / "SSD-CONN-013" / "fail-empty-element.ssd"  # a warning by our policy

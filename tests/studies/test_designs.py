@@ -5,17 +5,14 @@ import pytest
 from pytest import approx
 from scipy import stats
 
-from ssptool.studies.designs.correlation import normal_correlation
-from ssptool.studies.designs.grid import Grid
-from ssptool.studies.designs.one_at_a_time import OneAtATime
-from ssptool.studies.designs.random import LatinHypercube, Sobol
-from ssptool.studies.sources import Levels, LogNormal, Normal, Range, Triangular
+from ssptool.studies.designs import GridDesign, LatinHypercube, OneAtATime, Sobol, normal_correlation
+from ssptool.studies.factor_sources import Levels, LogNormal, Normal, Range, Triangular
 
 UNIT = {"a": Range(0.0, 1.0), "b": Range(0.0, 1.0)}
 
 
 def test_a_grid_has_every_combination_and_the_last_factor_varies_fastest():
-    columns = Grid().columns({"a": Levels((1, 2)), "b": Range(0.0, 1.0, 3)}, {})
+    columns = GridDesign().columns({"a": Levels((1, 2)), "b": Range(0.0, 1.0, 3)}, {})
     assert list(zip(columns["a"], columns["b"], strict=True)) == [(1, 0), (1, 0.5), (1, 1), (2, 0), (2, 0.5), (2, 1)]
 
 

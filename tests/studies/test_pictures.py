@@ -9,8 +9,8 @@ import ssptool
 from ssptool.drawing import study_page, study_picture
 from ssptool.drawing.study_charts import Axis, Bar, Envelope, Scatter, Tornado
 from ssptool.engine.recording.patterns import NothingMatches
+from ssptool.studies.charts import chart
 from ssptool.studies.dataset import NotResults
-from ssptool.studies.pictures import chart
 from tests.studies.conftest import OSCILLATOR
 
 BASE = {

@@ -2,8 +2,8 @@
 
 import pytest
 
+from ssptool.studies.checking import result_unit
 from ssptool.studies.expressions import Expression
-from ssptool.studies.result_units import result_unit
 
 NAMES = {"k": "N/m", "earlier": "m", "x": "m", "count": None}
 SIGNALS = {"A.x": "m", "A.v": "m/s", "A.n": None}

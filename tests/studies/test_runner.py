@@ -6,7 +6,7 @@ from ssptool.engine.watch import NATIVE
 from ssptool.studies.bundle import pack, unpack
 from ssptool.studies.checking import check_study
 from ssptool.studies.outcome import RunStatus, Task
-from ssptool.studies.runner import Bounds, Runner
+from ssptool.studies.worker import Bounds, Runner
 from tests.fmus import build as fmus
 
 stand_ins = pytest.mark.skipif(not NATIVE, reason="the stand-ins are not built")

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import ssptool
-from ssptool.studies import running
+from ssptool.studies import run
 from ssptool.studies.dataset import BusyResults, Dataset, NotResults, OtherStudy, open_dataset
 from ssptool.studies.outcome import RunStatus
 from ssptool.studies.study_file import study_from
@@ -34,7 +34,7 @@ def client():
 @pytest.fixture
 def on_dask(monkeypatch):
     """However short a study is."""
-    monkeypatch.setattr(running, "SHORT_SECONDS", 0.0)
+    monkeypatch.setattr(run, "SHORT_SECONDS", 0.0)
 
 
 def test_a_study_runs_on_a_client_and_every_reader_of_parquet_reads_it(oscillating, client, on_dask, tmp_path):

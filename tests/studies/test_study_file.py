@@ -7,13 +7,11 @@ import pytest
 
 import ssptool
 from ssptool.studies import run_settings
-from ssptool.studies.findings import BadStudy
-from ssptool.studies.points import make_points
+from ssptool.studies.definition import make_points
+from ssptool.studies.entries import BadStudy
+from ssptool.studies.factor_sources import Levels, Range
 from ssptool.studies.prepared import configuration, settings_of
-from ssptool.studies.sources import Levels, Range
-from ssptool.studies.study_file import read_study, study_from
-from ssptool.studies.study_table import study_table
-from ssptool.studies.toml_lines import key_lines
+from ssptool.studies.study_file import key_lines, read_study, study_from, study_table
 from tests.studies.conftest import OSCILLATOR
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from ssptool.studies.study_file import study_from
-from ssptool.studies.study_table import study_table
+from ssptool.studies.study_file import study_from, study_table
 from tests.studies.conftest import OSCILLATOR
 
 FACTORS = {

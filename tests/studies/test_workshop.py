@@ -7,10 +7,10 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.pool import Pool
+from ssptool.engine.assembly.pool import Pool
 from ssptool.studies.checking import check_study
 from ssptool.studies.outcome import RunStatus, Samples, Task
-from ssptool.studies.workshop import Workshop
+from ssptool.studies.worker import StudyWorker
 from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
 
@@ -27,7 +27,7 @@ def test_used_and_fresh_instances_give_the_same_bits(oscillating, variant):
     tables = {} if variant is None else {"variant": variant}
     study = oscillating(factors={"System2.k2": [5.0, 10.0], "System1.m1": [1.0, 3.0]}, **tables)
     tasks = tasks_of(study)
-    with Workshop(study, SIGNALS) as used, Workshop(study, SIGNALS, reuse=False) as fresh:
+    with StudyWorker(study, SIGNALS) as used, StudyWorker(study, SIGNALS, reuse=False) as fresh:
         for task in [*tasks, *reversed(tasks)]:
             assert used.run(task).witness == fresh.run(task).witness != ""
         reused = sum(pool.reused for _, pool in used._open.values())
@@ -37,7 +37,7 @@ def test_used_and_fresh_instances_give_the_same_bits(oscillating, variant):
 
 def test_a_run_of_a_study_is_a_simulation_with_these_parameters(oscillating):
     study = oscillating(factors={"System2.k2": [5.0, 20.0]})
-    with Workshop(study, SIGNALS) as workshop:
+    with StudyWorker(study, SIGNALS) as workshop:
         for task in tasks_of(study):
             start_values = {"System2.k2": repr(task.point["System2.k2"])}
             expected = ssptool.simulate(OSCILLATOR, settings=study.settings, start_values=start_values).unwrap()
@@ -63,7 +63,7 @@ def test_more_than_parameters_can_be_varied(oscillating, factor):
     study = oscillating(factors={"factor": factor}, start_values={} if "parameters" in factor else {"System2.m_c": 2.0})
     if factor.get("variant"):
         study = oscillating(factors={"factor": factor}, parameters=[])
-    with Workshop(study, SIGNALS) as workshop:
+    with StudyWorker(study, SIGNALS) as workshop:
         one, other = (workshop.run(task) for task in tasks_of(study))
     assert one.status is other.status is RunStatus.COMPLETED
     assert one.witness != other.witness or factor.get("variant")
@@ -77,7 +77,7 @@ def test_the_file_of_a_component_can_be_varied(misbehaving, tmp_path):
     own = plain.system / "resources" / "Misbehaving.fmu"
     files = [str(fmus.build() / "fmi3" / "Misbehaving.fmu"), str(own)]
     study = misbehaving([fmus.NOTHING], factors={"fmu": {"fmu": "Bad", "values": files}})
-    with Workshop(study, ("Bad.y",)) as workshop, Workshop(plain, ("Bad.y",)) as expected:
+    with StudyWorker(study, ("Bad.y",)) as workshop, StudyWorker(plain, ("Bad.y",)) as expected:
         wanted = expected.run(tasks_of(plain)[0]).results
         found = [workshop.run(task).results for task in tasks_of(study)]
     assert found[1] == wanted
@@ -90,7 +90,7 @@ def test_values_are_converted_from_the_unit_of_the_factor_to_that_of_the_variabl
         units=kilo, factors={"k2": {"variable": "System2.k2", "unit": "kN/m", "values": [0.01, 0.02]}}
     )
     plain = oscillating(factors={"System2.k2": [10.0, 20.0]})
-    with Workshop(in_kilo, SIGNALS) as a, Workshop(plain, SIGNALS) as b:
+    with StudyWorker(in_kilo, SIGNALS) as a, StudyWorker(plain, SIGNALS) as b:
         for one, other in zip(tasks_of(in_kilo), tasks_of(plain), strict=True):
             assert a.run(one).witness == b.run(other).witness
 
@@ -117,7 +117,7 @@ def test_a_result_that_has_no_value_leaves_the_others(oscillating):
         },
         factors={"System2.k2": [5.0]},
     )
-    with Workshop(study, SIGNALS) as workshop:
+    with StudyWorker(study, SIGNALS) as workshop:
         outcome = workshop.run(tasks_of(study)[0])
     assert outcome.status is RunStatus.COMPLETED
     assert outcome.results["late"] is None and outcome.results["never"] is None
@@ -128,7 +128,7 @@ def test_a_result_that_has_no_value_leaves_the_others(oscillating):
 def test_a_run_that_fails_does_not_change_the_next_one(misbehaving):
     study = misbehaving([fmus.NOTHING, fmus.NOT_A_NUMBER])
     good, bad = tasks_of(study)
-    with Workshop(study, ("Bad.y",)) as workshop:
+    with StudyWorker(study, ("Bad.y",)) as workshop:
         before, failure, after = (workshop.run(task) for task in (good, bad, good))
     assert failure.status is RunStatus.FAILED and "Bad.y is nan" in failure.message
     assert before.witness == after.witness
@@ -142,7 +142,7 @@ def test_an_fmu_that_refuses_a_reset_is_instantiated_again(oscillating, monkeypa
 
     study = oscillating()
     tasks = tasks_of(study)
-    with Workshop(study, SIGNALS) as workshop:
+    with StudyWorker(study, SIGNALS) as workshop:
         expected = [workshop.run(task).witness for task in tasks]
         monkeypatch.setattr(FmuInstance, "reset", refuse)
         assert [workshop.run(task).witness for task in tasks] == expected

@@ -8,7 +8,7 @@ from scipy.integrate import cumulative_simpson
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.result import Result
+from ssptool.engine.run.result import Result
 from ssptool.engine.trace import Trace
 from tests.systems import reference_flyball_governor as reference
 

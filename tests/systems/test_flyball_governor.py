@@ -7,7 +7,7 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.ending import Ending
+from ssptool.engine.failure import Ending
 from tests.systems import flyball_governor as governor
 from tests.systems import reference_flyball_governor as reference
 from tests.systems.claims import flyball_governor as claims

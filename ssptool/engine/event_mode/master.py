@@ -1,22 +1,196 @@
-"""A master whose macro steps end where an event happens in a component, or a clock ticks."""
+"""Macro steps that end at events and clock ticks, of fixed or adaptive size."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.event_mode.adaptive_steps import AdaptiveSteps
-from ssptool.engine.event_mode.equal_steps import EqualSteps
-from ssptool.engine.event_mode.planned import EventModes
+from ssptool.engine.failure import BadInputs, Ending, Failure, UnsupportedByFmu
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.capabilities import SAVES
 from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.iterated import Iterated, ProgrammedIteration
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import CLOSE, Coupled, Master, Participants, Remembering, Stepper, Stretch
-from ssptool.engine.masters.partners import Events, Memory, part_of, under
-from ssptool.engine.stimuli.findings import BadInputs
+from ssptool.engine.masters.jumps import Following, following
+from ssptool.engine.masters.master import (
+    CLOSE,
+    Coupled,
+    Events,
+    Master,
+    OneStepper,
+    Participants,
+    Remembering,
+    Stepper,
+    Stretch,
+)
+from ssptool.engine.masters.program import Program
+from ssptool.engine.masters.protocols import Memory, part_of, under
+from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, clock_wires, saves
+from ssptool.fmu.description import InterfaceType, Variability
+from ssptool.network.network import Network, Wire
+
+MAX_RETURNS = 100
+"""So often may one macro step turn out to end earlier than the time it was cut to."""
+
+
+class EqualSteps:
+    """As many at once as there are until the next event, as far as it is known; else one by one.
+
+    Attributes
+    ----------
+    waiting
+        Rows that are not handed out yet: none.
+    """
+
+    waiting = False
+
+    def __init__(self, base: Jacobi | GaussSeidel | Iterated, system: Coupled, events: Events) -> None:
+        self.base, self.system, self.events = base, system, events
+        self.programmed = base.start(system)  # of many steps at once; `stepper` is of one step of any size
+        self.stepper: OneStepper = self.programmed if system.drive is None else following(self.programmed, system)
+
+    def next(self, t: float, limit: float, rows: Floats) -> Stretch:
+        """From t to some next points, none of them after `limit` [s], until when nothing is known to happen."""
+        system, number = self.system, self.system.passed(t)
+        together = not system.stepwise and t == system.time(number) and self._runs
+        count = min(system.whole_steps(number, limit), len(rows)) if together else 0
+        if not count:
+            return self._step(t, limit, rows[0])
+        self.events.before_steps()
+        stretch = self.programmed.run(number, rows[:count])
+        if not stretch.interrupted:
+            return stretch
+        done = stretch.steps
+        last = self._begun(float(rows[done - 1, 0]) if done else t, limit, rows[done])
+        return Stretch(done + last.steps, last.failure, (*stretch.iterations, *last.iterations))
+
+    @property
+    def _runs(self) -> bool:
+        """Whether the kernel can be left alone with many steps."""
+        stepper = self.programmed
+        if self.events.samples:
+            return False
+        if isinstance(stepper, ProgrammedIteration):
+            return self.events.goes_back and not stepper.iteration.is_cautious
+        return isinstance(stepper, Program)
+
+    def _begun(self, t: float, limit: float, row: Floats) -> Stretch:
+        """The step in which a component has returned early: anew, or the rest of it where no other has to go back."""
+        system = self.system
+        system.kernel.take_back()
+        if not self.events.goes_back:
+            return self._step(t, limit, row, begun=True)
+        outcome = system.kernel.restore(system.everything.group)
+        return self._step(t, limit, row) if outcome.ok else Stretch(0, system.explain(outcome, t))
+
+    def _step(self, t: float, limit: float, row: Floats, *, begun: bool = False) -> Stretch:
+        """To the next communication point, or the event before it: one row, or none where the event is at t already.
+
+        `begun`: it has been tried already, and a component has returned before its end.
+        """
+        h, end = self.system.next_step(t, limit)
+        values = self.system.kernel.values
+        before = values.copy()
+        failure = None if begun else self.events.before_step(t)
+        for _ in range(MAX_RETURNS):
+            if failure is not None:
+                return Stretch(0, failure)
+            outcome = self.stepper.step(t, h, end) if end > t and not begun else 0
+            begun = False
+            early = self.events.early(end)
+            if early is None:
+                return self._arrive(t, outcome, end, row)
+            # What a step that was too long came to, and be it a failure, does not count.
+            end = early if early - t > CLOSE * self.system.step else t
+            h = end - t
+            values[:] = before
+            everybody = not isinstance(self.base, Jacobi)
+            failure = self.events.go_back(t, end, all_of_them=everybody and end > t)
+        return Stretch(0, no_progress(t, end))
+
+    def _arrive(self, t: float, outcome: int | Failure, end: float, row: Floats) -> Stretch:
+        if isinstance(outcome, Failure):
+            return Stretch(0, outcome)
+        if end == t:
+            return Stretch(0)  # an event where the step began: its left side is recorded
+        self.system.finish_at(end, row)
+        return Stretch(1, None, (outcome,))
+
+
+def no_progress(t: float, end: float) -> Failure:
+    """A macro step from t that shrinks and shrinks."""
+    return Failure(
+        Ending.EVENTS,
+        f"a macro step has no end: after {MAX_RETURNS} attempts components still return before t = {end!r} s",
+        "look for events that depend on how long a step is",
+        t,
+    )
+
+
+class _ReturnedEarly(Exception):
+    """In an attempt to step, a component has an event at `time` [s], before it is over."""
+
+    def __init__(self, time: float) -> None:
+        super().__init__(f"an event at t = {time!r} s")
+        self.time = time
+
+
+class AdaptiveSteps:
+    """Steps as the master chooses them, none beyond the next event that is known.
+
+    An attempt in which a component returns early, or asks for an event before its end, is taken back like one whose
+    error is too large; the next ones end there.
+    """
+
+    def __init__(self, master: Adaptive | EnergyControlled, system: Coupled, events: Events) -> None:
+        self.system, self.events = system, events
+        if isinstance(master, Adaptive):
+            master = replace(master, base=Following(master.base, self._look))
+        self.stepper = master.start(system)
+
+    @property
+    def waiting(self) -> bool:
+        """Rows are not handed out yet."""
+        return self.stepper.waiting
+
+    def next(self, t: float, limit: float, rows: Floats) -> Stretch:
+        """From t to the next point, not after `limit` [s], until when nothing is known to happen."""
+        stepper, values = self.stepper, self.system.kernel.values
+        if self.waiting:
+            return stepper.run(0, rows[:1])
+        self.events.before_steps()
+        before, rejected = values.copy(), 0
+        for _ in range(MAX_RETURNS):
+            stepper.limit = limit
+            try:
+                stretch = stepper.run(0, rows[:1])
+            except _ReturnedEarly as early:
+                limit, rejected = early.time if early.time - t > self._close else t, rejected + 1
+                if failure := self._back(t, limit, before):
+                    return Stretch(0, failure, rejected=rejected)
+                if limit > t:
+                    continue
+                return Stretch(0, rejected=rejected)  # an event where the step began: its left side is recorded
+            return stretch._replace(rejected=stretch.rejected + rejected)
+        return Stretch(0, no_progress(t, limit), rejected=rejected)
+
+    @property
+    def _close(self) -> float:
+        return CLOSE * self.system.step
+
+    def _look(self, end: float) -> None:
+        """After a step to `end` [s], maybe one of several."""
+        early = self.events.early(end, goes_on=end < self.stepper.limit)
+        if early is not None:
+            raise _ReturnedEarly(early)
+
+    def _back(self, t: float, limit: float, before: Floats) -> Failure | None:
+        self.system.kernel.values[:] = before
+        failure = self.events.go_back(t, limit, all_of_them=limit > t)
+        self.system.kernel.accept(t)
+        return failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +319,42 @@ class _Stretches:
             return 0
         self.system.record(self.t, row)
         return 1
+
+
+def shared_with_ode(
+    network: Network, implementations: Mapping[str, InterfaceType], of_simulation: EventModes, of_ode: EventModes
+) -> tuple[EventModes, EventModes]:
+    """The event modes of the whole system, and those that the ODE has for itself.
+
+    Where clocks, or what changes at events only, lead from one to the other, all are members of the first: a macro step
+    then ends at every event of the ODE, and all components go through it together. Where the macro step could not be
+    taken back to there, the ODE keeps its events to itself, and others hear of them at communication points.
+
+    Raises
+    ------
+    UnsupportedByFmu
+        Clocks are connected, and a macro step cannot be taken back to where one of the ODE ticks.
+    """
+    crossing = [wire for wire in network.wires if _crosses(wire, implementations)]
+    clocks = [wire for wire in crossing if wire.destination in clock_wires(network).get(wire.source, ())]
+    if clocks and not of_simulation.rolls_back:
+        unable = [name for name, one in network.components.items() if not saves(one, implementations[name])]
+        what = (
+            f"the connection {clocks[0].source} → {clocks[0].destination} of clocks of model exchange and co-simulation"
+        )
+        raise UnsupportedByFmu(unable[0], SAVES, what, "both as model exchange, or both as co-simulation")
+    heard = {signal for modes in (of_simulation, of_ode) for signal in modes.signals}
+    silent = {name for name, kind in implementations.items() if kind is InterfaceType.CO_SIMULATION}
+    silent -= of_simulation.members.keys()  # what these do inside a step, nobody knows
+    told = (one for one in crossing if one.destination in heard and one.source.component not in silent)
+    # What changes all the time is sampled, on either side.
+    jumps = any(network.variable(one.source).variability is not Variability.CONTINUOUS for one in told)
+    if not of_simulation.rolls_back or not jumps:
+        return of_simulation, of_ode
+    together = of_simulation.beside(of_ode)
+    return replace(together, clock_wires=clock_wires(network), with_ode=True), NO_EVENT_MODES
+
+
+def _crosses(wire: Wire, implementations: Mapping[str, InterfaceType]) -> bool:
+    ends = [implementations.get(signal.component) for signal in (wire.source, wire.destination)]
+    return None not in ends and ends[0] is not ends[1]

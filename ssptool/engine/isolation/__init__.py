@@ -1,1 +1,1 @@
-"""Carrying out a plan in a child process: the process, what is said to it and by it, and its limits."""
+"""Runs in a child process, with limits of time and memory."""

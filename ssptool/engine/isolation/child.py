@@ -1,29 +1,65 @@
-"""The process in which FMUs run when they are isolated, and what it tells its parent."""
+"""Child process of an isolated run: the job that it gets, and what it reports."""
 
+import contextlib
 import ctypes
 import faulthandler
+import io
+import mmap
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import tempfile
+import threading
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import NamedTuple
+from types import FunctionType
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.execution import Execution, Job, execute
-from ssptool.engine.initialize import InitializationReport
-from ssptool.engine.isolation.shared_memory import SharedMemory
+from ssptool.engine.assembly.pool import Pool
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.pool import Pool
-from ssptool.engine.recording.contents import NO_NEWS, News
+from ssptool.engine.run.execution import Execution, Job, execute
+from ssptool.engine.run.initialization import InitializationReport
+from ssptool.engine.trace import NO_NEWS, News
 from ssptool.engine.watch import Watch
-from ssptool.pickling import dumps
+from ssptool.pickling import Pickler, dumps
+
+
+class SharedMemory:
+    """Some bytes behind a file descriptor that a child process inherits; zero at first."""
+
+    def __init__(self, descriptor: int, size: int) -> None:
+        self.descriptor = descriptor
+        self.buffer = mmap.mmap(descriptor, max(1, size))
+
+    @classmethod
+    def create(cls, size: int) -> "SharedMemory":
+        if sys.platform == "linux":
+            descriptor = os.memfd_create("ssptool")
+        else:
+            with tempfile.TemporaryFile() as file:
+                descriptor = os.dup(file.fileno())
+        try:
+            os.ftruncate(descriptor, max(1, size))
+        except OSError as error:  # such as a limit of the sizes of files
+            os.close(descriptor)
+            wanted = f"no {size} bytes of memory to share with a child process"
+            raise OSError(error.errno, f"{wanted}: {error.strerror}; run in this process (--in-process)") from error
+        return cls(descriptor, size)
+
+    def close(self) -> None:
+        """Give up the descriptor; arrays over the buffer stay valid."""
+        os.close(self.descriptor)
+
 
 _PR_SET_PDEATHSIG = 1
 _STDOUT, _STDERR = 1, 2
@@ -165,3 +201,145 @@ def main() -> None:
     assignment: Assignment = pickle.loads(connection.recv_bytes())
     connection.send_bytes(b"")
     work(assignment, SharedMemory(shared, assignment.size), connection, parent)
+
+
+class NotSendable(ValueError):
+    """Something of a run cannot be given to a fresh process."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"the run cannot be given to a process of its own ({reason}): define functions that drive inputs at the "
+            "top level of a module, or run the FMUs in this process (isolated=False)"
+        )
+        self.reason = reason
+
+
+def task_for_fresh(assignment: Assignment) -> bytes:
+    """For `child.main`.
+
+    Raises
+    ------
+    NotSendable
+        There is something in it that cannot leave this process.
+    """
+    buffer = io.BytesIO()
+    try:
+        _Sender(buffer, pickle.HIGHEST_PROTOCOL).dump(assignment)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise NotSendable(str(error)) from None
+    return buffer.getvalue()
+
+
+class _Sender(Pickler):
+    """Sends what was defined in a notebook, in a script or inside a function as code; anything else by its name."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, FunctionType | type) and not _importable(value):
+            return pickle.loads, (_as_code(value),)
+        return super().reducer_override(value)
+
+
+def _importable(value: FunctionType | type) -> bool:
+    return value.__module__ != "__main__" and "<" not in value.__qualname__
+
+
+def _as_code(value: FunctionType | type) -> bytes:
+    if find_spec("cloudpickle") is None:
+        raise pickle.PicklingError(
+            f"{value.__qualname__} is defined in {value.__module__}, where no other process finds it; with the package "
+            "cloudpickle, it can be sent"
+        )
+    code: bytes = import_module("cloudpickle").dumps(value)
+    return code
+
+
+_ENTRY = "from ssptool.engine.isolation.child import main; main()"
+
+
+class ChildProcess(Protocol):
+    pid: int
+    connection: Connection
+
+    def wait(self) -> int:
+        """The exit status, or minus the number of the signal that ended it."""
+        ...
+
+    def kill(self) -> None:
+        """If it is still there. What it has sent can still be received."""
+        ...
+
+    def end(self) -> None:
+        """Kill it if it is still there, and close the connection."""
+        ...
+
+
+class _Fork:
+    """A copy of this process."""
+
+    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
+        self.connection, theirs = Pipe()
+        parent = os.getpid()
+        self._status: int | None = None
+        with warnings.catch_warnings():
+            # The threads that Python counts here are idle ones of the BLAS library, which knows about forks.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            self.pid = os.fork()
+        if self.pid == 0:
+            self.connection.close()
+            work(assignment, memory, theirs, parent)
+        theirs.close()
+
+    def wait(self) -> int:
+        if self._status is None:
+            self._status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self._status
+
+    def kill(self) -> None:
+        if self._status is None:
+            # Unless an interrupt came between its end and the note of that.
+            with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                os.kill(self.pid, signal.SIGKILL)
+                self.wait()
+
+    def end(self) -> None:
+        self.kill()
+        self.connection.close()
+
+
+class _Fresh:
+    """A new interpreter."""
+
+    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
+        task = task_for_fresh(assignment)
+        self.connection, theirs = Pipe()
+        descriptors = (theirs.fileno(), memory.descriptor)
+        command = [sys.executable, "-c", _ENTRY, *map(str, descriptors), str(os.getpid())]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = subprocess.Popen(command, pass_fds=descriptors, env=environment, stdin=subprocess.DEVNULL)
+        self.pid = self._process.pid
+        theirs.close()
+        self.connection.send_bytes(task)
+        # Limits of time are those of the FMUs, and to start an interpreter is not their fault. Should it die instead,
+        # whoever follows it finds out.
+        with contextlib.suppress(EOFError, ConnectionResetError):
+            self.connection.recv_bytes()
+
+    def wait(self) -> int:
+        return self._process.wait()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        self.kill()
+        self.connection.close()
+
+
+def start_child(assignment: Assignment, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
+    """At work. `fork`: as a copy of this process; None: where that is safe."""
+    return (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
+
+
+def _may_fork(fork: bool | None) -> bool:
+    return sys.platform == "linux" and threading.active_count() == 1 if fork is None else fork

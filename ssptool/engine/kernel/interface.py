@@ -25,19 +25,35 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Protocol
 
-from ssptool.engine.kernel.acting import UNCHANGED, ActedWire, Change, ChangeKind, Column, Courses, DrivenInput, Running
-from ssptool.engine.kernel.arrays import Floats, Integers, Slots
-from ssptool.engine.kernel.calls import Call, Instruction, IterationCalls, LoopCalls, Op, SolveLoop
-from ssptool.engine.kernel.instance_table import (
+from ssptool.engine.kernel.calls import (
     ACCESS,
     FLOAT,
     FUNCTIONS,
+    OK,
     REAL_TYPES,
+    UNCHANGED,
+    ActedWire,
+    Call,
+    Change,
+    ChangeKind,
+    Code,
+    Column,
+    Courses,
+    DrivenInput,
+    Floats,
     InstanceTable,
+    Instruction,
+    Integers,
+    IterationCalls,
+    LoopCalls,
+    Op,
+    Outcome,
+    Running,
+    Slots,
+    SolveLoop,
     functions_for,
     prefix,
 )
-from ssptool.engine.kernel.outcome import OK, Code, Outcome
 
 __all__ = [
     "ACCESS",

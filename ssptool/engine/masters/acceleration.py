@@ -1,16 +1,19 @@
-"""What an iterated master asks of a method that finds the next iterate."""
+"""Accelerations of an iterated step: relaxation per step, IQN-ILS, and Newton's method on the interface."""
 
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.loops.iterate import Proposal
+from ssptool.engine.loops.newton import FiniteDifferences
+from ssptool.engine.loops.solution import Domain, Proposal
 from ssptool.engine.masters.master import StepDerivatives
-from ssptool.engine.masters.partners import Memory
+from ssptool.engine.masters.protocols import Memory
 
 
 class Interface(NamedTuple):
@@ -87,3 +90,202 @@ class EachStep:
 
     def recall(self, memory: Memory) -> None:
         pass
+
+
+_NOISE = 1e-12
+"""Differences of residuals below this (in nominal values) are rounding."""
+
+
+@dataclass(frozen=True, slots=True)
+class IqnIls:
+    """x ← found + W α with the α that makes V α + (found − x) least; columns of V and W are differences of found − x
+    and of found, the newest first.
+
+    The differences of the last `reuse` macro steps are kept: how a group answers changes little from step to step,
+    so that the first correction of a step is a good one already. A column that depends on those before it, to
+    `filter`, is left out.
+
+    References
+    ----------
+    Degroote, Bathe, Vierendeels 2009, "Performance of a new partitioned procedure versus a monolithic procedure in
+    fluid-structure interaction", §4; Haelterman, Bogaers, Scheufele, Uekermann, Mehl 2016, "Improving the performance
+    of the partitioned QN-ILS procedure for fluid-structure interaction problems: filtering", §3 (filter QR2).
+    """
+
+    reuse: int = 5
+    filter: float = 1e-3
+    max_columns: int = 60
+
+    @property
+    def name(self) -> str:
+        return "IQN-ILS"
+
+    def start(self, interface: Interface) -> Accelerator:
+        return _Secants(self)
+
+
+class _Secants:
+    """The differences, by macro step, the newest step and in it the newest difference first."""
+
+    def __init__(self, method: IqnIls) -> None:
+        self.method = method
+        self.steps: deque[deque[tuple[Floats, Floats]]] = deque(maxlen=method.reuse + 1)
+        self.last: tuple[Floats, Floats] | None = None
+
+    def begin(self) -> Proposal:
+        if not self.steps or self.steps[0]:
+            self.steps.appendleft(deque(maxlen=self.method.max_columns))
+        self.last = None
+        return self
+
+    def memory(self) -> Memory:
+        columns = [column for step in self.steps for column in step]
+        return {
+            "columns": np.array([len(step) for step in self.steps]),
+            "changes": np.array([change for change, _ in columns]),
+            "answers": np.array([answer for _, answer in columns]),
+        }
+
+    def recall(self, memory: Memory) -> None:
+        columns = iter(zip(memory["changes"], memory["answers"], strict=True))
+        self.steps.clear()
+        for count in memory["columns"].tolist():
+            self.steps.append(deque(islice(columns, count), maxlen=self.method.max_columns))
+
+    def __call__(self, x: Floats, value: Floats) -> Floats:
+        residual = value - x
+        if self.last is not None:
+            change = residual - self.last[0]
+            if np.max(np.abs(change)) > _NOISE:
+                self.steps[0].appendleft((change, value - self.last[1]))
+        self.last = (residual, value)
+        columns = [column for step in self.steps for column in step][: self.method.max_columns]
+        return value + correction(columns, residual, self.method.filter)
+
+
+def correction(columns: list[tuple[Floats, Floats]], residual: Floats, limit: float) -> Floats:
+    """W α for the α with least ‖V α + residual‖, by modified Gram–Schmidt with the filter on the way.
+
+    Each W column undergoes the same elimination as its V column, so that no triangular system is left to solve.
+    """
+    basis: list[Floats] = []
+    answers: list[Floats] = []
+    total, left = np.zeros_like(residual), residual
+    for change, answer in columns:
+        size = np.linalg.norm(change)
+        for q, w in zip(basis, answers, strict=True):
+            share = q @ change
+            change, answer = change - share * q, answer - share * w
+        rest = np.linalg.norm(change)
+        if rest <= limit * size:
+            continue
+        basis.append(change / rest)
+        answers.append(answer / rest)
+        share = basis[-1] @ left
+        total, left = total - share * answers[-1], left - share * basis[-1]
+        if len(basis) == len(residual):
+            break
+    return total
+
+
+@dataclass(frozen=True, slots=True)
+class InterfaceNewton:
+    """Solve (dS/dx − 1) p = x − S(x), where S maps the inputs at the end of a step to what comes out for them.
+
+    dS/dx follows from partial derivatives of the FMUs where they give them, at the point where they are. That takes no
+    step, so it is done in every iteration if no column is missing. Missing columns come from finite differences of
+    whole steps, one step per colour of the pattern of what depends on what; then the Jacobian is kept from iteration to
+    iteration and from step to step, and taken anew when an iteration reduces the residual by less than `contraction`.
+
+    Derivatives of FMUs need not be those of their steps: after `misses` iterations of one step that reduce the residual
+    by less than that, with derivatives taken at the point itself, differences take their place for good. The
+    solution of a step is the same whatever the Jacobian is like; it is only found sooner or later.
+
+    References
+    ----------
+    Sicklinger, Belsky, Engelmann, Elmqvist, Olsson, Wüchner, Bletzinger 2014, "Interface Jacobian-based
+    co-simulation"; Curtis, Powell, Reid 1974 (colours); Kelley 2003, "Solving nonlinear equations with Newton's
+    method", §2.3 (when to renew the Jacobian).
+    """
+
+    contraction: float = 0.2
+    relative_step: float = 1e-5
+    derivatives: bool = True
+    misses: int = 2
+
+    @property
+    def name(self) -> str:
+        return "interface Newton"
+
+    def start(self, interface: Interface) -> Accelerator:
+        return _KeptJacobian(self, interface)
+
+
+class _KeptJacobian:
+    """Remembers the inverse of dS/dx − 1."""
+
+    def __init__(self, method: InterfaceNewton, interface: Interface) -> None:
+        self.method = method
+        self.interface = interface
+        self.derivatives = interface.derivatives if method.derivatives else None
+        self.inverse: Floats | None = None
+        self.last_size: float | None = None
+        self.free = False  # the inverse was taken without any step, at the last iterate
+        self.misses = 0
+
+    def begin(self) -> Proposal:
+        self.last_size, self.misses = None, 0
+        return self
+
+    def memory(self) -> Memory:
+        own = {"differences": np.array(self.derivatives is None), "free": np.array(self.free)}
+        return own if self.inverse is None else {**own, "inverse": self.inverse}
+
+    def recall(self, memory: Memory) -> None:
+        self.inverse = memory.get("inverse")
+        self.free = bool(memory["free"])
+        if memory["differences"]:
+            self.derivatives = None
+
+    def __call__(self, x: Floats, value: Floats) -> Floats:
+        residual = value - x
+        size = float(np.linalg.norm(residual))
+        slow = self.last_size is not None and size > self.method.contraction * self.last_size
+        if slow and self.free:
+            self._doubt()
+        if self.inverse is None or slow or self.free:
+            self.inverse = self._inverse(x, value)
+        self.last_size = size
+        return value if self.inverse is None else x - self.inverse @ residual
+
+    def _doubt(self) -> None:
+        self.misses += 1
+        if self.misses == self.method.misses:
+            self.derivatives = None
+
+    def _inverse(self, x: Floats, value: Floats) -> Floats | None:
+        """None where the step cannot be done at the points that are needed, or where it answers nothing definite."""
+        system = self._jacobian(x, value) - np.eye(len(x))
+        if not np.all(np.isfinite(system)) or np.linalg.matrix_rank(system) < len(system):
+            return None
+        return np.asarray(np.linalg.inv(system))
+
+    def _jacobian(self, x: Floats, value: Floats) -> Floats:
+        """Differences last: they leave the components at another point."""
+        matrix, left = np.zeros((len(x), len(x))), np.ones(len(x), dtype=bool)
+        if self.derivatives is not None:
+            found = self.derivatives()
+            matrix, left = found.matrix, ~found.known
+        self.free = not left.any()
+        if not self.free:
+            matrix[:, left] = self._differences(left, x, value)
+        return matrix
+
+    def _differences(self, columns: NDArray[np.bool_], x: Floats, value: Floats) -> Floats:
+        def step(part: Floats) -> Floats:
+            moved = x.copy()
+            moved[columns] = part
+            return self.interface.step(moved)
+
+        differences = FiniteDifferences(self.interface.pattern()[:, columns], self.method.relative_step)
+        return differences.at(step, x[columns], value, Domain.of_size(int(columns.sum())))

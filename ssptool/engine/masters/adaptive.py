@@ -2,16 +2,16 @@
 
 from collections import deque
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.master import Coupled, OneStepper, Participants, Remembering, Stretch
-from ssptool.engine.masters.partners import Memory, part_of, under
+from ssptool.engine.masters.program import Inputs
+from ssptool.engine.masters.protocols import Memory, part_of, under
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""

@@ -1,20 +1,39 @@
-"""Macro steps chosen by the energy that coupling creates or destroys at power bonds: nothing is ever taken back."""
+"""Macro steps sized by the energy that coupling creates or destroys at power bonds; no step is repeated."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.bond import Bond
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.inputs import Inputs
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import Coupled, Participants, Stretch
-from ssptool.engine.masters.partners import Memory
-from ssptool.engine.masters.program import Program
+from ssptool.engine.masters.program import Inputs, Program
+from ssptool.engine.masters.protocols import Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """A power bond by its slots: two outputs, and the inputs that they lead to at the other side.
+
+    The input of the first is `first_scale` times the output of the second, and the other way round; factors turn
+    products of output and input into watts, of the same sign at both sides.
+    """
+
+    name: str
+    first: int
+    second: int
+    into_first: int
+    into_second: int
+    first_factor: float
+    second_factor: float
+    first_scale: float
+    second_scale: float
+    nominal: float
+
 
 _WEIGHTS = (1 / 2, 5 / 12, 3 / 8)
 """∫e dt/(h e(h)) over a step for what inputs of order 0, 1, 2 miss: e = s, s (s + h), s (s + h)(s + 2h)."""

@@ -1,13 +1,11 @@
 """Gauss–Seidel: one after the other, each with the newest values."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.inputs import Extrapolate, Hold, Interpolate
 from ssptool.engine.masters.master import Coupled, Instances, OneStepper, Participants
-from ssptool.engine.masters.program import Program, set_inputs
+from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Program, set_inputs
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,11 @@
 """Jacobi: all read, then all step."""
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ssptool.dataclass import dataclass
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.inputs import Extrapolate, Hold
 from ssptool.engine.masters.master import Coupled, OneStepper, Participants
-from ssptool.engine.masters.program import Program, set_inputs
+from ssptool.engine.masters.program import Extrapolate, Hold, Program, set_inputs
 
 
 @dataclass(frozen=True, slots=True)

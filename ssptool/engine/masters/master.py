@@ -1,20 +1,86 @@
-"""What a master algorithm is given, and what it returns."""
+"""Master algorithms: the coupled system that a master steps, and what it returns."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.ending import Ending, Failure
-from ssptool.engine.iteration_log import IterationLog
+from ssptool.engine.failure import Ending, Failure, Stopped
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
-from ssptool.engine.masters.partners import Checkpoint, Component, Drive, Events, Memory, Ode, Remarking
-from ssptool.engine.stopped import Stopped
-from ssptool.engine.time_resolution import CLOSE as CLOSE
+from ssptool.engine.masters.protocols import Checkpoint, Component, Drive, Memory, Ode, Remarking
+from ssptool.engine.recording.iteration_log import IterationLog
+from ssptool.engine.time import CLOSE as CLOSE
 from ssptool.fmu.instance import FmiError
+
+
+class Events(Protocol):
+    """Components whose events are handled in event mode, and their clocks."""
+
+    failure: Failure | None
+    """Why there is no first instant."""
+    seen: bool
+    """Whether the last event is one for the trace."""
+    samples: bool
+    """What is taken at events only may change between them."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether something that is taken at events only has changed."""
+        ...
+
+    @property
+    def next_time(self) -> float:
+        """When the next event is known to be [s]."""
+        ...
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether macro steps can be taken back, for which states are saved at their start."""
+        ...
+
+    def before_steps(self) -> None:
+        """Some macro steps begin, of which the kernel saves the states if need be."""
+        ...
+
+    def before_step(self, t: float) -> Failure | None:
+        """A macro step begins at t [s], and all states are saved if need be."""
+        ...
+
+    def early(self, end: float, *, goes_on: bool = False) -> float | None:
+        """Where the macro step to `end` [s] has ended for the first component that has not got there; if it `goes_on`,
+        without an event there, `end` itself where one asks for an event.
+        """
+        ...
+
+    def go_back(self, t: float, end: float, *, all_of_them: bool) -> Failure | None:
+        """To the start t of the macro step, which then leads to `end` [s].
+
+        Those that are there stay, unless all are to do that step.
+        """
+        ...
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a component asks for an event where the last step has led to."""
+        ...
+
+    def handle(self, system: "Coupled", t: float, *, jump: bool) -> Failure | None:
+        """The event at t [s]; with `jump`, what acts from outside jumps too."""
+        ...
+
+    def intervene(self, system: "Coupled", t: float, action: Callable[[], None]) -> Failure | None:
+        """Let `action` set what it likes at t [s], which is an event."""
+        ...
+
+    def memory(self) -> Memory:
+        """What is needed to go on."""
+        ...
+
+    def recall(self, memory: Memory) -> None:
+        """Go on from there."""
+        ...
 
 
 class Instances(NamedTuple):

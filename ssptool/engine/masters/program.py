@@ -1,13 +1,13 @@
-"""A macro step that needs no decision."""
+"""Macro steps as kernel programs, and the course of inputs over a step (hold, extrapolation, interpolation)."""
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+from typing import Protocol
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.ending import Failure
-from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Op, Outcome
+from ssptool.engine.failure import Failure
+from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome
 from ssptool.engine.masters.master import Coupled, Instances, Stretch
-from ssptool.engine.masters.partners import Memory
+from ssptool.engine.masters.protocols import Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,3 +123,81 @@ class Program:
 def set_inputs(instances: Instances, moving: Instruction) -> tuple[Instruction, ...]:
     """`moving` for the instances that can follow, hold for the others."""
     return (Instruction(Op.HOLD, instances.held), moving)
+
+
+class Inputs(Protocol):
+    """A coupling of inputs over a macro step, as an instruction of a program or applied at once.
+
+    `order_of_accuracy` is that of the solution of a coupled system with such inputs.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def order_of_accuracy(self) -> int: ...
+
+    def instruction(self, group: int) -> Instruction: ...
+
+    def apply(self, kernel: Kernel, group: int, h: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Constant, at the values that inputs have when the step begins."""
+
+    @property
+    def name(self) -> str:
+        return "hold"
+
+    @property
+    def order_of_accuracy(self) -> int:
+        return 1
+
+    def instruction(self, group: int) -> Instruction:
+        return Instruction(Op.HOLD, group)
+
+    def apply(self, kernel: Kernel, group: int, h: float) -> None:
+        kernel.hold(group)
+
+
+@dataclass(frozen=True, slots=True)
+class Extrapolate:
+    """The polynomial through the last accepted points, continued."""
+
+    order: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"extrapolate (order {self.order})"
+
+    @property
+    def order_of_accuracy(self) -> int:
+        return self.order + 1
+
+    def instruction(self, group: int) -> Instruction:
+        return Instruction(Op.EXTRAPOLATE, group, self.order)
+
+    def apply(self, kernel: Kernel, group: int, h: float) -> None:
+        kernel.extrapolate(group, self.order)
+
+
+@dataclass(frozen=True, slots=True)
+class Interpolate:
+    """The polynomial through the last accepted points and the values at the end of the step."""
+
+    order: int = 1
+
+    @property
+    def name(self) -> str:
+        return f"interpolate (order {self.order})"
+
+    @property
+    def order_of_accuracy(self) -> int:
+        return self.order + 1
+
+    def instruction(self, group: int) -> Instruction:
+        return Instruction(Op.INTERPOLATE, group, self.order)
+
+    def apply(self, kernel: Kernel, group: int, h: float) -> None:
+        kernel.interpolate(group, self.order, h)

@@ -1,12 +1,12 @@
-"""A master whose last macro step is shorter than all others, where they do not fill the interval."""
+"""Fixed macro steps with a shorter last one."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.ending import Failure
+from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.master import Coupled, Master, OneStepper, Participants, Remembering, Stretch
-from ssptool.engine.masters.partners import Memory
+from ssptool.engine.masters.protocols import Memory
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
+from dataclasses import dataclass, replace
+from enum import IntEnum
 from typing import Any, Protocol
 from weakref import finalize
 
@@ -17,8 +19,15 @@ import numpy as np
 from fmpy.sundials import libraries
 from numpy.typing import NDArray
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.ode.method import Method
+from ssptool.engine.failure import Ending, Failure
+
+
+class Method(IntEnum):
+    """Linear multistep formulas: Adams-Moulton for smooth problems, BDF for stiff ones. The numbers are CVODE's."""
+
+    ADAMS = 1
+    BDF = 2
+
 
 Floats = NDArray[np.float64]
 
@@ -351,3 +360,14 @@ def _release(memory: int, linear: int, matrix: int, vectors: tuple[int, ...], co
 
 def _view(address: int, size: int) -> Floats:
     return np.ctypeslib.as_array(ctypes.cast(address, POINTER(c_double)), (size,))
+
+
+def cannot_go_on(reason: str, t: float, setback: Failure | None) -> Failure:
+    """For this reason, at t [s], after such a setback at a point that it could have avoided."""
+    if setback is None:
+        advice = "loosen the tolerance, or check parameters and start values: the solution may not exist from here"
+        return Failure(Ending.INTEGRATION, f"the integrator cannot go on: {reason}", advice, t, recoverable=True)
+    # What is nan is so at all points that the integrator could still try.
+    ending = setback.ending if setback.ending is Ending.NONFINITE else Ending.INTEGRATION
+    message = f"the integrator cannot go on: {reason}; last: {setback.message}"
+    return replace(setback, ending=ending, message=message, time=t, recoverable=True)

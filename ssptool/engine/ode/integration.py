@@ -1,27 +1,77 @@
-"""The way of an ODE from one time to another, through its events."""
+"""Integration of an ODE from one time to another, through its events."""
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.chatter import Cause, Chatter, wish_to_end
-from ssptool.engine.event_mode.sampling import ode_takes_samples
+from ssptool.engine.event_mode.accumulation import Cause, Chatter
+from ssptool.engine.event_mode.iteration import ode_takes_samples
+from ssptool.engine.failure import Stopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.ode.crossings import Crossings
-from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed
-from ssptool.engine.ode.events import TIME_EVENT, Outcome, iterate
-from ssptool.engine.ode.integrated import Integrated
+from ssptool.engine.masters.master import Coupled, Participants, Stepper
+from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed, Method, cannot_go_on
+from ssptool.engine.ode.events import TIME_EVENT, Crossings, Outcome, Outlook, iterate
 from ssptool.engine.ode.jacobian import make_jacobian
-from ssptool.engine.ode.outlook import Outlook
 from ssptool.engine.ode.position import Position
-from ssptool.engine.ode.setback import cannot_go_on
 from ssptool.engine.ode.system import OdeSystem
-from ssptool.engine.plan import Plan
-from ssptool.engine.stopped import Stopped
-from ssptool.engine.time_resolution import coarseness, tolerance_of_times
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.time import coarseness, tolerance_of_times
+
+
+@dataclass(frozen=True, slots=True)
+class Integrated:
+    """CVODE integrates all components together; communication points are where it is looked at.
+
+    Attributes
+    ----------
+    rtol
+        Relative tolerance of every state; the absolute one is this times its nominal value.
+    directional
+        The Jacobian comes from the components' directional derivatives, else from finite differences.
+    """
+
+    method: Method = Method.BDF
+    rtol: float = 1e-6
+    directional: bool = False
+
+    @property
+    def name(self) -> str:
+        return "integrated"
+
+    @property
+    def chooses_steps(self) -> bool:
+        return True
+
+    def start(self, system: Coupled) -> Stepper:
+        if system.integration is None:
+            raise ValueError("the components of this system are not those of model exchange")
+        return system.integration
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return (
+            *self._integration(f"the states of {', '.join(map(str, groups))}"),
+            "at the communication point: interpolate the states; evaluate",
+        )
+
+    def as_component(self) -> tuple[str, ...]:
+        """To step it beside others, in words."""
+        return (
+            *self._integration("the states of components of model exchange, all together"),
+            "it starts anew with each macro step at whose beginning inputs jump, and where one is repeated; "
+            "its Jacobian is kept for a while",
+        )
+
+    def _integration(self, what: str) -> tuple[str, ...]:
+        return (
+            f"CVODE ({self.method.name}, relative tolerance {self.rtol:g}) integrates {what}; for x':",
+            "  set time and states; evaluate; get derivatives",
+            "after each of its steps: tell the components; at a root, a time event, or where one asks for it:",
+            "  event mode; new discrete states and evaluate until all stay; continuous-time mode; restart",
+        )
+
 
 MAX_STUCK = 20
 """Internal steps in a row that may be too small for time to pass."""
@@ -498,3 +548,16 @@ def _suspect(causes: tuple[Cause, ...], timers: tuple[Cause, ...]) -> tuple[Caus
     """Causes that may chatter: neither what comes from outside, nor clocks, which tick as often as they say."""
     clocks = {timer for timer in timers if timer.what != TIME_EVENT}
     return tuple(cause for cause in causes if cause not in (JUMP, SAMPLE) and cause not in clocks)
+
+
+@dataclass(slots=True)
+class Tally:
+    """Of what an integration counts, that which has not been reported yet."""
+
+    integration: Integration
+    told: OdeStatistics = field(default_factory=lambda: OdeStatistics(0, Effort()))
+
+    def news(self) -> tuple[int, int]:
+        """Events, and evaluations of f."""
+        before, self.told = self.told, self.integration.statistics
+        return self.told.events - before.events, self.told.effort.evaluations - before.effort.evaluations

@@ -1,14 +1,14 @@
-"""Where an integration stands: what it takes to go on from there."""
+"""State of an integration: all that it needs to continue."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from ssptool.dataclass import dataclass
-from ssptool.engine.chatter import CHATTER_EVENTS, Cause, Seen
+from ssptool.engine.event_mode.accumulation import CHATTER_EVENTS, Cause, Seen
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.partners import Memory
+from ssptool.engine.masters.protocols import Memory
 
 
 @dataclass(frozen=True, slots=True)

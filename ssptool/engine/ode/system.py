@@ -1,29 +1,234 @@
-"""The components of model exchange as one right-hand side x' = f(t, x), with event indicators g(t, x)."""
+"""Components of model exchange as one right-hand side x' = f(t, x), with event indicators g(t, x) and structure."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes import c_double, memset
-from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ssptool.engine.assembly import Assembly
-from ssptool.engine.chatter import Cause
-from ssptool.engine.ending import Ending, Failure
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.event_mode.accumulation import Cause
+from ssptool.engine.failure import BadInputs, Ending, Failure, Stopped
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
-from ssptool.engine.masters.partners import Drive
-from ssptool.engine.ode.course import NO_COURSE, Course
-from ssptool.engine.plan import PlannedInstance, PlannedOde
-from ssptool.engine.stimuli.findings import BadInputs
-from ssptool.engine.stopped import Stopped
-from ssptool.fmu.exchange import DERIVATIVES, DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
-from ssptool.fmu.exchange import functions_of_exchange as functions_of_exchange
-from ssptool.fmu.instance import FmiError
+from ssptool.engine.masters.protocols import Drive
+from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde
+from ssptool.fmu.description import Variable
+from ssptool.fmu.instance import FmiError, FmuInstance
+from ssptool.fmu.model_exchange import DERIVATIVES, DISCARD, GET_DERIVATIVES, GET_INDICATORS, ContinuousModel
+from ssptool.fmu.model_exchange import functions_of_exchange as functions_of_exchange
 
 if TYPE_CHECKING:
-    # Not where it was not built.
     from ssptool.engine.kernel._kernel import NativeSlopes
+
+References = NDArray[np.uint32]
+Pattern = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The share of one component.
+
+    Attributes
+    ----------
+    unknowns, knowns
+        Value references of its state derivatives, then of its outputs that are wired to other components; and of its
+        states, then of its inputs that are wired to other components. An array has one, and all its elements belong
+        to it if one is wired.
+    rows : (k,), columns : (l,)
+        Where these stand in [x', y] and [x, u] of the whole.
+    pattern : (k, l)
+        Which unknown depends on which known, by what the FMU declares; nothing declared means on all.
+    """
+
+    unknowns: References
+    knowns: References
+    rows: NDArray[np.intp]
+    columns: NDArray[np.intp]
+    pattern: Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """x' = A x + B u, y = C x + D u, u = W y + constants, by its sizes.
+
+    Attributes
+    ----------
+    states
+        Number of scalar states that are declared, all components together.
+    parts
+        One per component.
+    wires : (m, p)
+        W, the factors of the wires between components.
+    """
+
+    states: int
+    parts: tuple[Part, ...]
+    wires: Floats
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the matrix of A, B, C and D."""
+        inputs, outputs = self.wires.shape
+        return self.states + outputs, self.states + inputs
+
+    def pattern(self) -> Pattern:
+        """(n, n): which state derivative depends on which state, directly or along wires."""
+        n = self.states
+        whole = np.zeros(self.shape, dtype=bool)
+        for part in self.parts:
+            whole[np.ix_(part.rows, part.columns)] = part.pattern
+        wired = self.wires != 0
+        reached = wired @ whole[n:, :n]
+        once = wired @ whole[n:, n:]
+        while True:
+            further = reached | (once @ reached)
+            if np.array_equal(further, reached):
+                return np.asarray(whole[:n, :n] | (whole[:n, n:] @ reached))
+            reached = further
+
+
+def structure(plan: Plan) -> Structure:
+    """That of the components of model exchange of a plan, in the order of its instances."""
+    instances = plan.integrated
+    owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
+    owned -= set(plan.integers)  # they do not move
+    wires = [wire for wire in plan.wires if wire.source in owned and wire.destination in owned]
+    whole = dict(chain.from_iterable(map(_arrays, instances)))
+    inputs = _numbered(whole, (wire.destination for wire in wires))
+    outputs = _numbered(whole, (wire.source for wire in wires))
+    states = sum(len(one.description.state_derivatives) for one in instances)
+    factors = np.zeros((len(inputs), len(outputs)))
+    for wire in wires:
+        factors[inputs[wire.destination], outputs[wire.source]] = wire.conversion.factor
+    return Structure(states, tuple(_parts(plan, states, inputs, outputs)), factors)
+
+
+def _arrays(one: PlannedInstance) -> Iterator[tuple[int, Sequence[int]]]:
+    """Each slot of an array with those of all its elements."""
+    for signals, slots in ((one.inputs, one.input_slots), (one.outputs, one.output_slots)):
+        together: dict[str, list[int]] = defaultdict(list)
+        for signal, slot in zip(signals, slots, strict=True):
+            if (array := one.description.variables[signal.variable].array) is not None:
+                together[array].append(slot)
+        yield from ((slot, own) for own in together.values() for slot in own)
+
+
+def _numbered(whole: Mapping[int, Sequence[int]], slots: Iterable[int]) -> dict[int, int]:
+    """The slots, and those of arrays that they are elements of, numbered."""
+    every = chain.from_iterable(whole.get(slot, (slot,)) for slot in slots)
+    return {slot: number for number, slot in enumerate(dict.fromkeys(every))}
+
+
+def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, int]) -> Iterator[Part]:
+    first = 0
+    for one in plan.integrated:
+        variables, slopes = one.description.variables, one.description.state_derivatives
+        own = range(first, first + len(slopes))
+        first += len(slopes)
+        leaving = [i for i, slot in enumerate(one.output_slots) if slot in outputs]
+        arriving = [i for i, slot in enumerate(one.input_slots) if slot in inputs]
+        unknowns = [*slopes, *(variables[one.outputs[i].variable] for i in leaving)]
+        knowns = [
+            *(variables[slope.derivative_of or ""] for slope in slopes),
+            *(variables[one.inputs[i].variable] for i in arriving),
+        ]
+        yield Part(
+            _references(unknowns),
+            _references(knowns),
+            np.array([*own, *(states + outputs[one.output_slots[i]] for i in leaving)], dtype=np.intp),
+            np.array([*own, *(states + inputs[one.input_slots[i]] for i in arriving)], dtype=np.intp),
+            dependence(one, unknowns, knowns),
+        )
+
+
+def dependence(one: PlannedInstance, unknowns: Sequence[Variable], knowns: Sequence[Variable]) -> Pattern:
+    """(k, l): which unknown depends on which known by what the FMU declares; nothing declared means on all."""
+    declared = {**one.description.outputs, **one.description.derivatives}
+    pattern = np.ones((len(unknowns), len(knowns)), dtype=bool)
+    for row, unknown in enumerate(unknowns):
+        needed = declared.get(_name(unknown))
+        if needed is not None:
+            # An output that is itself a state need not declare that.
+            own = (unknown.reference, unknown.element)
+            pattern[row] = [_name(known) in needed or (known.reference, known.element) == own for known in knowns]
+    return pattern
+
+
+def _name(variable: Variable) -> str:
+    """Under which its dependencies are stated."""
+    return variable.array or variable.name
+
+
+def _references(variables: Iterable[Variable]) -> References:
+    return np.array([variable.reference for variable in variables if variable.element == 0], dtype=np.uint32)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStates:
+    """Of all that can save their state; `unable` cannot, so to them there is no way back."""
+
+    kept: tuple[tuple[FmuInstance, Any], ...]
+    unable: tuple[str, ...]
+    t: float
+
+    @classmethod
+    def of(cls, able: Sequence[FmuInstance], unable: Sequence[FmuInstance], t: float) -> Self:
+        """The present ones. Raises `FmiError`."""
+        return cls(tuple((one, one.keep_state()) for one in able), tuple(one.name for one in unable), t)
+
+    def go_back(self) -> None:
+        """Be in these states.
+
+        Raises
+        ------
+        Stopped
+            Some FMUs could not save theirs.
+        FmiError
+        """
+        if self.unable:
+            raise Stopped(_no_way_back(self.unable, self.t))
+        for instance, state in self.kept:
+            instance.go_back(state)
+
+    def drop(self) -> None:
+        """Give them up. Raises `FmiError`."""
+        for instance, state in self.kept:
+            instance.drop_state(state)
+
+
+def _no_way_back(names: Sequence[str], t: float) -> Failure:
+    return Failure(
+        Ending.FMI,
+        f"a macro step in which there was an event has to be repeated, which {', '.join(names)} cannot: "
+        "the FMU does not save its state",
+        "use a master that does each step once (--master jacobi) and fixed steps",
+        t,
+        names[0],
+    )
+
+
+class Course(NamedTuple):
+    """Polynomials (m,) in the time since `start` [s]: value, first and second derivative there."""
+
+    start: float
+    value: Floats
+    first: Floats
+    second: Floats
+
+    def at(self, t: float) -> Floats:
+        """The values (m,) at a time [s]; the same arithmetic as the kernel's."""
+        past = t - self.start
+        value: Floats = self.value + past * (self.first + (0.5 * past) * self.second)
+        return value
+
+
+NO_COURSE = Course(0.0, np.empty(0), np.empty(0), np.empty(0))
+
 
 BELOW_ZERO = -1e-300
 """What an event indicator that is exactly zero is taken for."""

@@ -1,4 +1,3 @@
-"""Rows on their way from a run to a file: which, how many, in what format, with what beside them.
+"""Recording: from rows of a run to files.
 
-A file can be read at any time while it grows; whatever ends the run, it holds the rows that were written.
-"""
+A file can be read at any time while it grows; however the run ends, it holds the rows that were written."""

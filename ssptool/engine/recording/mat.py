@@ -22,18 +22,20 @@ from numpy.typing import NDArray
 from scipy.io import loadmat, savemat
 from scipy.io.matlab import MatReadError
 
-from ssptool.engine.columns import (
+from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
+from ssptool.engine.trace import (
     NUMBERED,
     NUMERIC_TYPES,
+    Column,
+    Contents,
+    Floats,
+    Trace,
     as_doubles,
     holds_integer,
     integers_of,
     machine_type,
     values_of,
 )
-from ssptool.engine.recording.contents import Contents
-from ssptool.engine.recording.writer import UnreadableTrace, put, refuse_repeats
-from ssptool.engine.trace import Column, Floats, Trace
 
 _TRAJECTORIES = "data_2"
 _LAID_OUT = ("name", "description", "dataInfo")

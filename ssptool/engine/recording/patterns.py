@@ -1,10 +1,10 @@
-"""Signals by pattern: full names, in which * stands for any text and ? for any letter."""
+"""Patterns of full signal names, in which * stands for any text and ? for any character."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from ssptool.wrong_usage import WrongUsage
+from ssptool.errors import WrongUsage
 
 
 class NothingMatches(WrongUsage, ValueError):

@@ -1,11 +1,19 @@
-"""What every format does."""
+"""Writers of result files: the protocol of every format, blocks of rows, and writing in a thread of its own."""
 
+import contextlib
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from io import FileIO
-from typing import Protocol
+from pathlib import Path
+from queue import LifoQueue, Queue
+from threading import Thread
+from types import TracebackType
+from typing import Protocol, Self
 
-from ssptool.engine.trace import Floats
+import numpy as np
+
+from ssptool.engine.trace import Contents, Floats
 
 
 class Writer(Protocol):
@@ -59,3 +67,236 @@ def put(file: FileIO, content: bytes) -> None:
     rest = memoryview(content)
     while rest:
         rest = rest[file.write(rest) :]
+
+
+class FootedFile:
+    """Each part takes the place of the footer, and a new footer follows it.
+
+    While a part is written, the file ends with a copy of the footer before, behind the room for the part; when the new
+    footer stands before that copy, the copy is cut off. So whoever reads the file at any time, or finds what a killed
+    process has left, finds a footer at its end; but for the moment in which the copy itself is written.
+
+    Raises
+    ------
+    OSError
+        From all methods, such as for a full disk; after `abandon` the file is what it was before `begin`.
+
+    Attributes
+    ----------
+    place
+        Where the next part goes.
+    footer
+        The present one.
+    """
+
+    def __init__(self, path: Path, head: bytes, footer: bytes) -> None:
+        self._file = path.open("wb", buffering=0)
+        self._descriptor = self._file.fileno()
+        self._put(head + footer, 0)
+        self.place = len(head)
+        self.footer = footer
+        self._at = self._copy = self.place
+
+    def begin(self, size: int) -> None:
+        """A part of about so many bytes comes."""
+        self._at = self.place
+        self._keep_copy(self.place + max(size, len(self.footer)))
+
+    def write(self, data: bytes) -> None:
+        """The next bytes of the part."""
+        self._make_room(len(data))
+        self._put(data, self._at)
+        self._at += len(data)
+
+    def finish(self, footer: bytes) -> None:
+        """The part is whole."""
+        self._make_room(len(footer))
+        self._put(footer, self._at)
+        os.ftruncate(self._descriptor, self._at + len(footer))
+        self.place, self.footer = self._at, footer
+
+    def abandon(self) -> None:
+        """The part, whose `begin` or what followed has failed, is not to be."""
+        # If not even that is possible, the file ends with the copy.
+        with contextlib.suppress(OSError):
+            self._put(self.footer, self.place)
+            os.ftruncate(self._descriptor, self.place + len(self.footer))
+
+    def close(self) -> None:
+        self._file.close()
+
+    def _make_room(self, size: int) -> None:
+        if self._at + size > self._copy:
+            self._keep_copy(max(self._at + 2 * size, self._copy + len(self.footer)))
+
+    def _keep_copy(self, place: int) -> None:
+        """The footer at the end of the file, which is here."""
+        before = os.fstat(self._descriptor).st_size
+        try:
+            self._put(self.footer, place)
+        except OSError:
+            os.ftruncate(self._descriptor, before)
+            raise
+        self._copy = place
+
+    def _put(self, data: bytes, place: int) -> None:
+        rest = memoryview(data)
+        while rest:  # the system may take less at once, such as before it says that the disk is full
+            written = os.pwrite(self._descriptor, rest, place)
+            rest, place = rest[written:], place + written
+
+
+class WritingThread:
+    """Writes for whoever has rows; no thread is left when its context is.
+
+    Parameters
+    ----------
+    waiting
+        Blocks of rows that may wait: the memory they take is bounded, and whoever has more waits as well.
+
+    The native kernel, encoders of numbers and the system's calls all run without the lock of the interpreter, so that
+    steps and writing overlap.
+
+    Notes
+    -----
+    Why this is free of races: a block of rows belongs to one thread at a time. The caller has one, lent or to
+    copy rows to; the queue of those that wait hands it over, and the queue of those that are free hands it back. The
+    writer itself is used by the thread while there is one, and by the caller before it is started and after it was
+    joined. An error is left before its block is given back, and taken by the caller: late by some blocks at most while
+    rows come, and surely after the join. Only the caller takes it away, and a writer fails once. All contents of a
+    block are there before the block is handed over, and go when this thread has written it.
+    """
+
+    def __init__(self, waiting: int) -> None:
+        self._most = waiting
+        self._waiting: Queue[Floats | Callable[[], None] | None]
+        # The last one that was used is most likely still in a cache.
+        self._free: Queue[Floats] = LifoQueue()
+        self._blocks = 0
+        self._lent: Floats | None = None
+        self._writer: Writer
+        self._thread: Thread | None = None
+        self._error: BaseException | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._join()
+
+    def around(self, open_writer: Callable[[Contents], Writer]) -> Callable[[Contents], Writer]:
+        """What begins a file, such that this thread writes it."""
+
+        def begin(contents: Contents) -> Writer:
+            self._writer = open_writer(contents)
+            return self
+
+        return begin
+
+    def lend(self, count: int, width: int) -> Floats:
+        """Memory for rows (count, width), until the next call; what is written of it is not copied and not the caller's
+        any more.
+        """
+        size = count * width
+        if self._lent is not None and self._lent.size < size:
+            self._free.put(self._lent)
+            self._lent = None
+        if self._lent is None:
+            self._lent = self._block(size)
+        return self._lent[:size].reshape(count, width)
+
+    # -- as `Writer` -------------------------------------------------------------------------------------------
+
+    def write(self, rows: Floats) -> None:
+        """Errors of earlier rows arrive here, or in `close`."""
+        self._check()
+        if self._thread is None:
+            self._begin()
+        if self._lent is not None and rows.base is self._lent:
+            self._lent = None
+        else:
+            block = self._block(rows.size)[: rows.size].reshape(rows.shape)
+            np.copyto(block, rows)
+            rows = block
+        self._waiting.put(rows)
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        if self._thread is None:
+            self._begin()
+        self._waiting.put(action)
+
+    def notes(self) -> tuple[str, ...]:
+        self._join()
+        return self._writer.notes()
+
+    def close(self, manifest: str) -> None:
+        self._join()
+        self._check()
+        self._writer.close(manifest)
+
+    # ----------------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        self._waiting = Queue(self._most)
+        self._thread = Thread(target=self._work, name="ssptool-writer", daemon=True)
+        self._thread.start()
+
+    def _block(self, size: int) -> Floats:
+        """Memory that nobody uses, of so many numbers at least; used again, because new pages cost more than a copy."""
+        if self._blocks <= self._most and self._free.empty():
+            self._blocks += 1
+            return np.empty(size)
+        block = self._free.get()
+        return block if block.size >= size else np.empty(size)
+
+    def _work(self) -> None:
+        while (block := self._waiting.get()) is not None:
+            try:
+                if callable(block):
+                    self._writer.when_written(block)
+                    continue
+                self._writer.write(block)
+            except BaseException as error:
+                self._error = error  # The caller tells, and waits for memory until then: so go on.
+            if not callable(block):
+                whole = block.base
+                assert whole is not None
+                self._free.put(whole)
+
+    def _check(self) -> None:
+        if (error := self._error) is not None:
+            self._error = None  # said once is enough
+            try:
+                raise error
+            finally:
+                del error  # which holds this frame
+
+    def _join(self) -> None:
+        if self._thread is None:
+            return
+        if self._thread.ident is not None:  # an interrupt may come before it is started, or in here
+            self._waiting.put(None)
+            self._thread.join()
+        self._thread = None
+
+
+BLOCK_BYTES = 1 << 20
+"""Of rows that come at once, at most: they should still be in the caches when somebody copies or writes them."""
+
+
+WAITING_ROWS, LEAST_WAITING, MOST_WAITING = 4096, 8, 64
+"""Of such blocks, those that may wait for whoever writes them: as many as have so many rows together, within limits. So
+the system goes on while a group of rows is encoded for a file.
+"""
+
+
+def rows_at_once(count: int, width: int) -> int:
+    """How many rows of `width` numbers are a block, where `count` are asked for."""
+    return max(1, min(count, BLOCK_BYTES // (8 * width)))
+
+
+def blocks_at_once(width: int) -> int:
+    """How many blocks of such rows may wait."""
+    return min(max(8 * width * WAITING_ROWS // BLOCK_BYTES, LEAST_WAITING), MOST_WAITING)

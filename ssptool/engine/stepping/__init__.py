@@ -1,1 +1,1 @@
-"""A simulation that a program steps: its rows, its values by name, the changes to them, and what is saved."""
+"""Simulations that a program steps."""

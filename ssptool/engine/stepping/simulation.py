@@ -1,33 +1,30 @@
-"""A co-simulation under the control of a program: step by step, with values that can be read and set in between."""
+"""Co-simulation under the control of a program: step by step, with values read and set in between."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import wraps
 from math import isfinite
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Concatenate, NoReturn, ParamSpec, Self, TypeVar
 
 import numpy as np
 
 from ssptool.arguments import seconds
-from ssptool.engine.assembly import Assembly, assemble
-from ssptool.engine.coupling import Evaluation, couple
-from ssptool.engine.ending import Ending, Failure, RunError
-from ssptool.engine.fmu_log import LoggedProblems, logged_problems
-from ssptool.engine.initialize import InitializationReport, initialize
+from ssptool.engine.assembly.assembly import Assembly, assemble
+from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
+from ssptool.engine.assembly.pool import Sources
+from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.loop_run import RunningLoop
 from ssptool.engine.masters.master import Coupled, Remembering, Stepper
-from ssptool.engine.one_at_a_time import one_at_a_time
-from ssptool.engine.plan import Plan
-from ssptool.engine.sources import Sources
-from ssptool.engine.stepping.changes import SimulationChanges, check_settable
-from ssptool.engine.stepping.errors import NotRunning, NotSavable, PastTheEnd
-from ssptool.engine.stepping.rows import SimulationRows
-from ssptool.engine.stepping.saved import SavedSimulation
-from ssptool.engine.stepping.saving import (
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.initialization import InitializationReport, initialize
+from ssptool.engine.run.loops import RunningLoop
+from ssptool.engine.stepping.saved import (
+    SavedSimulation,
     accept_points,
     check_savable,
     contents,
@@ -38,10 +35,33 @@ from ssptool.engine.stepping.saving import (
     serialized,
     set_values,
 )
-from ssptool.engine.stepping.values import SimulationValues
+from ssptool.engine.stepping.values import (
+    NotRunning,
+    NotSavable,
+    PastTheEnd,
+    SimulationChanges,
+    SimulationRows,
+    SimulationValues,
+    check_settable,
+)
 from ssptool.engine.trace import Trace
 from ssptool.fmu.description import Value
 from ssptool.working_directory import absolute, kept_working_directory
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def one_at_a_time(method: Callable[Concatenate[Any, _P], _R]) -> Callable[Concatenate[Any, _P], _R]:
+    """Decorator: serialize method calls with the object's `_lock` (RLock), and keep the working directory."""
+
+    @wraps(method)
+    def waiting(self: Any, /, *arguments: _P.args, **named: _P.kwargs) -> _R:
+        with self._lock, kept_working_directory():
+            return method(self, *arguments, **named)
+
+    return waiting
+
 
 Observer = Callable[[float, Mapping[str, Value]], None]
 """Takes a time [s] and a view of the values there."""

@@ -1,22 +1,76 @@
-"""Values of a simulation by their names: what is connected from the kernel, all else from the FMUs."""
+"""Values of a stepped simulation by name: read, set, and recorded."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.assembly import Assembly
-from ssptool.engine.cells import read_cell, write_cell
-from ssptool.engine.columns import REAL_TYPES
-from ssptool.engine.plan import Plan
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.assembly.propagation import pass_on, why_not
+from ssptool.engine.failure import Failure, RunError, Stopped
+from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats
+from ssptool.engine.kernel.slots import read_cell, write_cell
+from ssptool.engine.masters.master import Coupled
+from ssptool.engine.planning.events import CLOCK
+from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
-from ssptool.engine.recording.selection import Inside
-from ssptool.engine.stepping.errors import UnknownName
-from ssptool.fmu.description import Value
+from ssptool.engine.run.selection import Inside
+from ssptool.engine.text import few
+from ssptool.engine.trace import REAL_TYPES
+from ssptool.errors import WrongUsage
+from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements
-from ssptool.network.signals import Signal
+from ssptool.network.network import Signal
+
+
+class UnknownName(WrongUsage, KeyError):
+    """The system has nothing of that name; `near` are names like it."""
+
+    def __init__(self, name: str, near: Sequence[str] = ()) -> None:
+        hint = f"did you mean {few(near)}?" if near else "full names are like System1.x1"
+        super().__init__(f"the system has no variable {name!r}; {hint}")
+        self.name = name
+        self.near = tuple(near)
+
+
+class NotSettable(ValueError):
+    """The value of a variable is not the user's to choose, or not now."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        super().__init__(f"{name} cannot be set: {reason}")
+        self.name = name
+        self.reason = reason
+
+
+class NotSavable(Exception):
+    """The state of a simulation cannot be had as a whole."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"the simulation cannot be saved: {reason}")
+        self.reason = reason
+
+
+class NotRunning(Exception):
+    """Outside of its context a simulation has no FMUs."""
+
+    def __init__(self, ended: bool) -> None:
+        reason = "has ended with its context: make a new one" if ended else "runs in a `with` statement only"
+        super().__init__(f"a simulation {reason}")
+        self.ended = ended
+
+
+class PastTheEnd(ValueError):
+    """The stop time is earlier, or a component has ended the simulation there."""
+
+    def __init__(self, time: float, stop: float, ended: bool = False) -> None:
+        end = f"a component ended the simulation at t = {float(stop)!r} s"
+        if not ended:
+            end = f"t = {float(time)!r} s is after the stop time of {float(stop)!r} s; plan with a later one"
+        super().__init__(end)
+        self.time = time
+        self.stop = stop
 
 
 class SimulationValues:
@@ -110,3 +164,193 @@ class SimulationValues:
     def is_constant(self, signal: Signal) -> bool:
         """Whether it is an input of the system that nothing drives."""
         return self._slots[signal] in self._plan.constants
+
+
+def check_settable(plan: Plan, name: str, signals: Collection[Signal]) -> None:
+    """That what has this name, of which these are the elements, can be given a value during a run.
+
+    Raises
+    ------
+    NotSettable
+        It is driven, or fixed, or computed.
+    """
+    for driven in plan.stimuli.driven:
+        if driven.signal in signals:
+            raise NotSettable(name, f"it is driven, by {driven.origin}")
+    for wire in plan.network.wires:
+        if wire.destination in signals:
+            raise NotSettable(name, f"it is driven by {wire.source}")
+    for signal in signals:
+        if reason := _why_not(plan, signal):
+            raise NotSettable(name, reason)
+
+
+def _why_not(plan: Plan, signal: Signal) -> str:
+    """Why its kind cannot be set; empty if it can."""
+    if not signal.component and signal in plan.signals:
+        return "" if plan.signals.index(signal) in plan.constants else "it is an output of the system"
+    if signal.component not in plan.network.components:
+        return f"it is a connector of a system; {_led_to(plan, signal)}"
+    variable = plan.network.variable(signal)
+    if variable.type == CLOCK:
+        return "it is a clock; it ticks at its own times, or where a connection triggers it"
+    if variable.causality is Causality.INPUT:
+        return ""
+    if variable.causality is Causality.PARAMETER and variable.variability is Variability.TUNABLE:
+        return why_not(plan.network, plan.parameter_wires, signal)
+    return f"it is a {variable.variability} {variable.causality}; inputs and tunable parameters can be set"
+
+
+def _led_to(plan: Plan, signal: Signal) -> str:
+    """What can be set in place of the connector of a system."""
+    wires = (*plan.network.wires, *plan.network.dangling)
+    ends = {wire.destination for wire in wires if signal in (wire.source, *(leg.destination for leg in wire.legs))}
+    inside = sorted(str(end) for end in ends if end != signal and end.component in plan.network.components)
+    return f"set {few(inside)}, to which it leads" if inside else "set inputs and parameters of components"
+
+
+class SimulationChanges:
+    """At the present communication point; RunError is raised where the simulation cannot go on with them."""
+
+    def __init__(self, plan: Plan, assembly: Assembly, system: Coupled, values: SimulationValues) -> None:
+        self._plan = plan
+        self._assembly = assembly
+        self._system = system
+        self._values = values
+
+    def make(self, name: str, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
+        """Outputs follow. What is refused changes nothing in the kernel."""
+        kernel = self._assembly.kernel
+        before = kernel.integers.copy()  # the same memory as `values`
+        try:
+            self._values.write(name, given)
+            self._tell(signal, given, time)
+            told = self._pass_on(signal, time)
+        except Exception:
+            kernel.integers[:] = before
+            raise
+        self._settle(told, time)
+
+    def _pass_on(self, signal: Signal, time: float) -> Collection[str]:
+        """Parameters that follow from this one; gives the names of all components that were told something."""
+        if not self._plan.parameter_wires or not signal.component:
+            return (signal.component,)
+
+        def give(signal: Signal, value: Value) -> None:
+            self._values.write(str(signal), {signal: value})
+            self._tell(signal, {signal: value}, time)
+
+        try:
+            return pass_on(self._plan, self._values.instances, (signal.component,), give, time)
+        except Stopped as stopped:
+            raise RunError(stopped.failure) from stopped
+
+    def _tell(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
+        """Them to the FMU."""
+        values = {each.variable: own for each, own in given.items()}
+        integrated = signal.component in {one.name for one in self._plan.integrated}
+        if signal.component in self._plan.event_modes.members or (integrated and self._plan.event_modes.with_ode):
+            self._set_at_event(signal, given, time)
+        elif integrated:
+            self._intervene(lambda: self._values.instances[signal.component].set(values))
+        elif signal.component:
+            self._values.instances[signal.component].set(values)
+        elif self._system.integration is not None:
+            self._intervene(lambda: None)
+
+    def _set_at_event(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:
+        """Of a component in event mode. What belongs to a clock waits for its next tick."""
+        assert self._system.events is not None
+        values = {each.variable: own for each, own in given.items() if not self._plan.network.variable(each).clocks}
+
+        def action() -> None:
+            if values:
+                self._values.instances[signal.component].set(values)
+
+        _check(self._system.events.intervene(self._system, time, action))
+
+    def _intervene(self, action: Callable[[], None]) -> None:
+        """In event mode, which is where most variables of model exchange may be set."""
+        ode = self._system.integration or self._system.ode
+        assert ode is not None
+        _check(ode.intervene(action))
+
+    def _settle(self, components: Collection[str], time: float) -> None:
+        """Outputs follow from what was set in these components, and the past is forgotten."""
+        for index, planned in enumerate(self._plan.instances):
+            if planned.name in components and planned.output_slots:
+                outcome = self._assembly.perform([Call(index, (), planned.output_slots)])
+                _check(None if outcome.ok else self._assembly.explain(outcome, time))
+        _check(self._system.settle(time))
+
+
+def _check(failure: Failure | None) -> None:
+    if failure is not None:
+        raise RunError(failure)
+
+
+REMEMBERED = 3
+"""Points that inputs may be extrapolated from: as many as a kernel remembers."""
+
+
+class SimulationRows:
+    """Its rows.
+
+    Attributes
+    ----------
+    history : (k, 1 + slots)
+        Time and values at the accepted points from which inputs are extrapolated, k ≤ 3.
+    last : (1 + slots,)
+        The last row, which need not be one of them.
+    at_point
+        Whether it is one, and not on a side of an event.
+    """
+
+    def __init__(self, slots: int, recorded: Sequence[int]) -> None:
+        self.history: Floats = np.empty((0, 1 + slots))
+        self.last: Floats = np.zeros(1 + slots)
+        self.at_point = True
+        self._chosen = [0, *(1 + slot for slot in recorded)]
+        self._rows: list[Floats] = []
+
+    @property
+    def time(self) -> float:
+        """Of the last one [s]."""
+        return float(self.last[0])
+
+    @property
+    def recorded(self) -> Floats:
+        """(n, 1 + recorded) All rows since entry, of what is recorded."""
+        self._rows = [np.concatenate(self._rows)] if self._rows else []
+        return self._rows[0] if self._rows else self.history[:, self._chosen]
+
+    def add(self, rows: Floats, points: NDArray[np.bool_] | None = None) -> None:
+        """`points` says which are accepted ones; None: all are."""
+        if not len(rows):
+            return
+        self.at_point = points is None or bool(points[-1])
+        self.last = rows[-1].copy()
+        self._rows.append(rows[:, self._chosen])
+        accepted = rows if points is None else rows[points]
+        history = np.concatenate([self.history, accepted[-REMEMBERED:]])[-REMEMBERED:]
+        sides = np.flatnonzero(np.diff(history[:, 0]) == 0)
+        if sides.size:
+            # At the other side of an event, what was before is forgotten.
+            history = _forgetful(history[sides[-1] + 1 :])
+        self.history = history
+
+    def replace_last(self, values: Floats) -> None:
+        """By these values, from which inputs may have jumped: what was before is forgotten."""
+        self.last = np.concatenate([[self.time], values])
+        self.history = _forgetful(self.last[None])
+        self._rows[-1][-1] = self.last[self._chosen]
+
+    def go_on(self, history: Floats, last: Floats) -> None:
+        """From those of another simulation."""
+        self.history, self.last = history, last
+        self._rows = [last[np.newaxis, self._chosen]]
+
+
+def _forgetful(since: Floats) -> Floats:
+    """These points, before which there was nothing but the first of them."""
+    return np.concatenate([[np.concatenate([[LONG_AGO], since[0, 1:]])], since])

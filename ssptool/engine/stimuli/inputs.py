@@ -1,25 +1,21 @@
-"""Courses of inputs as a user gives them: files, tables, functions, constants."""
+"""Inputs as a user gives them: CSV files, tables, functions and constants."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ssptool.arguments import WrongArgument, mapping, word
-from ssptool.dataclass import dataclass
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.diagnostics import DataFinding
+from ssptool.engine.failure import BadInputs
 from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
-from ssptool.engine.stimuli.findings import BadInputs
 from ssptool.engine.stimuli.stimuli import Driven
 from ssptool.engine.stimuli.targets import Target, known_units, targets, why_not
-from ssptool.fmu.description import Value
-from ssptool.fmu.units import Unit
-from ssptool.network.network import Network
-from ssptool.network.signals import Conversion
-from ssptool.network.units import IncompatibleUnits
-from ssptool.network.values import InvalidValue
+from ssptool.fmu.description import Unit, Value
+from ssptool.network.conversion import IncompatibleUnits, InvalidValue
+from ssptool.network.network import Conversion, Network
 
 TIME = "time"
 LINEAR_TYPES = frozenset({"Float64", "Float32"})

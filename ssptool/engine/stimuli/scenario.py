@@ -1,13 +1,21 @@
 """Scenarios: at a time, override, bias or reset a variable."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from ssptool.arguments import seconds
-from ssptool.dataclass import dataclass
-from ssptool.engine.stimuli.modification import Action
+from ssptool.documents.diagnostics import DataFinding
+from ssptool.engine.failure import BadScenario
+from ssptool.engine.stimuli.course import Action, Constant, Modification, Modified
+from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, held
+from ssptool.engine.stimuli.targets import Target, of_variable, targets
+from ssptool.fmu.description import Causality, Variability
+from ssptool.network.conversion import InvalidValue, is_number
+from ssptool.network.near import near_misses
+from ssptool.network.network import Network, Port, Signal
 
 Scalar: TypeAlias = float | int | bool | str
 
@@ -68,3 +76,170 @@ def by_variable(scenario: Scenario) -> Iterator[tuple[str, tuple[Event, ...]]]:
         found.setdefault(event.variable, []).append(event)
     for name, events in found.items():
         yield name, tuple(events)
+
+
+def resolve_scenario(scenario: Scenario, network: Network, driven: tuple[Driven, ...], start: float) -> Stimuli:
+    """The stimuli of a run that starts at `start` [s]: inputs that are driven, as the scenario changes them.
+
+    Raises
+    ------
+    BadScenario
+        With everything that is wrong with it.
+    """
+    resolution = _Resolution(scenario, network, driven, start)
+    for name, events in by_variable(scenario):
+        resolution.add(name, events)
+    if resolution.findings:
+        raise BadScenario(resolution.findings)
+    return resolution.stimuli()
+
+
+class _Resolution:
+    """Sorts events by what they act on: free inputs, connected ones, outputs, parameters."""
+
+    def __init__(self, scenario: Scenario, network: Network, driven: tuple[Driven, ...], start: float) -> None:
+        self.scenario = scenario
+        self.network = network
+        self.start = start
+        self.findings: list[DataFinding] = []
+        self.driven = {one.signal: one for one in driven}
+        self.free = {target.signal: target for target in targets(network).values()}
+        self.at_source: dict[Signal, tuple[Modification, ...]] = {}
+        self.at_destination: dict[Signal, tuple[Modification, ...]] = {}
+        self.settings: list[Setting] = []
+        every = [*network.ports, *(port for component in network.components.values() for port in component.ports)]
+        self.ports = {str(port.signal): port for port in every}
+        self.connected = {wire.destination for wire in network.wires}
+
+    def add(self, name: str, events: tuple[Event, ...]) -> None:
+        port = self.ports.get(name)
+        signal = port.signal if port is not None else self._variable(name)
+        if signal is None:
+            near = near_misses([name], tuple(self._names()))[name]
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            self._refuse(events, f"the system has no such variable{hint}")
+        elif signal in self.free:
+            self._free_input(self.free[signal], events)
+        elif port is not None and port.kind == "output" and not port.signal.component:
+            self._refuse(events, "it is an output of the system, which nothing in the system sees; name its source")
+        elif port is not None and port.kind in ("input", "output"):
+            self._connected(port, events)
+        else:
+            self._parameter(signal, events)
+
+    def stimuli(self) -> Stimuli:
+        gates = tuple(
+            Gate(
+                wire.source,
+                wire.destination,
+                wire.conversion,
+                self.at_source.get(wire.source, ()),
+                self.at_destination.get(wire.destination, ()),
+            )
+            for wire in self.network.wires
+            if wire.source in self.at_source or wire.destination in self.at_destination
+        )
+        lines = [f"t = {self.start + event.time:g} s: {event}" for event in sorted(self.scenario.events, key=_time)]
+        if self.scenario.end is not None:
+            lines.append(f"t = {self.start + self.scenario.end:g} s: reset all")
+        return Stimuli(tuple(self.driven.values()), gates, tuple(self.settings), tuple(lines))
+
+    # -- by kind ---------------------------------------------------------------------------------------------
+
+    def _free_input(self, target: Target, events: tuple[Event, ...]) -> None:
+        base = self.driven.get(target.signal)
+        if base is None:
+            course = held(self.network, target.signal)
+            if course is None:
+                course = Constant(_NEUTRAL.get(target.type, 0))
+                if not target.signal.component:
+                    course = _outer(self.network, target.signal) or course
+            base = Driven(target.signal, course, f"its value at the start, {course.value!r}")
+        course_now = Modified(base.course, self._modifications(target, events))
+        self.driven[target.signal] = replace(base, course=course_now, origin=f"{base.origin}; changed by the scenario")
+
+    def _connected(self, port: Port, events: tuple[Event, ...]) -> None:
+        changes = self._modifications(of_variable(port.signal, self.network.variable(port.signal)), events)
+        if port.kind == "input":
+            self.at_destination[port.signal] = changes
+        elif any(wire.source == port.signal for wire in self.network.wires):
+            self.at_source[port.signal] = changes
+        else:
+            self._refuse(events, "nothing is connected to this output, so nothing would change")
+
+    def _parameter(self, signal: Signal, events: tuple[Event, ...]) -> None:
+        variable = self.network.variable(signal)
+        if variable.causality is not Causality.PARAMETER or variable.variability is not Variability.TUNABLE:
+            self._refuse(
+                events,
+                f"it is a {variable.variability} {variable.causality}; FMI allows to change inputs, outputs on their "
+                "way to others, and tunable parameters",
+            )
+        else:
+            base = held(self.network, signal)
+            neutral = _NEUTRAL.get(variable.type, 0)
+            changes = self._modifications(of_variable(signal, variable), events)
+            self.settings.append(Setting(signal, neutral if base is None else base.value, changes))
+
+    # --------------------------------------------------------------------------------------------------------
+
+    def _modifications(self, target: Target, events: tuple[Event, ...]) -> tuple[Modification, ...]:
+        """With the reset at the end of the scenario; times are those of the run."""
+        found = []
+        unbounded = replace(target, minimum=-math.inf, maximum=math.inf)
+        for event in events:
+            if event.action is Action.RESET:
+                found.append(Modification(self.start + event.time, Action.RESET))
+                continue
+            if event.action is Action.BIAS and not is_number(target.type):
+                self._refuse((event,), f"a {target.type} cannot be biased; override it")
+                continue
+            taker = unbounded if event.action is Action.BIAS else target
+            try:
+                found.append(Modification(self.start + event.time, Action(event.action), taker.take(event.value)))
+            except InvalidValue as error:
+                self._refuse((event,), f"found {error.found!r}, expected {error.expected}")
+        if self.scenario.end is not None:
+            found.append(Modification(self.start + self.scenario.end, Action.RESET))
+        return tuple(found)
+
+    def _variable(self, name: str) -> Signal | None:
+        """Names of components and of variables may both have dots, so each is tried."""
+        parts = name.split(".")
+        for place in range(len(parts) - 1, 0, -1):
+            signal = Signal(".".join(parts[:place]), ".".join(parts[place:]))
+            component = self.network.components.get(signal.component)
+            if component is not None and signal.variable in component.description.variables:
+                return signal
+        return None
+
+    def _names(self) -> Iterable[str]:
+        yield from self.ports
+        for component in self.network.components.values():
+            fmu = component.description
+            for variable in (fmu.whole or fmu.variables).values():
+                if variable.variability is Variability.TUNABLE:
+                    yield f"{component.name}.{variable.name}"
+
+    def _refuse(self, events: Iterable[Event], message: str) -> None:
+        for event in events:
+            self.findings.append(DataFinding(self.scenario.source, event.line, event.variable, message))
+
+
+_NEUTRAL: Mapping[str, float | str | bool] = {"String": "", "Boolean": False, "Float64": 0.0, "Float32": 0.0}
+
+
+def _outer(network: Network, signal: Signal) -> Constant | None:
+    """Of an input of the system without a value of its own: what the first input that it leads to has."""
+    for wire in network.wires:
+        if wire.source == signal and (there := held(network, wire.destination)) is not None:
+            value, conversion = there.value, wire.conversion
+            if isinstance(value, float) and conversion.factor and not conversion.table:
+                return Constant((value - conversion.offset) / conversion.factor)
+            if not conversion.table:
+                return there
+    return None
+
+
+def _time(event: Event) -> float:
+    return event.time

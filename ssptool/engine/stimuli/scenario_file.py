@@ -1,4 +1,4 @@
-"""Scenarios in files as libcosim has them, YAML or JSON."""
+"""Scenario files in libcosim's layout, YAML or JSON."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,13 +9,17 @@ import yaml
 
 from ssptool.arguments import TIME_UNITS, parse_time
 from ssptool.documents.diagnostics import DataFinding
-from ssptool.engine.stimuli.findings import BadScenario
-from ssptool.engine.stimuli.modification import Action
+from ssptool.engine.failure import BadScenario
+from ssptool.engine.stimuli.course import Action
 from ssptool.engine.stimuli.scenario import Event, Scalar, Scenario
 from ssptool.working_directory import absolute
 
 _KEYS = ("description", "defaults", "events", "end")
+
+
 _DEFAULTS = ("model", "variable", "action")
+
+
 _EVENT = ("time", "model", "variable", "action", "value")
 
 

@@ -1,19 +1,26 @@
-"""All that acts on a system from outside during a run, resolved."""
+"""Inputs and scenarios of a run, resolved, with the times at which one of them jumps."""
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ssptool.dataclass import dataclass
 from ssptool.documents.diagnostics import DataFinding
-from ssptool.engine.stimuli.course import Constant, Course, Function, Interpolation, Table
-from ssptool.engine.stimuli.findings import BadInputs
-from ssptool.engine.stimuli.modification import Modification, Modified, active
+from ssptool.engine.failure import BadInputs
+from ssptool.engine.stimuli.course import (
+    Constant,
+    Course,
+    Function,
+    Interpolation,
+    Modification,
+    Modified,
+    Table,
+    active,
+)
 from ssptool.fmu.description import Value
-from ssptool.network.network import Assignment, Network, TableComponent
-from ssptool.network.signals import Conversion, Signal, Wire
+from ssptool.network.network import Assignment, Conversion, Network, Signal, TableComponent, Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,3 +195,31 @@ def held(network: Network, signal: Signal) -> Constant | None:
     component = network.components.get(signal.component)
     start = component.description.variables[signal.variable].start if component else None
     return None if start is None else Constant(start)
+
+
+SAME_TIME = 1e-12
+"""Relative: jumps so close to each other, as 0.3 and 0.1 + 0.2, are one."""
+
+
+class Boundary(NamedTuple):
+    """One instant [s], as the earliest and the latest of the jumps that are at it state it."""
+
+    first: float
+    last: float
+
+
+def boundaries(jumps: Iterable[float], start: float, stop: float) -> tuple[Boundary, ...]:
+    """Those after the start and not after the stop [s], in order. What jumps at the start has done so then."""
+    found: list[Boundary] = []
+    for time in sorted(jumps):
+        if same_time(time, start) or not start < time or (time > stop and not same_time(time, stop)):
+            continue
+        if found and same_time(found[-1].first, time):
+            found[-1] = Boundary(found[-1].first, time)
+        else:
+            found.append(Boundary(time, time))
+    return tuple(found)
+
+
+def same_time(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=SAME_TIME, abs_tol=SAME_TIME)

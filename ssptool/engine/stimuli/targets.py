@@ -1,17 +1,13 @@
-"""Which inputs of a system can be driven from outside, and why others cannot."""
+"""Inputs of a system that can be driven from outside, and the reasons why others cannot."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ssptool.dataclass import dataclass
-from ssptool.fmu.description import Value, Variable
-from ssptool.fmu.units import Unit, named
+from ssptool.fmu.description import Unit, Value, Variable, named
+from ssptool.network.conversion import NO_ITEMS, InvalidValue, conversion, convert, from_cell
 from ssptool.network.near import near_misses
-from ssptool.network.network import Network, Port
-from ssptool.network.signals import Conversion, Signal
-from ssptool.network.units import conversion
-from ssptool.network.values import NO_ITEMS, InvalidValue, convert, from_cell
+from ssptool.network.network import Conversion, Network, Port, Signal
 
 NAMED = 5
 """Inputs that a message names."""

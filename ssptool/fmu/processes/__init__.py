@@ -1,8 +1,8 @@
 """FMUs in processes of their own, called as if they were in this one.
 
-`FmuProcess` is such a process as this one sees it, `RemoteBinary` an FMU that is loaded there. Its instances have
-functions of FMI like all others; these pass each call on through shared memory (`native/`). `serving` is what happens
-there.
+`FmuProcess` is a handle of such a process, `RemoteBinary` an FMU that is loaded there. Its instances have the functions
+of FMI like all others; these pass each call on through shared memory (`native/`). The code of that process is
+`serving`.
 """
 
 from importlib.util import find_spec

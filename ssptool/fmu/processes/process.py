@@ -1,4 +1,4 @@
-"""A process for FMUs, as the process sees it that calls them."""
+"""Start, ask and end a process for FMUs."""
 
 import contextlib
 import ctypes
@@ -13,7 +13,7 @@ import warnings
 from typing import Any
 
 from ssptool.fmu.processes._proxy import Client
-from ssptool.fmu.processes.serving import End, Request, serve_as_copy
+from ssptool.fmu.processes.serving import EndInstance, Request, serve_as_copy
 from ssptool.pickling import dumps
 
 _ENTRY = "from ssptool.fmu.processes.serving import main; main()"
@@ -34,7 +34,9 @@ class FmuProcess:
         try:
             self.client = Client(memory)
             # A copy is at work at once; threads other than the one that copies would not be in it.
-            self._child: _Copy | _Fresh = (_Copy if threading.active_count() == 1 else _Fresh)(memory)
+            self._child: _ForkedProcess | _NewProcess = (
+                _ForkedProcess if threading.active_count() == 1 else _NewProcess
+            )(memory)
         finally:
             os.close(memory)
         self.client.process(self._child.pid)
@@ -75,13 +77,13 @@ class FmuProcess:
         lost = self.client.lost is not None
         if not lost:
             with contextlib.suppress(RuntimeError):
-                self.request(End())
+                self.request(EndInstance())
         self._closed = True
         self.client.close()
         self._child.end(0.0 if lost else _END_SECONDS)
 
 
-class _Copy:
+class _ForkedProcess:
     """A copy of this process."""
 
     def __init__(self, memory: int) -> None:
@@ -120,7 +122,7 @@ class _Copy:
             self.wait()
 
 
-class _Fresh:
+class _NewProcess:
     """A new interpreter."""
 
     def __init__(self, memory: int) -> None:

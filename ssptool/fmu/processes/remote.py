@@ -9,20 +9,19 @@ from typing import Any
 
 from fmpy import fmi2, fmi3
 
-from ssptool.fmu.binary import Binary, instantiation
+from ssptool.fmu.binary import FmuBinary, instantiation, prototypes, standard_name
 from ssptool.fmu.description import FmuDescription, InterfaceType
-from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance, Slave1
+from ssptool.fmu.instance import FATAL, Fmi1Instance, Fmi1Slave, Fmi2Instance, Fmi3Instance, FmiError, FmuInstance
 from ssptool.fmu.messages import MessageLog
 from ssptool.fmu.processes._proxy import FUNCTIONS
 from ssptool.fmu.processes.process import FmuProcess
 from ssptool.fmu.processes.serving import Free, Instantiate
-from ssptool.fmu.prototypes import prototypes, stated_name
 
 
-class RemoteBinary(Binary):
-    """As `Binary`, of which `unpacked` is one that stays open longer than this."""
+class RemoteBinary(FmuBinary):
+    """As `FmuBinary`, of which `unpacked` is one that stays open longer than this."""
 
-    def __init__(self, unpacked: Binary, process: FmuProcess) -> None:
+    def __init__(self, unpacked: FmuBinary, process: FmuProcess) -> None:
         super().__init__(unpacked.path, unpacked.description, unpacked.folder, None, unpacked.interface)
         self.process = process
 
@@ -39,7 +38,7 @@ class RemoteBinary(Binary):
         early_return: bool = False,
         log: MessageLog | None = None,
     ) -> FmuInstance:
-        """As `Binary.instantiate`. Raises FmiError with status fatal if the process ends meanwhile."""
+        """As `FmuBinary.instantiate`. Raises FmiError with status fatal if the process ends meanwhile."""
         own = description or self.description
         log = log or MessageLog(name, own)
         callback, log_environment = log.fmi3_callback(0)
@@ -74,13 +73,13 @@ class RemoteBinary(Binary):
         kind = (_EXCHANGE if exchange else _SIMULATION)[major]
         slave = _remote_class(kind)(self.process, index, component, callback=log)
         functions = {name: address for name, address in FUNCTIONS.items() if name in present}
-        slave._functions = {own: f for own, f in _functions(kind).items() if stated_name(own) in functions}
+        slave._functions = {own: f for own, f in _functions(kind).items() if standard_name(own) in functions}
         instance: FmuInstance = _INSTANCE[major](name, self.description, slave, functions, log)
         instance.process = self.process
         return instance
 
 
-_SIMULATION: Mapping[int, type] = {1: Slave1, 2: fmi2.FMU2Slave, 3: fmi3.FMU3Slave}
+_SIMULATION: Mapping[int, type] = {1: Fmi1Slave, 2: fmi2.FMU2Slave, 3: fmi3.FMU3Slave}
 _EXCHANGE: Mapping[int, type] = {2: fmi2.FMU2Model, 3: fmi3.FMU3Model}
 _INSTANCE: Mapping[int, type[FmuInstance]] = {1: Fmi1Instance, 2: Fmi2Instance, 3: Fmi3Instance}
 
@@ -121,7 +120,7 @@ def _functions(kind: type) -> dict[str, Any]:
     """FMPy's name → function that passes calls on."""
     found: dict[str, Any] = {}
     for prototype in prototypes(kind):
-        if address := FUNCTIONS.get(stated_name(prototype.name)):
+        if address := FUNCTIONS.get(standard_name(prototype.name)):
             function: Any = ctypes.CFUNCTYPE(prototype.result, *prototype.types)(address)
             function.argnames = list(prototype.arguments)
             found[prototype.name] = function

@@ -1,4 +1,4 @@
-"""Load and call FMUs in a process of their own, as another process asks."""
+"""Load and call FMUs in a process of their own, at the requests of another process."""
 
 import contextlib
 import ctypes
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
-from ssptool.fmu.binary import Binary
+from ssptool.fmu.binary import FmuBinary
 from ssptool.fmu.description import FmuDescription, InterfaceType
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.messages import LATEST, MessageLog
@@ -41,11 +41,11 @@ class Free(NamedTuple):
     number: int
 
 
-class End(NamedTuple):
+class EndInstance(NamedTuple):
     """End the process after the answer."""
 
 
-Request = Instantiate | Free | End
+Request = Instantiate | Free | EndInstance
 
 
 class ForwardedLog(MessageLog):
@@ -103,8 +103,8 @@ class _Served:
 
     def __init__(self, descriptor: int) -> None:
         self._host = Host(descriptor)
-        self._binaries: dict[tuple[Path, InterfaceType], Binary] = {}
-        self._instances: dict[int, tuple[Binary, FmuInstance]] = {}
+        self._binaries: dict[tuple[Path, InterfaceType], FmuBinary] = {}
+        self._instances: dict[int, tuple[FmuBinary, FmuInstance]] = {}
 
     def serve(self) -> NoReturn:
         """Until the other process asks for the end, or has ended."""
@@ -115,7 +115,7 @@ class _Served:
             except Exception as error:
                 answer = error
             self._host.answer(dumps(answer))
-            if isinstance(request, End):
+            if isinstance(request, EndInstance):
                 # Libraries stay where they are: a thread that an FMU has left behind would crash without its code.
                 os._exit(0)
 
@@ -127,7 +127,7 @@ class _Served:
                 binary, instance = self._instances.pop(number)
                 instance.free()
                 binary.forget(instance)
-            case End():
+            case EndInstance():
                 ctypes.CDLL(None).fflush(None)
         return None
 
@@ -135,7 +135,7 @@ class _Served:
         key = (request.path, request.interface)
         if key not in self._binaries:
             folder, interface = request.folder, request.interface
-            self._binaries[key] = Binary(request.path, request.description, folder, None, interface)
+            self._binaries[key] = FmuBinary(request.path, request.description, folder, None, interface)
         binary = self._binaries[key]
         environment = self._host.place(request.number)
         asked = {**request.arguments, "environment": environment, "intermediate_update": UPDATE}

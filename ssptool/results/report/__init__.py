@@ -1,1 +1,261 @@
-"""One self-contained page about a run: what was simulated, what is wrong with it, how it went, what came out."""
+"""Report of a run as one self-contained HTML page: system, findings, course of the run, results.
+
+The templates stand beside this file.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Protocol
+
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.drawing.diagram.model import Sheet
+from ssptool.drawing.plot_plotly import dark_style
+from ssptool.drawing.plot_unavailable import PlotUnavailable
+from ssptool.engine.settings import Settings
+
+Rows = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportTable:
+    """Rows of text under headings. `numbers` are the columns that are numbers, from 0."""
+
+    caption: str
+    headings: Sequence[str]
+    rows: Rows
+    numbers: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPicture:
+    """A diagram or plot as markup that goes into the page as it is."""
+
+    title: str
+    markup: str
+    identity: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """All that a report shows. `verdict` is a sentence; `ok` whether the run reached its end."""
+
+    title: str
+    ok: bool
+    verdict: str
+    failure: ReportTable
+    messages: Sequence[str]
+    diagrams: Sequence[ReportPicture]
+    findings: Sequence[Diagnostic]
+    choices: ReportTable
+    notes: Sequence[str]
+    loops: ReportTable
+    statistics: ReportTable
+    calls: ReportTable
+    plots: ReportPicture
+    inputs: ReportTable
+    settings: ReportTable
+    manifest: str
+    tool: str
+
+
+def run_facts(
+    manifest: Mapping[str, Any],
+    *,
+    diagrams: Sequence[ReportPicture],
+    findings: Sequence[Diagnostic],
+    plots: ReportPicture,
+    locate: Callable[[str], Path | None],
+) -> RunFacts:
+    """What there is to say of a run.
+
+    Parameters
+    ----------
+    manifest
+        As `read_manifest` gives it; empty for a run that was killed, and for results of other tools.
+    locate
+        Gives the present file of an input by its name in the manifest; None if it is not there.
+    """
+    failure = manifest.get("failure")
+    return RunFacts(
+        title=manifest.get("system", "Results without a manifest"),
+        ok=manifest.get("status") == "completed",
+        verdict=_verdict(manifest, failure),
+        failure=ReportTable("What happened", ("what", "value"), list(_failure(failure or {}))),
+        messages=(failure or {}).get("messages", ()),
+        diagrams=diagrams,
+        findings=findings,
+        choices=ReportTable("What was chosen, and why", ("setting", "value", "reason"), _choices(manifest)),
+        notes=manifest.get("notes", ()),
+        loops=_loops(manifest),
+        statistics=ReportTable("Numbers of the run", ("what", "value"), list(_statistics(manifest)), frozenset({1})),
+        calls=_calls(manifest),
+        plots=plots,
+        inputs=ReportTable(
+            "Files that went in", ("file", "SHA-256 begins with", "now"), list(_inputs(manifest, locate))
+        ),
+        settings=ReportTable("Settings other than the defaults", ("setting", "value"), list(_settings(manifest))),
+        manifest=json.dumps(manifest, indent=1, ensure_ascii=False),
+        tool=f"Simulated by ssptool {manifest.get('versions', {}).get('ssptool', '')}".rstrip() if manifest else "",
+    )
+
+
+def _verdict(manifest: Mapping[str, Any], failure: Mapping[str, Any] | None) -> str:
+    if not manifest:
+        return "Nothing is known of the run: it was killed, or the results are another tool's."
+    interval = manifest["interval"]
+    told = f": {failure['message']}" if failure and failure.get("message") else ""
+    return f"{manifest['status']}, {interval['start']:g} to {interval['stop']:g} s, on {manifest['created']}{told}"
+
+
+_FAILURE = {
+    "component": "component",
+    "function": "FMI function in flight",
+    "time": "time of the run [s]",
+    "advice": "what to try",
+}
+
+
+def _failure(failure: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    for name, words in _FAILURE.items():
+        if failure.get(name) not in (None, ""):
+            yield words, str(failure[name])
+
+
+def _choices(manifest: Mapping[str, Any]) -> Rows:
+    return [(one["setting"].replace("_", " "), one["value"], one["reason"]) for one in manifest.get("choices", ())]
+
+
+def _loops(manifest: Mapping[str, Any]) -> ReportTable:
+    headings = ("stage", "signals", "solved for", "solver", "outcome", "iterations", "residual")
+    rows = [
+        (
+            loop["stage"],
+            ", ".join(loop["signals"]),
+            ", ".join(loop["torn"]),
+            loop["solver"],
+            loop["status"],
+            str(loop["iterations"]),
+            f"{loop['residual_norm']:.2g}",
+        )
+        for loop in manifest.get("loops", ())
+    ]
+    return ReportTable("Algebraic loops at the start", headings, rows, frozenset({5, 6}))
+
+
+_STATISTICS = {
+    "steps": ("macro steps", "{:d}"),
+    "iterations_mean": ("iterations per step, mean", "{:.3g}"),
+    "iterations_max": ("iterations per step, most", "{:d}"),
+    "rejected": ("rejected steps", "{:d}"),
+    "events": ("events", "{:d}"),
+    "evaluations": ("evaluations of the right-hand side", "{:d}"),
+    "loops_solved": ("times that loops were solved during the run", "{:d}"),
+    "loop_iterations": ("iterations of these loops", "{:d}"),
+    "loops_rescued": ("loops that needed a solver during the run", "{:d}"),
+    "seconds": ("wall time of the run [s]", "{:.3g}"),
+    "initialization_seconds": ("wall time of the initialization [s]", "{:.3g}"),
+    "real_time_factor": ("times faster than real time", "{:.3g}"),
+}
+
+
+def _statistics(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    found = manifest.get("statistics", {})
+    for name, (words, form) in _STATISTICS.items():
+        if found.get(name):
+            yield words, form.format(found[name])
+
+
+def _calls(manifest: Mapping[str, Any]) -> ReportTable:
+    calls = sorted(manifest.get("statistics", {}).get("calls", ()), key=lambda call: -call["seconds"])
+    rows = [(one["component"], one["function"], str(one["calls"]), f"{one['seconds']:.3g}") for one in calls]
+    return ReportTable("Calls of FMI functions", ("component", "function", "calls", "seconds"), rows, frozenset({2, 3}))
+
+
+def _inputs(manifest: Mapping[str, Any], locate: Callable[[str], Path | None]) -> Iterator[Sequence[str]]:
+    for one in manifest.get("inputs", ()):
+        path = locate(one["name"])
+        if path is None:
+            now = "not there"
+        else:
+            with path.open("rb") as file:
+                same = hashlib.file_digest(file, "sha256").hexdigest() == one["sha256"]
+            now = "the same" if same else "changed since the run"
+        yield one["name"], one["sha256"][:16], now
+
+
+def _settings(manifest: Mapping[str, Any]) -> Iterator[Sequence[str]]:
+    defaults = asdict(Settings())
+    for name, value in manifest.get("settings", {}).items():
+        # In the manifest they are as JSON has them.
+        if value and value != defaults.get(name):
+            yield name.replace("_", " "), str(value)
+
+
+def sheet_identity(sheet: Sheet) -> str:
+    """The anchor of a diagram in the page."""
+    return "/".join(["diagram", *sheet.path])
+
+
+_PACKAGE = "ssptool.results.report"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPage:
+    """A report that can be shown and saved."""
+
+    html: str
+
+    def save(self, path: Path | str) -> None:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        """In a frame of its own: its styles and scripts are not those of the notebook."""
+        style = "width: 100%; height: 40rem; border: 1px solid"
+        return f'<iframe title="Report" srcdoc="{escape(self.html)}" style="{style}"></iframe>'
+
+
+class PageFacts(Protocol):
+    """What every page begins and ends with; a template shows the rest."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def tool(self) -> str: ...
+
+
+def report_page(facts: PageFacts, template: str = "report.html", package: str = _PACKAGE) -> str:
+    """The page; everything that is text is escaped, only pictures go in as they are.
+
+    Parameters
+    ----------
+    template, package
+        What shows the facts, and where it is; it extends `page.html` of this package.
+
+    Raises
+    ------
+    PlotUnavailable
+        jinja2, which fills the template, is not installed.
+    """
+    try:
+        from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined  # optional
+    except ImportError as error:
+        raise PlotUnavailable("jinja2") from error
+    environment = Environment(
+        loader=ChoiceLoader([PackageLoader(name, "") for name in dict.fromkeys((package, _PACKAGE))]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    style = (files(_PACKAGE) / "report.css").read_text(encoding="utf-8") + dark_style()
+    return environment.get_template(template).render(facts=facts, style=style)

@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.rules.excerpt import Excerpt
 from ssptool.rules.renderers.summary import summary
-from ssptool.rules.report import Report
+from ssptool.rules.report import Excerpt, Report
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _GUTTER = 6

@@ -1,1 +1,203 @@
-"""One self-contained page about a study: what was varied, how the runs ended, what came out, what was fitted."""
+"""Content of the report of a study: factors, outcomes of runs, results, fitted parameters.
+
+The template stands beside this file.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.results.report import ReportPicture, ReportTable
+from ssptool.studies.calibration import Fit
+from ssptool.studies.outcome import RunStatus
+from ssptool.studies.run import StudyStatus
+from ssptool.studies.study_results import StudyResults
+
+MOST_REASONS = 25
+"""Different messages that are shown; of more the most frequent."""
+
+NAMED_RUNS = 5
+"""Runs that are named with a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationFacts:
+    """What a calibration found."""
+
+    ok: bool
+    verdict: str
+    estimates: ReportTable
+    correlation: ReportTable
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFacts:
+    """All that a report of a study shows. `absent` says why there is no diagram."""
+
+    title: str
+    ok: bool
+    verdict: str
+    design: str
+    factors: ReportTable
+    counts: ReportTable
+    failures: ReportTable
+    valueless: ReportTable
+    results: ReportTable
+    plots: Sequence[ReportPicture]
+    notes: Sequence[str]
+    calibration: CalibrationFacts | None
+    diagrams: Sequence[ReportPicture]
+    absent: str
+    findings: Sequence[Diagnostic]
+    settings: ReportTable
+    files: ReportTable
+    definition: str
+    tool: str
+
+
+def study_facts(
+    results: StudyResults,
+    fit: Fit | None,
+    *,
+    plots: Sequence[ReportPicture],
+    notes: Sequence[str],
+    diagrams: Sequence[ReportPicture],
+    absent: str,
+    findings: Sequence[Diagnostic],
+) -> StudyFacts:
+    """What there is to say of a study, as far as its runs have finished."""
+    definition, status = results.definition, results.status
+    rows = results.rows()
+    calibration = None if fit is None else calibration_facts(fit)
+    # A folder of nothing but a calibration has no runs of a design, and wants none.
+    fitted = calibration if not rows else None
+    return StudyFacts(
+        title=status.name,
+        ok=status.ok if fitted is None else fitted.ok,
+        verdict=_verdict(status) if fitted is None else fitted.verdict,
+        design=f"{definition['design']}, {status.runs} runs of {definition.get('system', 'a system')}",
+        factors=_factors(results, rows),
+        counts=_counts(status),
+        failures=_reasons("Why runs failed", [row for row in rows if row["status"] == RunStatus.FAILED]),
+        valueless=_reasons(
+            "Results without a value",
+            [row for row in rows if row["status"] == RunStatus.COMPLETED and row["message"]],
+        ),
+        results=_results(results, rows),
+        plots=plots,
+        notes=notes,
+        calibration=calibration,
+        diagrams=diagrams,
+        absent=absent,
+        findings=findings,
+        settings=ReportTable("What is the same in all runs", ("setting", "value"), list(_settings(definition))),
+        files=ReportTable("Files that went in", ("file", "SHA-256 begins with"), list(_files(definition))),
+        definition=json.dumps(definition, indent=1, ensure_ascii=False),
+        tool=f"Study of ssptool {definition.get('version', '')}".rstrip(),
+    )
+
+
+def _verdict(status: StudyStatus) -> str:
+    parts = [f"{status.completed} of {status.runs} runs completed"]
+    parts += [f"{status.failed} failed"] if status.failed else []
+    parts += [f"{status.left} are left"] if status.left else []
+    return ", ".join(parts)
+
+
+def _counts(status: StudyStatus) -> ReportTable:
+    rows = [("completed", status.completed), ("failed", status.failed), ("left", status.left)]
+    shown = [(word, str(count)) for word, count in rows if count or word == "completed"]
+    return ReportTable("How the runs ended", ("status", "runs"), shown, frozenset({1}))
+
+
+def _factors(results: StudyResults, rows: Sequence[Mapping[str, Any]]) -> ReportTable:
+    shown = []
+    for name, about in results.definition["factors"].items():
+        sets = ", ".join(about["of"]) or (name if about["role"] == "variable" else "")
+        values = list(dict.fromkeys(row[name] for row in rows))
+        shown.append((name, about["role"], sets, results.units.get(name) or "", _extent(values), str(len(values))))
+    headings = ("factor", "role", "sets", "unit", "values", "different ones")
+    return ReportTable("What was varied", headings, shown, frozenset({5}))
+
+
+def _extent(values: Sequence[Any]) -> str:
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return f"{min(values):.6g} to {max(values):.6g}" if values else ""
+    return ", ".join(map(str, values[:NAMED_RUNS])) + (", …" if len(values) > NAMED_RUNS else "")
+
+
+def _reasons(caption: str, rows: Sequence[Mapping[str, Any]]) -> ReportTable:
+    by_message: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        by_message[row["message"]].append(row["number"])
+    frequent = sorted(by_message.items(), key=lambda item: (-len(item[1]), item[1]))
+    shown = [(str(len(numbers)), _named(numbers), message) for message, numbers in frequent[:MOST_REASONS]]
+    if len(frequent) > MOST_REASONS:
+        others = sum(len(numbers) for _, numbers in frequent[MOST_REASONS:])
+        shown.append((str(others), "", f"{len(frequent) - MOST_REASONS} other messages"))
+    return ReportTable(caption, ("runs", "numbers", "message"), shown, frozenset({0}))
+
+
+def _named(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers[:NAMED_RUNS])) + (", …" if len(numbers) > NAMED_RUNS else "")
+
+
+def _results(results: StudyResults, rows: Sequence[Mapping[str, Any]]) -> ReportTable:
+    shown = []
+    for name, text in results.definition["results"].items():
+        values = np.array([row[name] for row in rows if row[name] is not None])
+        if len(values):
+            numbers = [f"{each:.6g}" for each in (values.min(), values.mean(), np.median(values), values.max())]
+        else:
+            numbers = ["-"] * 4
+        shown.append((name, text, *numbers, str(len(values))))
+    headings = ("result", "is", "min", "mean", "median", "max", "runs with a value")
+    return ReportTable("What was computed of each run", headings, shown, frozenset({2, 3, 4, 5, 6}))
+
+
+def calibration_facts(fit: Fit) -> CalibrationFacts:
+    """An interval that there is not is empty, and a note says why."""
+    rows = [
+        (one.name, f"{one.value:.6g}", *(f"{v:.6g}" if np.isfinite(v) else "" for v in (one.low, one.high)))
+        for one in fit.estimates
+    ]
+    shown = [(*row, one.unit or "") for row, one in zip(rows, fit.estimates, strict=True)]
+    to = f", to a root mean square of {fit.residual_rms:.3g}" if np.isfinite(fit.residual_rms) else ""
+    verdict = f"{'converged' if fit.converged else 'not converged'} after {fit.runs} runs{to}: {fit.message}"
+    headings = ("parameter", "value", "from", "to", "unit")
+    names = [one.name for one in fit.estimates]
+    pairs = [
+        (name, *(f"{each:.3f}" for each in line))
+        for name, line in zip(names, fit.correlation, strict=True)
+        if np.isfinite(line).all()
+    ]
+    percent = f"{100 * fit.confidence:g} % " if fit.confidence else ""
+    return CalibrationFacts(
+        fit.converged,
+        verdict,
+        ReportTable(
+            f"Estimates, with {percent}intervals" if percent else "Estimates", headings, shown, frozenset({1, 2, 3})
+        ),
+        ReportTable("Correlation of the estimates", ("", *names), pairs, frozenset(range(1, len(names) + 1))),
+        fit.notes,
+    )
+
+
+def _settings(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    stated = definition.get("study", {})
+    for name, value in stated.get("settings", {}).items():
+        yield name.replace("_", " "), str(value)
+    if "variant" in stated:
+        yield "variant", stated["variant"]
+    yield from stated.get("start_values", {}).items()
+
+
+def _files(definition: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, digest in definition.get("files", {}).items():
+        yield name, digest[:16]

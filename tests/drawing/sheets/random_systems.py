@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from ssptool.drawing.sheets.stated import Icon, Span, StatedBlock, StatedFeedthrough, StatedLine, StatedPin, StatedSheet
-from ssptool.network.places import Path
+from ssptool.drawing.diagram.model import Icon, Span, StatedBlock, StatedFeedthrough, StatedLine, StatedPin, StatedSheet
+from ssptool.network.tree import ElementPath
 
 PICTURE = Icon(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml", keeps_ratio=True)
 NAMES = st.text(st.sampled_from("abcdefgxyzMWil01_.[]"), min_size=1, max_size=18)
@@ -11,7 +11,7 @@ Pins = list[tuple[str, str]]
 
 
 @st.composite
-def systems(draw, most: int = 12) -> dict[Path, StatedSheet]:
+def systems(draw, most: int = 12) -> dict[ElementPath, StatedSheet]:
     """A system of up to `most` elements without geometry; some have systems inside."""
     return dict(_sheets(draw, (), most, own=draw(pins(3))))
 
@@ -23,7 +23,7 @@ def pins(draw, most: int) -> Pins:
     return [(name, draw(kinds)) for name in names]
 
 
-def _sheets(draw, path: Path, most: int, own: Pins):
+def _sheets(draw, path: ElementPath, most: int, own: Pins):
     names = draw(st.lists(NAMES, min_size=1, max_size=most, unique=True))
     faces = {name: draw(pins(draw(st.sampled_from([2, 4, 12])))) for name in names}
     nested = {name for name in names if len(path) < 2 and draw(st.integers(0, 7)) == 0}
@@ -44,7 +44,9 @@ def lines(draw, faces: dict[str, Pins], own: Pins) -> list[tuple[tuple[str, str]
     return [(draw(st.sampled_from(sources)), taker) for taker in takers if draw(st.integers(0, 3))]
 
 
-def sheet(path: Path, faces: dict[str, Pins], own: Pins, ends, nested=frozenset(), pictured=frozenset()) -> StatedSheet:
+def sheet(
+    path: ElementPath, faces: dict[str, Pins], own: Pins, ends, nested=frozenset(), pictured=frozenset()
+) -> StatedSheet:
     """Of elements by name, with their connectors; everything else has simple values."""
     return StatedSheet(
         path=path,

@@ -8,11 +8,9 @@ from lxml import etree
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.drawing.sheets.arranging import arranged
-from ssptool.drawing.sheets.placement import Placement
-from ssptool.drawing.sheets.reading import stated_sheets
-from ssptool.drawing.sheets.sheet import Sheet
-from ssptool.drawing.sheets.stated import Extent
+from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.model import Extent, Sheet
+from ssptool.drawing.diagram.read import Placement, stated_sheets
 from tests.drawing.sheets.test_sheets import SVG, SYSTEMS, connector, element, system
 
 IMAGES = SYSTEMS.parent / "docs" / "images"

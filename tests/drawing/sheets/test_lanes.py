@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool.drawing.sheets.lanes import side_by_side
-from ssptool.drawing.sheets.sheet import Line, Point
-from ssptool.drawing.sheets.stated import Extent
+from ssptool.drawing.diagram.model import Extent, Line, Point
+from ssptool.drawing.diagram.routing import side_by_side
 
 
 def line(*points: tuple[float, float]) -> Line:

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool.drawing.sheets.layered import Box, Spacing, lay_out
-from ssptool.drawing.sheets.layers import Edge, in_layers
-from ssptool.drawing.sheets.sheet import Point
+from ssptool.drawing.diagram.layout import Box, Edge, Spacing, in_layers, lay_out
+from ssptool.drawing.diagram.model import Point
 
 SPACING = Spacing(row=10.0, lane=4.0, margin=8.0)
 

@@ -12,12 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool.drawing.sheets.arranging import arranged
-from ssptool.drawing.sheets.lettering import lettered
-from ssptool.drawing.sheets.measures import text_width
-from ssptool.drawing.sheets.sheet import Anchor, Label, Role, Sheet
-from ssptool.drawing.sheets.stated import Extent
-from ssptool.drawing.sheets.svg import sheet_element
+from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.labels import lettered
+from ssptool.drawing.diagram.model import Anchor, Extent, Label, Role, Sheet, text_width
+from ssptool.drawing.diagram.svg import sheet_element
 from tests.drawing.sheets.random_systems import sheet, systems
 
 HAIR = 1e-6

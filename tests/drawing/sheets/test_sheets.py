@@ -8,9 +8,9 @@ from lxml import etree
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.drawing.sheets.arranging import arranged
-from ssptool.drawing.sheets.reading import stated_sheets
-from ssptool.drawing.sheets.sheet import MIXED, Sheet
+from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.model import MIXED, Sheet
+from ssptool.drawing.diagram.read import stated_sheets
 
 SYSTEMS = Path(__file__).parents[3] / "systems"
 SVG = {"svg": "http://www.w3.org/2000/svg"}

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from ssptool.drawing.sheets.layered import straightened
-from ssptool.drawing.sheets.routes import crosses, way_around
-from ssptool.drawing.sheets.sheet import Line, Point
-from ssptool.drawing.sheets.stated import Extent
-from ssptool.drawing.sheets.ways import branches, free_way
+from ssptool.drawing.diagram.layout import straightened
+from ssptool.drawing.diagram.model import Extent, Line, Point
+from ssptool.drawing.diagram.routing import branches, crosses, free_way, way_around
 from tests.drawing.sheets.test_sheets import connector, element, sheets, system
 
 LEFT, RIGHT = Point(-1.0, 0.0), Point(1.0, 0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 import ssptool
-from ssptool.fmu.description import read_description
+from ssptool.fmu.read_description import read_description
 
 _SSD = "http://ssp-standard.org/SSP1/SystemStructureDescription"
 _SSC = "http://ssp-standard.org/SSP1/SystemStructureCommon"

@@ -6,7 +6,7 @@ from pytest import approx
 from scipy.linalg import expm
 
 import ssptool
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, network

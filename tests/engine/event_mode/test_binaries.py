@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 import ssptool
 from ssptool.cli.app import app
 from ssptool.documents.archive import Archive
+from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.kernel import NATIVE
-from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.stepping.simulation import Simulation
 from ssptool.network.flatten import build_network

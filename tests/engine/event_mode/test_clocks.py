@@ -5,7 +5,7 @@ import pytest
 from pytest import approx
 from scipy.linalg import expm
 
-from ssptool.engine.ending import Ending
+from ssptool.engine.failure import Ending
 from tests.engine.event_mode.systems import before_and_after, column, simulate
 
 SAMPLE = 0.1

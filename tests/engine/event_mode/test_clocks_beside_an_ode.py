@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.ending import Ending
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import Simulation
-from ssptool.engine.unsupported import UnsupportedByFmu
 from tests.engine.dual_mass import Folder, network
 from tests.engine.event_mode.test_clocks import bounces
 from tests.engine.ode.systems import beside, both_sides, check_same, couple, lacking, saved_and_resumed

@@ -9,14 +9,14 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.api.opening import InvalidSystem
+from ssptool.api.check import InvalidSystem
 from ssptool.documents.archive import Archive
-from ssptool.engine.checkpoint import Checkpoint
+from ssptool.engine.assembly.assembly import Checkpoint
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.kernel import NATIVE
-from ssptool.engine.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.unsupported import Unsupported, UnsupportedByFmu
 from ssptool.network.flatten import build_network
 from tests.engine.event_mode.systems import before_and_after, column, simulate
 
@@ -92,7 +92,7 @@ def test_steps_that_a_kernel_does_at_once_are_those_that_are_asked_for_one_by_on
         network = build_network(archive, archive.structure(None))
         plan = make_plan(network, Settings(stop_time=1.0, step_size=0.01, master=master))
         at_once = run(plan, archive, native=native).unwrap()
-        monkeypatch.setattr("ssptool.engine.event_mode.equal_steps.EqualSteps._runs", False)
+        monkeypatch.setattr("ssptool.engine.event_mode.master.EqualSteps._runs", False)
         one_by_one = run(plan, archive, native=native).unwrap()
     assert len(before_and_after(at_once, "Ball.v")[0]) >= 11
     assert np.array_equal(at_once.t, one_by_one.t) and np.array_equal(at_once.y, one_by_one.y)

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import ssptool
 from ssptool.cli.app import app
-from ssptool.engine.stepping.errors import NotSettable
-from ssptool.engine.unsupported import Unsupported
+from ssptool.engine.failure import Unsupported
+from ssptool.engine.stepping.values import NotSettable
 from tests.engine.event_mode.systems import column, simulate
 
 ALONE = {"M": "fmi3/Metronome"}

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.assembly import assemble
-from ssptool.engine.ending import Ending
-from ssptool.engine.isolation import child_process
-from ssptool.engine.isolation.limits import Limits
+from ssptool.engine.assembly.assembly import assemble
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending
+from ssptool.engine.isolation import child
 from ssptool.engine.kernel.interface import Code, Outcome, prefix
-from ssptool.engine.make_plan import make_plan
 from ssptool.engine.recording.csv import read_csv
-from ssptool.engine.recording.recording import Recording
-from ssptool.engine.settings import Settings
+from ssptool.engine.run.recorder import Recording
+from ssptool.engine.settings import Limits, Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.watch import NATIVE
 from ssptool.fmu.instance import FmiError
@@ -46,7 +45,7 @@ def misbehave(folder):
 @pytest.fixture(params=[True, False], ids=["forked", "fresh"])
 def start(request, monkeypatch):
     """Both ways of starting a child."""
-    monkeypatch.setattr(child_process, "_may_fork", lambda fork: request.param)
+    monkeypatch.setattr(child, "_may_fork", lambda fork: request.param)
 
 
 def test_an_error_of_the_operating_system_in_the_child_keeps_the_name_of_the_file(start, tmp_path):

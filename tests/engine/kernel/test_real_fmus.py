@@ -20,8 +20,8 @@ from ssptool.engine.kernel.interface import (
     SolveLoop,
 )
 from ssptool.fmu.binary import load
-from ssptool.fmu.description import read_description
 from ssptool.fmu.instance import FmuInstance
+from ssptool.fmu.read_description import read_description
 from tests.engine.kernel.kernels import make_native, make_twin
 
 RESOURCES = Path(__file__).parents[3] / "systems/dual_mass_oscillator/resources"

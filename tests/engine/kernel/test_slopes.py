@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Call, Code
-from ssptool.engine.ode.course import NO_COURSE, Course
+from ssptool.engine.ode.system import NO_COURSE, Course
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import GET, Mock
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ssptool.engine.assembly.ode_instance import AsInstance
 from ssptool.engine.kernel.interface import Code
-from ssptool.engine.ode.as_instance import AsInstance
 from tests.engine.kernel.kernels import make_native
 from tests.engine.kernel.mock_fmu import DO_STEP
 from tests.engine.kernel.test_steps import END, PROGRAMS, coupled

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.columns import NUMBERED, as_content, from_content
 from ssptool.engine.kernel.interface import (
     ACCESS,
     REAL_TYPES,
@@ -21,6 +20,7 @@ from ssptool.engine.kernel.interface import (
     SolveLoop,
     functions_for,
 )
+from ssptool.engine.trace import NUMBERED, as_content, from_content
 from tests.engine.kernel.mock_fmu import build_shared
 
 RANGES = {

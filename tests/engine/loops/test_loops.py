@@ -6,12 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.loops.aitken import Aitken
-from ssptool.engine.loops.anderson import Anderson
 from ssptool.engine.loops.chain import Chain, default_chain
-from ssptool.engine.loops.fixed_point import FixedPoint
-from ssptool.engine.loops.jacobian import FiniteDifferences, Products, colours
-from ssptool.engine.loops.newton import Newton
+from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
+from ssptool.engine.loops.newton import FiniteDifferences, Newton, Products, colours
 from ssptool.engine.loops.solution import Convergence, Domain, LoopError, Status
 
 LINEAR_METHODS = [Newton(), Aitken(), Anderson(), default_chain()]

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.ending import Ending
-from ssptool.engine.unsupported import UnsupportedByFmu
+from ssptool.engine.failure import Ending, UnsupportedByFmu
 from tests.engine.dual_mass import FMI2, FMI3, network, oscillator, simulate
 from tests.systems.exact_dual_mass import DualMass
 

@@ -11,14 +11,14 @@ from typer.testing import CliRunner
 
 import ssptool
 from ssptool.cli.app import app
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import UnsupportedByFmu, UnsupportedCombination
 from ssptool.engine.masters.energy import _WEIGHTS
-from ssptool.engine.power_bonds import NotAPowerBond, bonds_of_terminals, declared_bonds
+from ssptool.engine.planning.power_bonds import NotAPowerBond, bonds_of_terminals, declared_bonds
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.unsupported import UnsupportedByFmu, UnsupportedCombination
-from ssptool.fmu.terminals import Member, Terminal, read_terminals
-from ssptool.network.signals import Conversion, Signal
+from ssptool.fmu.terminals import Terminal, TerminalMember, read_terminals
+from ssptool.network.network import Conversion, Signal
 from tests.engine.dual_mass import FMI2, FMI3, RESOURCES, WIRES, Folder, component, oscillator, simulate
 from tests.engine.masters.test_adaptive import error, without
 from tests.engine.systems import write_system
@@ -197,12 +197,12 @@ def test_a_reaction_with_the_opposite_sign_is_the_same_bond():
 
 def test_terminals_tell_of_the_bonds_whose_products_are_powers():
     """Members v1 and F of both: velocity and force. x1 and F are joules, and a1 and F nothing that is known."""
-    members = tuple(Member(name, name, "signal") for name in ("x1", "v1", "a1", "F"))
+    members = tuple(TerminalMember(name, name, "signal") for name in ("x1", "v1", "a1", "F"))
     flange = {"flange": Terminal("flange", "bus", "translational", members)}
     (bond,) = bonds_of_terminals(oscillator(), {"System1": flange, "System2": flange})
     assert str(bond) == NAME
     assert bonds_of_terminals(oscillator(), {"System1": flange}) == ()
-    apart = {name: Terminal(name, "bus", "", (Member(name, name, "signal"),)) for name in ("v1", "F")}
+    apart = {name: Terminal(name, "bus", "", (TerminalMember(name, name, "signal"),)) for name in ("v1", "F")}
     assert bonds_of_terminals(oscillator(), {"System1": apart, "System2": flange}) == ()
 
 

@@ -9,17 +9,15 @@ from pytest import approx
 from scipy.linalg import expm
 
 import ssptool
-from ssptool.engine.capabilities import ADJOINT
-from ssptool.engine.interface.derivatives import _response
-from ssptool.engine.interface.exponential import exponential
-from ssptool.engine.loops.jacobian import FiniteDifferences
+from ssptool.engine.choices import master
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.masters import iterated_choice
-from ssptool.engine.masters.acceleration import Interface
-from ssptool.engine.masters.interface_newton import InterfaceNewton
+from ssptool.engine.masters.acceleration import Interface, InterfaceNewton
+from ssptool.engine.masters.capabilities import ADJOINT
 from ssptool.engine.masters.master import StepDerivatives
-from ssptool.engine.partial_derivatives import FORWARD, PartialDerivatives
+from ssptool.engine.ode.jacobian import FORWARD, PartialDerivatives
+from ssptool.engine.run.interface_jacobian import _response, exponential
 from ssptool.engine.settings import AccelerationName, Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator, simulate
@@ -86,7 +84,7 @@ class Witness:
 @pytest.fixture
 def witness(monkeypatch):
     found = Witness()
-    monkeypatch.setitem(iterated_choice.ACCELERATIONS, AccelerationName.NEWTON, lambda: found)
+    monkeypatch.setitem(master.ACCELERATIONS, AccelerationName.NEWTON, lambda: found)
     return found
 
 

@@ -9,11 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.ending import Ending
-from ssptool.engine.masters.acceleration import Interface
-from ssptool.engine.masters.interface_newton import InterfaceNewton
-from ssptool.engine.masters.iqn_ils import IqnIls, correction
-from ssptool.engine.masters.measures import Absolute, AllOf, FixedCount, Relative, ResidualRelative, same
+from ssptool.engine.failure import Ending
+from ssptool.engine.masters.acceleration import Interface, InterfaceNewton, IqnIls, correction
+from ssptool.engine.masters.convergence import Absolute, AllOf, FixedCount, Relative, ResidualRelative, same
 from tests.engine.dual_mass import oscillator, simulate
 
 

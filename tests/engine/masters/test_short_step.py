@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.recording.recording import Recording
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.run.recorder import Recording
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import FMI1, FMI2, FMI3, MIXED, RESOURCES, Folder, oscillator

@@ -5,8 +5,8 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.ending import Ending
-from ssptool.engine.masters import eventful
+from ssptool.engine.failure import Ending
+from ssptool.engine.masters import jumps
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, write_pushed_mass
@@ -30,7 +30,7 @@ def one_by_one(monkeypatch):
 
     def carried_out(plan, folder, native):
         with monkeypatch.context() as patch:
-            patch.setattr(eventful, "goes_through", lambda stepper, system: False)
+            patch.setattr(jumps, "goes_through", lambda stepper, system: False)
             return run(plan, Folder(folder), native=native)
 
     return carried_out

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.simulation import Simulation
-from ssptool.fmu.exchange import ContinuousModel
+from ssptool.fmu.model_exchange import ContinuousModel
 from tests.engine.dual_mass import Folder, network
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ssptool.engine.ending import Ending
+from ssptool.engine.failure import Ending
 from tests.engine.event_mode.systems import simulate, write_system
 from tests.engine.ode.systems import both_sides, couple, integrate
 from tests.engine.small.fmus import Var, make_fmu

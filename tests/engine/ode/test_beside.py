@@ -8,15 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine import assembly, loop_run
-from ssptool.engine.call_sequence import call_sequence
-from ssptool.engine.ending import Ending
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.assembly import assembly
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending, UnsupportedByFmu
 from ssptool.engine.ode.component import OdeComponent
 from ssptool.engine.ode.integration import Integration
+from ssptool.engine.planning.outline import call_sequence
+from ssptool.engine.run import loops
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.unsupported import UnsupportedByFmu
 from ssptool.fmu.description import InterfaceType
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, WIRES, Folder, network, oscillator
 from tests.engine.ode.systems import beside, both_sides, bounce_times, couple, lacking, oscillation, refuse_after
@@ -395,14 +395,14 @@ def test_a_loop_that_the_kernel_does_not_solve_in_the_middle_of_a_step_does_not_
     step, in which Third is stepped, is done after the full solvers have helped.
     """
     reference = with_follower(("System1", "System2"), master="gauss-seidel").unwrap()
-    real, calls = loop_run.RunningLoop._set_chord, []
+    real, calls = loops.RunningLoop._set_chord, []
 
     def forgotten(self, jacobian):
         calls.append(1)
         if len(calls) > kept:
             real(self, jacobian)
 
-    monkeypatch.setattr(loop_run.RunningLoop, "_set_chord", forgotten)
+    monkeypatch.setattr(loops.RunningLoop, "_set_chord", forgotten)
     result = with_follower(("System1", "System2"), master="gauss-seidel")
     assert result.statistics.loops_rescued > 0
     assert result.unwrap().y == pytest.approx(reference.y, abs=1e-7)

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from ssptool.engine.ode.cvode import Cvode, IntegrationFailed
-from ssptool.engine.ode.method import Method
+from ssptool.engine.ode.cvode import Cvode, IntegrationFailed, Method
 
 METHODS = pytest.mark.parametrize("method", list(Method))
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ssptool.engine.ending import Ending
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, network

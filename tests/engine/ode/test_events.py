@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ssptool.engine.ending import Ending
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import Ending
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.network.signals import Conversion
+from ssptool.network.network import Conversion
 from tests.engine.dual_mass import Folder, network
 from tests.engine.ode.systems import both_sides, bounce_times, integrate
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from ssptool.engine.ending import Ending
-from ssptool.fmu.exchange import ContinuousModel
+from ssptool.engine.failure import Ending
 from ssptool.fmu.instance import FmiError
+from ssptool.fmu.model_exchange import ContinuousModel
 from tests.engine.ode.systems import both_sides, integrate, refuse_after
 
 

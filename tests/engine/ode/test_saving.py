@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.errors import NotSavable
 from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.values import NotSavable
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 from tests.engine.ode.systems import beside, bounce_times, check_same, lacking, oscillation, saved_and_resumed
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.ending import RunError
-from ssptool.engine.make_plan import make_plan
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import RunError
 from ssptool.engine.settings import Settings
-from ssptool.engine.stepping.errors import NotSettable
 from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.values import NotSettable
 from ssptool.fmu.instance import FmiError, FmuInstance
 from tests.engine.dual_mass import Folder, network, oscillator
 from tests.engine.ode.systems import beside

@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from ssptool.engine.recording.files import open_writer
+from ssptool.engine.recording.formats import open_writer
 
 
 def write(path, trace, *, closed=True, chunks=1):

@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
-from ssptool.engine.blocks import BLOCK_BYTES
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.recording import room
-from ssptool.engine.recording.files import read_trace
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.recording import decimation
+from ssptool.engine.recording.decimation import Every, Grid
+from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.recording.patterns import NothingMatches, check_patterns
-from ssptool.engine.recording.recording import Recording
-from ssptool.engine.recording.selection import select
-from ssptool.engine.recording.thinning import Every, Grid
+from ssptool.engine.recording.writer import BLOCK_BYTES
+from ssptool.engine.run.recorder import Recording
+from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from tests.engine.dual_mass import Folder, oscillator
@@ -214,8 +214,8 @@ def test_a_grid_far_finer_than_the_steps_comes_in_blocks_of_bounded_size():
     ids=["steps", "every", "grid"],
 )
 def test_a_trace_that_memory_cannot_hold_is_refused_with_its_size(monkeypatch, settings, recording, count):
-    monkeypatch.setattr(room, "_memory", lambda: 16 * 10**9)
-    with pytest.raises(room.TraceTooLarge, match=rf"{count} rows of \d numbers.*TB.*16 GB.*--output-step"):
+    monkeypatch.setattr(decimation, "_memory", lambda: 16 * 10**9)
+    with pytest.raises(decimation.TraceTooLarge, match=rf"{count} rows of \d numbers.*TB.*16 GB.*--output-step"):
         run(plan(**settings), Folder(), recording=recording)
 
 

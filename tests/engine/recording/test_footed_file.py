@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool.engine.recording.footed_file import FootedFile
+from ssptool.engine.recording.writer import FootedFile
 
 HEAD = b"<"
 PARTS = st.lists(st.tuples(st.integers(0, 300), st.lists(st.binary(max_size=200), max_size=5)), max_size=5)
@@ -68,7 +68,7 @@ class System:
     def __init__(self, patch, after=lambda: None, fails=lambda call: False):
         self.calls = 0
         for name in ("pwrite", "ftruncate"):
-            patch.setattr(f"ssptool.engine.recording.footed_file.os.{name}", self.watched(getattr(os, name)))
+            patch.setattr(f"ssptool.engine.recording.writer.os.{name}", self.watched(getattr(os, name)))
         self.after, self.fails = after, fails
 
     def watched(self, call):

@@ -13,19 +13,18 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.io import loadmat, savemat
 
-from ssptool.engine.recording.files import (
+from ssptool.engine.recording.csv import NATIVE, Lines
+from ssptool.engine.recording.formats import (
     FORMATS,
     MissingExtra,
+    ResultsNotWritten,
     UnknownFormat,
     check_output,
     open_writer,
     read_manifest,
     read_trace,
 )
-from ssptool.engine.recording.footed_file import FootedFile
-from ssptool.engine.recording.guarded import ResultsNotWritten
-from ssptool.engine.recording.text import NATIVE, Lines
-from ssptool.engine.recording.writer import UnreadableTrace
+from ssptool.engine.recording.writer import FootedFile, UnreadableTrace
 from ssptool.engine.trace import Column, Trace
 from tests.engine.recording.files import at_once, write
 
@@ -189,7 +188,7 @@ def test_an_unknown_ending_is_refused_with_those_known(tmp_path):
 
 
 def test_a_format_whose_package_is_missing_names_the_extra(tmp_path, monkeypatch):
-    monkeypatch.setattr("ssptool.engine.recording.files.find_spec", lambda name: None)
+    monkeypatch.setattr("ssptool.engine.recording.formats.find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install 'ssptool\[parquet\]'"):
         check_output(tmp_path / "trace.parquet")
     check_output(tmp_path / "trace.csv")

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from ssptool.engine.recording.overwriting import WouldOverwrite, check_written
+from ssptool.engine.recording.formats import WouldOverwrite, check_written
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool.engine.recording.files import read_trace
-from ssptool.engine.recording.text import Lines
+from ssptool.engine.recording.csv import Lines
+from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.recording.writer import UnreadableTrace
 from ssptool.engine.trace import Column, Trace
 from tests.engine.recording.files import at_once, write

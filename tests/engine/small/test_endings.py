@@ -5,7 +5,7 @@ import pytest
 
 import ssptool
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.errors import PastTheEnd
+from ssptool.engine.stepping.values import PastTheEnd
 from tests.engine.dual_mass import Folder
 from tests.engine.event_mode.systems import write_system
 from tests.engine.small.fmus import Var, make_fmu

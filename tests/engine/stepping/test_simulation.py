@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from ssptool.engine.ending import RunError
-from ssptool.engine.make_plan import make_plan
-from ssptool.engine.recording.selection import select
+from ssptool.engine.choices.make_plan import make_plan
+from ssptool.engine.failure import RunError
+from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
-from ssptool.engine.stepping.errors import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
 from ssptool.engine.stepping.saved import NotASavedSimulation, SavedForAnother, SavedSimulation
 from ssptool.engine.stepping.simulation import Simulation
+from ssptool.engine.stepping.values import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 
 

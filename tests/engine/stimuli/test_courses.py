@@ -5,9 +5,8 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool.engine.stimuli.boundaries import boundaries
-from ssptool.engine.stimuli.course import Constant, Function, Interpolation, Table
-from ssptool.engine.stimuli.modification import Action, Modification, Modified
+from ssptool.engine.stimuli.course import Action, Constant, Function, Interpolation, Modification, Modified, Table
+from ssptool.engine.stimuli.stimuli import boundaries
 
 STAIRS = Table((0.0, 1.0, 2.0), (1, 1, 4), Interpolation.HOLD)
 KINKED = Table((0.0, 1.0, 1.0, 3.0), (0.0, 2.0, 5.0, 1.0))

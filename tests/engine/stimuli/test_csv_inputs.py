@@ -5,8 +5,8 @@ from pytest import approx
 
 import ssptool
 from ssptool.engine.stimuli.targets import Target
-from ssptool.network.signals import Signal
-from ssptool.network.values import InvalidValue
+from ssptool.network.conversion import InvalidValue
+from ssptool.network.network import Signal
 from tests.engine.stimuli.pushed_mass import MASS
 
 SETTINGS = ssptool.Settings(step_size=0.1)

@@ -13,12 +13,12 @@ import pytest
 from pytest import approx
 
 import ssptool
-from ssptool.engine.execution import Job
-from ssptool.engine.isolation import sendable
-from ssptool.engine.isolation.limits import Limits
+from ssptool.engine.isolation import child
+from ssptool.engine.isolation.child import NotSendable
 from ssptool.engine.isolation.parent import execute_isolated
-from ssptool.engine.isolation.sendable import NotSendable
-from ssptool.engine.recorder import Recorder
+from ssptool.engine.run.execution import Job
+from ssptool.engine.run.recorder import Recorder
+from ssptool.engine.settings import Limits
 from ssptool.engine.stepping.saved import SavedForAnother
 from tests.engine.dual_mass import Folder
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step
@@ -223,7 +223,7 @@ def test_a_function_that_cannot_go_to_a_fresh_process_is_told_of(pushed2):
 
 
 def test_what_could_send_a_local_function_is_named(pushed2, monkeypatch):
-    monkeypatch.setattr(sendable, "find_spec", lambda name: None)
+    monkeypatch.setattr(child, "find_spec", lambda name: None)
     with pytest.raises(NotSendable, match=r"with the package cloudpickle"):
         driven_by(lambda t: t, pushed2, fork=False)
 

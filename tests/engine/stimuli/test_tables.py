@@ -9,7 +9,7 @@ from pytest import approx
 
 import ssptool
 from ssptool.documents.archive import Archive
-from ssptool.engine.stepping.errors import NotSettable
+from ssptool.engine.stepping.values import NotSettable
 from ssptool.studies.bundle import _system_files
 from tests.engine.stimuli.pushed_mass import MASS, ramp, step, write_pushed_mass
 

@@ -9,8 +9,7 @@ from lxml import html
 
 import ssptool
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
-from ssptool.results.report.facts import Picture, run_facts
-from ssptool.results.report.page import report_page
+from ssptool.results.report import ReportPicture, report_page, run_facts
 from tests.drawing.sheets.test_sheets import connector, element, system
 from tests.fmus import build as fmus
 from tests.results.report.tables import cells
@@ -134,9 +133,9 @@ def test_text_is_escaped_and_only_pictures_are_markup():
             "created": "today",
             "notes": [evil],
         },
-        diagrams=[Picture("d", "<svg id='mine'></svg>")],
+        diagrams=[ReportPicture("d", "<svg id='mine'></svg>")],
         findings=[Diagnostic("X-1", Severity.INFO, Position("a.ssd", 1), evil)],
-        plots=Picture("p", "<div></div>"),
+        plots=ReportPicture("p", "<div></div>"),
         locate=lambda _: None,
     )
     text = report_page(facts)

@@ -7,7 +7,7 @@ import pytest
 from lxml import html
 
 import ssptool
-from ssptool.studies.fit import Estimate, Fit, read_fit, write_fit
+from ssptool.studies.calibration import Estimate, Fit, read_fit, write_fit
 from tests.fmus import build as fmus
 from tests.results.report.tables import cells
 from tests.studies.conftest import OSCILLATOR

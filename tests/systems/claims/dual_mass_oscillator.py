@@ -8,7 +8,7 @@ from scipy.interpolate import CubicSpline
 
 import ssptool
 from ssptool import Settings
-from ssptool.engine.result import Result
+from ssptool.engine.run.result import Result
 from tests.systems.claims.catalogue import SYSTEMS
 from tests.systems.claims.claim import Absolute, AtMost, Claim
 from tests.systems.exact_dual_mass import DualMass

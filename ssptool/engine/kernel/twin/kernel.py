@@ -14,18 +14,10 @@ from ssptool.engine.kernel.interface import (
     Slots,
     Tables,
 )
-from ssptool.engine.kernel.twin.acting import Acting
-from ssptool.engine.kernel.twin.calls import Calls
-from ssptool.engine.kernel.twin.cells import Cells
-from ssptool.engine.kernel.twin.history import History
-from ssptool.engine.kernel.twin.inputs import Inputs
-from ssptool.engine.kernel.twin.iterations import Iterations
-from ssptool.engine.kernel.twin.loops import Loops
-from ssptool.engine.kernel.twin.members import Members
-from ssptool.engine.kernel.twin.program import Programs
-from ssptool.engine.kernel.twin.steps import Steps
-from ssptool.engine.kernel.twin.sweeps import Sweeps
-from ssptool.engine.kernel.twin.wires import Wires
+from ssptool.engine.kernel.twin.access import Members
+from ssptool.engine.kernel.twin.evaluation import Calls, Loops, Steps, Sweeps
+from ssptool.engine.kernel.twin.program import Inputs, Iterations, Programs
+from ssptool.engine.kernel.twin.state import Acting, Cells, History, Wires
 
 
 class TwinKernel:

@@ -1,0 +1,201 @@
+"""Validate systems, and open systems for the other functions.
+
+`valid` opens a system and refuses it with `InvalidSystem` if findings that its caller did not accept keep it from being
+used. The package `rules` does the checking.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+from ssptool.arguments import UnknownArgument as UnknownArgument
+from ssptool.arguments import WrongArgument as WrongArgument
+from ssptool.arguments import flag, paths, text, texts
+from ssptool.arguments import path as checked_path
+from ssptool.arguments import path as system_path
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.document import Document
+from ssptool.rules.acceptance import Acceptance, acceptable, judge
+from ssptool.rules.acceptance import Unacceptable as Unacceptable
+from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
+from ssptool.rules.renderers import RENDERERS
+from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
+from ssptool.rules.renderers import summary as report_summary
+from ssptool.rules.report import Report
+from ssptool.rules.runner import check, check_path
+from ssptool.rules.selection import Choice, InvalidSettings, Switches, UnknownRule, UnknownTool, find_settings
+
+if TYPE_CHECKING:
+    from ssptool.engine.settings import Settings
+
+Files: TypeAlias = Path | str | Sequence[Path | str]
+"""One path, or several."""
+
+Codes: TypeAlias = str | Sequence[str]
+"""One code of a rule, or several."""
+
+StartValues: TypeAlias = Mapping[str, Any]
+"""Full name → a number, truth value, text, bytes, or a list or array of them."""
+
+NO_START_VALUES: StartValues = {}
+
+
+class ValidSystem(NamedTuple):
+    """An open archive, a structure in it, and the findings in spite of which it is used."""
+
+    archive: Archive
+    structure: Document
+    accepted: Acceptance
+
+
+class InvalidSystem(Exception):
+    """The system has errors, so it is not run; `report` says which, and `accept` which codes would let it run."""
+
+    def __init__(self, report: Report, refused: Sequence[Diagnostic] | None = None) -> None:
+        errors = report.errors if refused is None else tuple(refused)
+        what = f"{len(errors)} errors" if len(errors) > 1 else "an error"
+        # Warnings and fixes are what `ssptool validate` is for.
+        shown = RENDERERS["text"](replace(report, diagnostics=errors, fixable={}))
+        self.report = replace(report, diagnostics=errors)
+        self.accept = tuple(dict.fromkeys(one.code for one in errors)) if all(map(acceptable, errors)) else ()
+        advice = f"\n\nTo run it all the same: --accept {','.join(self.accept)}" if self.accept else ""
+        super().__init__(f"{report.subject} has {what} and cannot be run\n\n{shown}{advice}")
+
+
+def open_archive(path: Path | str, allow_outside: Files = ()) -> Archive:
+    """An archive that may read files around it in these folders, and in those that its settings file allows."""
+    stated = find_settings(system_path("system", path)).allow_outside
+    return Archive.open(path, outside=(*paths("allow_outside", allow_outside), *stated))
+
+
+@contextmanager
+def valid(
+    path: Path | str, variant: str | None, accept: Codes = (), allow_outside: Files = ()
+) -> Iterator[ValidSystem]:
+    """An open archive and a structure in it that has no errors but accepted ones.
+
+    Errors of rules that the nearest settings file switches off are accepted too.
+
+    Raises
+    ------
+    InvalidSystem
+        It has others.
+    UnknownRule, Unacceptable
+        A code in `accept` is that of no rule, or of one whose errors keep a system from running.
+    """
+    switches = Switches((find_settings(system_path("system", path)),))
+    with open_archive(path, allow_outside) as archive:
+        structure = archive.structure(variant)
+        report = check(archive, structure.name)
+        refused, accepted = judge(report, texts("accept", accept, "a code of a rule"), switches)
+        if refused:
+            raise InvalidSystem(report, refused)
+        yield ValidSystem(archive, structure, accepted)
+
+
+def parameter_files(given: Files) -> tuple[Path, ...]:
+    """The `.ssv` files that a caller gives: one path, or several.
+
+    Raises
+    ------
+    FileNotFoundError
+        One is not there.
+    """
+    found = paths("parameters", given)
+    for path in found:
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} does not exist; parameters are files of type .ssv")
+    return found
+
+
+def settings_of(
+    function: Callable[..., Any], given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]
+) -> "Settings":
+    """The settings that a caller gave to a public function: as an object or a mapping, and as keywords, which win.
+
+    Raises
+    ------
+    WrongArgument, UnknownArgument
+        A value cannot be; a keyword is no setting, nor an argument of the function.
+    """
+    from ssptool.engine.settings import Settings  # only here: functions without settings load nothing of the engine
+
+    known = [field.name for field in fields(Settings)]
+    for name in options:
+        if name not in known:
+            own = [one for one in inspect.signature(function).parameters if one not in ("self", "options")]
+            raise UnknownArgument(function.__name__, name, [*own, *known])
+    return Settings.of(given, options)
+
+
+__all__ = [
+    "PLAIN_REPORT_RENDERERS",
+    "REPORT_RENDERERS",
+    "InvalidSettings",
+    "Report",
+    "UnknownRule",
+    "UnknownTool",
+    "report_summary",
+    "validate",
+]
+
+
+def validate(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    select: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    strict: bool | None = None,
+    tools: str | Sequence[str] = (),
+    allow_outside: Path | str | Sequence[Path | str] = (),
+) -> Report:
+    """Everything that is wrong with a system, with file, line, reason and fix. No FMU binary is loaded.
+
+    Without `variant` all SSDs at the root of the package are checked. A file that cannot be opened as an archive is
+    a finding as well. What the three switches leave open the nearest `ssptool.toml`, or `[tool.ssptool]` in
+    `pyproject.toml`, from the system's folder upwards says.
+
+    Parameters
+    ----------
+    select, ignore
+        Codes of rules, or beginnings of them: only those, all but those. The longer of two that match wins. Findings
+        of rules that rest on the words of the standard are not dropped, but `withheld` in the report.
+    strict
+        Raise warnings to errors.
+    tools
+        Other tools that are to take the system: omsimulator, fmpy, libcosim, ecos. What they are known not to take is
+        a finding as well (docs/interoperability.md).
+    allow_outside
+        Folders in which an .ssp may read files around it, which its documents name with `../`. Around a folder or an
+        .ssd every file can be read.
+
+    Raises
+    ------
+    UnknownRule, UnknownTool
+        No rule has such a code, or the limits of such a tool are not known.
+    InvalidSettings
+        The settings file has an unknown key or a wrong value.
+    """
+    place = checked_path("system", system)
+    if variant is not None:
+        text("variant", variant)
+    stated = find_settings(place)
+    outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
+    switches = Switches((choice(select, ignore, strict, tools), stated))
+    return check_path(place, variant, switches=switches, outside=outside)
+
+
+def choice(select: object, ignore: object, strict: object, tools: object) -> Choice:
+    """The rules that a caller switches on and off, and the tools whose limits are findings."""
+    codes = "a code of a rule, such as 'FMU-102',"
+    return Choice(
+        texts("select", select, codes),
+        texts("ignore", ignore, codes),
+        None if strict is None else flag("strict", strict),
+        texts("tools", tools, "the name of a tool, such as 'fmpy',"),
+    )

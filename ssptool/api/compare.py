@@ -1,0 +1,64 @@
+"""Comparison of results with a reference, within tolerances."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ssptool.arguments import path, texts
+from ssptool.drawing.plot import PICTURES, check_plot_name
+from ssptool.engine.run.result import Result, trace_of
+from ssptool.engine.trace import Trace
+from ssptool.results.comparison import TRACE_COMPARISON_RENDERERS as TRACE_COMPARISON_RENDERERS
+from ssptool.results.comparison import NothingToCompare as NothingToCompare
+from ssptool.results.comparison import TraceComparison, compare_traces, without_prefix
+from ssptool.results.comparison_picture import draw_comparison
+from ssptool.results.tolerance import Tolerance as Tolerance
+from ssptool.results.tolerance import ToleranceFor as ToleranceFor
+
+
+def compare(
+    trace: Result | Trace | Path | str,
+    reference: Result | Trace | Path | str,
+    *,
+    signals: str | Sequence[str] = (),
+    tolerance: Tolerance | None = None,
+    special: Sequence[ToleranceFor] = (),
+    plot: Path | str | None = None,
+    drop_prefix: str = "",
+) -> TraceComparison:
+    """Compare a trace with a reference: does every signal stay inside the tube around its reference?
+
+    Parameters
+    ----------
+    trace, reference
+        Results, traces, or files of results (.csv, .parquet, .mat).
+    signals
+        One pattern or several, in which * stands for any text: compare only these; without, all of the reference.
+    tolerance
+        Half-widths of the tubes of continuous signals; all other signals must be equal. Default: a thousandth of the
+        largest magnitude of the reference.
+    special
+        Tolerances for single signals or patterns; the last that fits counts.
+    drop_prefix
+        Beginning that is dropped from names of signals, in both: other tools put `model.root.` before them.
+    plot
+        Draw the signals that agree the least into this PNG, SVG or PDF file.
+
+    Raises
+    ------
+    NothingMatches
+        A pattern fits no signal of the reference.
+    NothingToCompare
+        A trace has no rows, its times go back, or the reference has no signals.
+    UnreadableTrace
+        A file is not a trace.
+    """
+    picture = None if plot is None else path("plot", plot)
+    if picture is not None:
+        check_plot_name(picture, PICTURES)
+    given = {"trace": trace, "reference": reference}
+    found, expected = (without_prefix(trace_of(name, one), drop_prefix) for name, one in given.items())
+    patterns = texts("signals", signals, "a pattern such as '*.x1'")
+    comparison = compare_traces(found, expected, patterns=patterns, tolerance=tolerance, special=special)
+    if picture is not None:
+        draw_comparison(comparison, found, expected, picture)
+    return comparison

@@ -1,0 +1,122 @@
+"""Block diagrams of systems."""
+
+from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+from ssptool.api.check import open_archive, validate
+from ssptool.arguments import count, texts, word
+from ssptool.documents.archive import Archive
+from ssptool.documents.document import Document
+from ssptool.drawing.diagram.arrange import arranged, expanded
+from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
+from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
+from ssptool.drawing.graph import loop_edges
+from ssptool.drawing.plot import check_plot_name
+from ssptool.errors import WrongUsage
+from ssptool.network.arrays import whole
+from ssptool.network.dependencies import analyze
+from ssptool.network.flatten import build_network
+from ssptool.network.tree import ElementPath as NetworkPath
+from ssptool.network.tree import dotted
+
+
+class Highlight(StrEnum):
+    """What stands out in a drawing."""
+
+    LOOPS = "loops"
+    FINDINGS = "findings"
+
+
+class NoSuchSystem(WrongUsage, LookupError):
+    """A drawing of a nested system was asked for that is not there."""
+
+    def __init__(self, name: str, available: Sequence[str]) -> None:
+        there = f"there are {', '.join(available)}" if available else "there is none inside"
+        super().__init__(f"no nested system is called {name!r}; {there}")
+        self.name = name
+        self.available = tuple(available)
+
+
+def draw(
+    system: Path | str,
+    output: Path | str | None = None,
+    *,
+    variant: str | None = None,
+    level: str = "",
+    depth: int = 0,
+    highlight: str | Sequence[str] = (),
+) -> Drawing:
+    """A system as a diagram: a picture of one system, or a page with all of them.
+
+    Places, sizes, icons, notes and way points are those of the documents; what has none is laid out in layers. Systems
+    with errors are drawn as far as they can be read.
+
+    Parameters
+    ----------
+    output
+        A file to save it in: .svg, .png or .html.
+    level
+        The full name of a nested system, of which the picture is; without, of the whole.
+    depth
+        How many levels of systems inside the picture shows in the boxes of their elements. A page shows each system
+        without and with all that is inside.
+    highlight
+        What is to stand out: `loops`, the connections of algebraic loops; `findings`, elements and connections that
+        have findings.
+
+    Raises
+    ------
+    ValueError
+        The ending is another, or the depth is negative.
+    NoSuchSystem
+        There is no nested system of this name.
+    PlotUnavailable
+        A library that draws is not installed.
+    """
+    if output is not None:
+        check_plot_name(Path(output), DRAWINGS)
+    count("depth", depth, 0)
+    wanted = [word("highlight", one, Highlight) for one in texts("highlight", highlight, "loops, findings")]
+    with open_archive(system) as archive:
+        structure = archive.structure(variant)
+        stated = stated_sheets(archive, structure)
+        chosen = _chosen(list(stated), level)
+        sheets = [arranged(stated, each) for each in stated]
+        remarks = marked(sheets, _remarks(system, variant, archive, structure, wanted))
+        drawing = Drawing(
+            title=structure.structure.name,
+            sheet=arranged(stated, chosen, depth),
+            sheets=sheets,
+            expanded=expanded(stated),
+            remarks=remarks,
+        )
+    if output is not None:
+        drawing.save(output)
+    return drawing
+
+
+def _chosen(paths: Sequence[NetworkPath], system: str) -> NetworkPath:
+    by_name = {dotted(path): path for path in paths}
+    if system not in by_name:
+        raise NoSuchSystem(system, [name for name in by_name if name])
+    return by_name[system]
+
+
+def _remarks(
+    path: Path | str, variant: str | None, archive: Archive, structure: Document, highlight: Collection[Highlight]
+) -> Iterator[Remark]:
+    if Highlight.FINDINGS in highlight:
+        yield from findings(validate(path, variant=variant).diagnostics)
+    if Highlight.LOOPS in highlight:
+        yield from loop_remarks(archive, structure)
+
+
+def loop_remarks(archive: Archive, structure: Document) -> Iterator[Remark]:
+    """The connections that close algebraic loops."""
+    graph = analyze(build_network(archive, structure))
+    edges, arrays = loop_edges(graph), graph.network.arrays
+    for wire in graph.network.wires:
+        if (whole(wire.source, arrays), whole(wire.destination, arrays)) in edges:
+            for origin in wire.origin:
+                yield Remark(Mark.LOOP, origin.file, origin.line, "part of an algebraic loop")

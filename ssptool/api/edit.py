@@ -1,0 +1,501 @@
+"""Make, edit, fix, pack and migrate systems; compare two by meaning.
+
+Everything that writes checks the system before and after: new errors raise `BrokenEdit`, and nothing is written.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import unquote
+
+from ssptool.api.check import Files, choice
+from ssptool.arguments import path, paths, seconds
+from ssptool.documents.archive import DEFAULT_STRUCTURE, Archive, replaced_atomically
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
+from ssptool.documents.document import Document
+from ssptool.documents.ssd import Component
+from ssptool.documents.storage import ArchiveLimits
+from ssptool.editing import packing, variants
+from ssptool.editing.add import empty_structure
+from ssptool.editing.changes import EditError
+from ssptool.editing.changes import unified_diff as unified_diff
+from ssptool.editing.diff import DIFF_RENDERERS as DIFF_RENDERERS
+from ssptool.editing.diff import Comparison
+from ssptool.editing.diff import compare as compare_structures
+from ssptool.editing.draft import Packages
+from ssptool.editing.editor import Editor as Editor
+from ssptool.editing.packing import Packed, Unpacked
+from ssptool.editing.variants import VariantEdit
+from ssptool.editing.versions import (
+    LONE_SUFFIXES,
+    Migration,
+    Types,
+    Version,
+    downgrade_package,
+    migrate_lone,
+    upgrade_package,
+)
+from ssptool.fmu.read_description import read_description
+from ssptool.network.inventory import VariantEntry
+from ssptool.rules.load import load
+from ssptool.rules.report import Report
+from ssptool.rules.runner import check, check_path
+from ssptool.rules.runner import fix as fix_archive
+from ssptool.rules.selection import Switches, find_settings
+
+
+class BrokenEdit(Exception):
+    """An edit that would bring errors into a system, and was not saved; `diagnostics` are the new errors."""
+
+    def __init__(self, path: Path, diagnostics: tuple[Diagnostic, ...]) -> None:
+        listed = "\n".join(f"  {diagnostic}" for diagnostic in diagnostics)
+        what = f"{len(diagnostics)} new errors" if len(diagnostics) > 1 else "a new error"
+        super().__init__(f"the edit would give {path} {what} and was not saved\n{listed}")
+        self.path = path
+        self.diagnostics = diagnostics
+
+
+def new_errors(archive: Archive, *, weaker_counts: bool = True) -> tuple[Diagnostic, ...]:
+    """The errors of an edited archive that the one on disk does not have.
+
+    `weaker_counts`: nor as warnings, which is what some of them are in SSP 1.0.
+    """
+    now = check(archive).errors
+    if not now:
+        return ()
+    found = (each for each in _found_on_disk(archive.path) if weaker_counts or each.severity is Severity.ERROR)
+    before = {essence for each in found for essence in _essences(each)}
+    return tuple(each for each in now if before.isdisjoint(_essences(each)))
+
+
+def _found_on_disk(path: Path) -> tuple[Diagnostic, ...]:
+    try:
+        return check_path(path).diagnostics
+    except FileNotFoundError:
+        return ()
+
+
+def _essences(diagnostic: Diagnostic) -> tuple[tuple[str, ...], ...]:
+    """By what a diagnostic is known again, although lines have changed: place or words, or both in a renamed file."""
+    code, file, address = diagnostic.code, diagnostic.position.file, diagnostic.position.address
+    return (
+        (code, file, "at", address),
+        (code, file, "says", diagnostic.message),
+        (code, "anywhere", address, diagnostic.message),
+    )
+
+
+@contextmanager
+def edit(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    shared: str = "refuse",
+    force: bool = False,
+    save: bool = True,
+) -> Iterator[Editor]:
+    """Edit a system: `with ssptool.edit("x.ssp") as system: system.connect("A.y", "B.u")`.
+
+    At the end of the block the system is checked and saved, all of it or nothing. If the block raises, nothing is
+    written.
+
+    Parameters
+    ----------
+    shared
+        What to do if a nested document is to be edited of which several components are made: "refuse" that, edit it
+        for "all" of them, or give the one that is named a "copy" of its own first.
+    force
+        Save even if the edits bring new errors into the system.
+    save
+        False: check, but write nothing.
+
+    Raises
+    ------
+    BrokenEdit
+        The edits bring new errors. Errors that the system had before do not keep it from being saved.
+    """
+    with Archive.open(system) as archive, closing(Editor(archive, archive.structure(variant), shared)) as editor:
+        yield editor
+        _finish(editor, force, save)
+
+
+@contextmanager
+def new(
+    system: Path | str,
+    *,
+    name: str | None = None,
+    ssp: str = "1.0",
+    start_time: float | str | None = None,
+    stop_time: float | str | None = None,
+    force: bool = False,
+    save: bool = True,
+) -> Iterator[Editor]:
+    """Make a system: an `.ssp`, an `.ssd`, or else a folder; it is empty, and is saved as `edit` does.
+
+    Parameters
+    ----------
+    name
+        Of the system; else the file's.
+    ssp
+        Version of SSP: 1.0, which every tool reads and which becomes 2.0 with the first edit that needs it, or 2.0.
+    start_time, stop_time
+        The default experiment [s].
+
+    Raises
+    ------
+    FileExistsError
+        There is something at `system`.
+    """
+    path = Path(system)
+    start, stop = _time("start_time", start_time), _time("stop_time", stop_time)
+    structure = empty_structure(path.stem if name is None else name, ssp, start, stop)
+    with Archive.create(path, structure) as archive, closing(Editor(archive, archive.structure())) as editor:
+        yield editor
+        _finish(editor, force, save)
+
+
+def diff(a: Path | str, b: Path | str, *, variant: str | None = None, variant_b: str | None = None) -> Comparison:
+    """What differs between two systems by meaning, whatever their formatting, order or prefixes.
+
+    Not compared are descriptions, geometry, annotations and metadata.
+
+    Parameters
+    ----------
+    variant
+        Of both systems; or with `variant_b` of the first.
+    """
+    with Archive.open(a) as first, Archive.open(b) as second:
+        structures = first.structure(variant), second.structure(variant_b or variant)
+        return compare_structures((first, structures[0]), (second, structures[1]))
+
+
+def _finish(editor: Editor, force: bool, save: bool) -> None:
+    """Check and save the edits of an archive."""
+    archive = editor.archive
+    if not archive.edits():
+        return
+    if not force and (found := new_errors(archive, weaker_counts=False)):
+        raise BrokenEdit(archive.path, found)
+    if save:
+        archive.save()
+
+
+def _time(name: str, given: float | str | None) -> float | None:
+    return None if given is None else seconds(name, given)
+
+
+@dataclass(frozen=True, slots=True)
+class Mended:
+    """What was mended, how (as a unified diff), and the report of what is left."""
+
+    fixed: tuple[Diagnostic, ...]
+    diff: str
+    report: Report
+
+
+def fix(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    select: str | Sequence[str] = (),
+    ignore: str | Sequence[str] = (),
+    strict: bool | None = None,
+    tools: str | Sequence[str] = (),
+    allow_outside: Files = (),
+    unsafe: bool = False,
+    save: bool = True,
+) -> Mended:
+    """Apply the fixes that rules declare, and save the documents; bytes that no fix concerns stay as they are.
+
+    Documents in packages inside are mended as well.
+
+    Parameters
+    ----------
+    variant, select, ignore, strict, tools, allow_outside
+        As of `validate`: what is not reported is not fixed.
+    unsafe
+        Apply guesses as well, such as the nearest known name.
+    save
+        False: write nothing.
+
+    Raises
+    ------
+    InvalidDocument
+        The archive cannot be opened.
+    """
+    stated = find_settings(path("system", system))
+    switches = Switches((choice(select, ignore, strict, tools), stated))
+    outside = (*paths("allow_outside", allow_outside), *stated.allow_outside)
+    with Archive.open(system, outside=outside) as archive, closing(Packages()) as packages:
+        mended = fix_archive(archive, variant, switches=switches, unsafe=unsafe)
+        fixed, report = mended.diagnostics, mended.report
+        if inside := tuple(_fix_inside(archive, packages, variant, switches, unsafe)):
+            fixed, report = (*fixed, *inside), check(archive, variant, switches=switches)
+        diff = unified_diff(packages.edits(archive))
+        if save and archive.edits():
+            archive.save()
+    return Mended(fixed, diff, report)
+
+
+def _fix_inside(
+    around: Archive, packages: Packages, variant: str | None, switches: Switches, unsafe: bool, depth: int = 1
+) -> Iterator[Diagnostic]:
+    """Mend the packages of which components are made, each by itself, and put them back."""
+    # Deeper ones are not checked either.
+    for name in load(around, variant).packages if depth <= ArchiveLimits().depth else ():
+        try:
+            archive, inner = packages.open(around, name)
+        except InvalidDocument:
+            continue  # It is reported, and has no document to mend.
+        here = fix_archive(archive, switches=switches, unsafe=unsafe).diagnostics
+        for diagnostic in here:
+            yield replace(diagnostic, position=diagnostic.position._replace(file=inner.name + diagnostic.position.file))
+        yield from _fix_inside(archive, inner, None, switches, unsafe, depth + 1)
+    packages.put_back(around)
+
+
+def upgrade(
+    system: Path | str,
+    *,
+    types: str = "keep",
+    output: Path | None = None,
+    force: bool = False,
+    save: bool = True,
+) -> Migration:
+    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 2.0; see `downgrade`.
+
+    Nothing is lost, and what an earlier downgrade kept aside comes back.
+
+    Parameters
+    ----------
+    types
+        "keep" those of SSP 1.0, which 2.0 has as well; or "fmi3": Real becomes Float64 and Integer becomes Int32, also
+        in documents that are of 2.0 already.
+    """
+    return _migrate(Path(system), Version.V2_0, output, force, save, types=Types(types))
+
+
+def downgrade(
+    system: Path | str, *, drop: bool = False, output: Path | None = None, force: bool = False, save: bool = True
+) -> Migration:
+    """Make a package, or one document (`.ssd`, `.ssv`, `.ssm`, `.ssb`), one of SSP 1.0.
+
+    Only what must change does. What is weakened or dropped is kept in annotations, and named in the result.
+
+    Parameters
+    ----------
+    drop
+        Drop what 1.0 cannot hold.
+    output
+        Where to write; without it in place.
+    force
+        Write even if the system gets new errors.
+    save
+        False: say what would be written, and write nothing.
+
+    Raises
+    ------
+    NotRepresentable
+        1.0 cannot hold something, and it is not to be dropped.
+    InvalidDocument
+        A document is not valid in the version that it declares.
+    BrokenEdit
+        The result would have errors that were not there before.
+    """
+    return _migrate(Path(system), Version.V1_0, output, force, save, drop=drop)
+
+
+def _migrate(
+    path: Path,
+    version: Version,
+    output: Path | None,
+    force: bool,
+    save: bool,
+    *,
+    drop: bool = False,
+    types: Types = Types.KEEP,
+) -> Migration:
+    if path.is_file() and path.suffix.lower() in LONE_SUFFIXES:
+        document = Document(path.name, path.read_bytes())
+        migration = migrate_lone(document, version, drop=drop, types=types)
+        if save and (migration.files or output):
+            with replaced_atomically(output or path) as file:
+                file.write(document.to_bytes())
+        return migration
+    with Archive.open(path) as archive:
+        upgrades = version is Version.V2_0
+        migration = upgrade_package(archive, types=types) if upgrades else downgrade_package(archive, drop=drop)
+        if not force and (found := new_errors(archive)):
+            raise BrokenEdit(path, found)
+        if save and (migration.files or output):
+            archive.save(output)
+        return migration
+
+
+class NotInFolder(EditError):
+    """A package would lack files that its documents name; `diagnostics` are the places."""
+
+    def __init__(self, folder: Path, diagnostics: Sequence[Diagnostic]) -> None:
+        listed = "\n".join(f"  {one.position}: {one.message}" for one in diagnostics)
+        advice = "copy the files into the folder and correct the references, or pack without them (--force)"
+        super().__init__(f"a package of {folder} would lack files that it needs; {advice}\n{listed}")
+        self.diagnostics = tuple(diagnostics)
+
+
+def pack(folder: Path | str, target: Path | str | None = None, *, force: bool = False) -> Packed:
+    """Make a package of a folder; equal folders give equal files.
+
+    `README.md` beside the structures and hidden files are left out, and named in the result.
+
+    Parameters
+    ----------
+    target
+        The package to write, which is replaced if it exists; else beside the folder, with its name.
+    force
+        Write even if what is left out, or lies outside the folder, is needed.
+
+    Raises
+    ------
+    EditError
+        `folder` is no folder, or has files that no package can hold.
+    BrokenEdit
+        Something that is left out is needed.
+    NotInFolder
+        Documents name files outside the folder.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise EditError(f"{folder} is no folder: give the folder with SystemStructure.ssd in it")
+    target = Path(target) if target is not None else folder.resolve().with_name(folder.resolve().name + packing.SUFFIX)
+    with Archive.open(folder) as archive:
+        left_out = packing.leave_out(archive)
+        if left_out and not force and (found := new_errors(archive)):
+            raise BrokenEdit(folder, found)
+        if not force and (outside := [one for one in check(archive).diagnostics if one.code == "URI-006"]):
+            raise NotInFolder(folder, outside)
+        return Packed(target, packing.write_package(archive, target), left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """An SSP that was written: its files, and notes on what it does not have of the source."""
+
+    path: Path
+    names: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def convert(source: Path | str, target: Path | str) -> Converted:
+    """Write an FMU, or a system of the Open Simulation Platform (OspSystemStructure.xml), as SSP with its FMUs.
+
+    Connectors state type and unit of the FMUs' variables. Step sizes, algorithm and power bonds of the platform are
+    annotations of the SSD; an FMU becomes a system of one component with its default experiment.
+
+    Parameters
+    ----------
+    target
+        A package (`.ssp`) or a folder.
+
+    Raises
+    ------
+    EditError
+        `source` is an SSP already, or `target` is no package or folder.
+    FileExistsError
+        There is something at `target`.
+    InvalidDocument
+        The source cannot be read, or has what SSP has no counterpart of (OSP-101).
+    """
+    target = Path(target)
+    if target.suffix.lower() not in ("", packing.SUFFIX):
+        raise EditError(f"{target} cannot be written: the target is a package ({packing.SUFFIX}) or a folder")
+    with Archive.open(source) as archive:
+        if not archive.is_generated:
+            raise EditError(f"{source} is an SSP already: `ssptool pack` and `ssptool unpack` change its form")
+        if archive.default == DEFAULT_STRUCTURE:
+            return _converted_fmu(archive, target)
+        with Archive.create(target, archive.structure().to_bytes()) as made:
+            for name in archive.names():
+                if name != archive.default:
+                    made.put(name, archive.local_path(name))
+            notes = (*archive.notes, *packing.complete(made))
+            made.save()
+            return Converted(target, made.names(), notes)
+
+
+def _converted_fmu(archive: Archive, target: Path) -> Converted:
+    component = next(archive.structure().structure.every(Component))
+    fmu = archive.local_path(unquote(component.source or ""))
+    with new(target, name=component.name) as editor:
+        editor.add(fmu, name=component.name)
+        experiment = read_description(fmu).experiment
+        names = editor.archive.names()
+    stated = (("step size", experiment.step_size), ("tolerance", experiment.tolerance))
+    notes = (f"the {name} {value:g} stays in the FMU: SSP has no place for it" for name, value in stated if value)
+    return Converted(target, names, tuple(notes))
+
+
+def unpack(package: Path | str, folder: Path | str | None = None, *, force: bool = False) -> Unpacked:
+    """Write the files of a package into a folder, all of them or none.
+
+    Parameters
+    ----------
+    folder
+        Else beside the package, with its name.
+    force
+        Write into a folder that is not empty; files that are not in the package stay.
+
+    Raises
+    ------
+    InvalidDocument
+        `package` is no readable package, or has names that lead out of it.
+    FileExistsError
+        The folder is not empty.
+    """
+    package = Path(package)
+    if not package.exists():
+        raise FileNotFoundError(f"{package} does not exist: expected an .ssp file")
+    if package.is_dir() or package.suffix.lower() == ".ssd":
+        raise EditError(f"{package} is no package: give an .ssp file")
+    folder = package.with_suffix("") if folder is None else Path(folder)
+    if folder == package:
+        raise EditError(f"{package} has no ending to leave out: say which folder to write")
+    with Archive.open(package) as archive:
+        return packing.unpack_package(archive, folder, force=force)
+
+
+def list_variants(system: Path | str) -> tuple[VariantEntry, ...]:
+    """The variants of a package, the default first."""
+    with Archive.open(system) as archive:
+        return tuple(
+            VariantEntry(document.root.get("name", ""), document.name, document.version)
+            for document in archive.variants()
+        )
+
+
+def add_variant(
+    system: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
+) -> VariantEdit:
+    """Copy a variant (`like`; else the default) under another name; `file` is else called after the name."""
+    return _edit(system, lambda archive: variants.add_variant(archive, name, like=like, file=file), save)
+
+
+def remove_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
+    """Take a variant away, which must not be the default; the files that it refers to stay."""
+    return _edit(system, lambda archive: variants.remove_variant(archive, variant), save)
+
+
+def set_default_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
+    """Make a variant the `SystemStructure.ssd`; the one that was gets a file called after its name."""
+    return _edit(system, lambda archive: variants.set_default(archive, variant), save)
+
+
+def _edit(system: Path | str, change: Callable[[Archive], VariantEdit], save: bool) -> VariantEdit:
+    """Raises, besides what the change raises, BrokenEdit if it brings errors into the system."""
+    with Archive.open(system) as archive:
+        edit = change(archive)
+        if edit.files and (found := new_errors(archive)):
+            raise BrokenEdit(Path(system), found)
+        if edit.files and save:
+            archive.save()
+        return edit

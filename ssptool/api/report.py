@@ -1,0 +1,209 @@
+"""HTML reports of runs and of studies."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssptool.api.check import validate
+from ssptool.api.draw import loop_remarks
+from ssptool.arguments import texts
+from ssptool.documents.archive import Archive
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument
+from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.model import Sheet
+from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
+from ssptool.drawing.diagram.svg import sheet_svg
+from ssptool.drawing.plot import check_plot_name
+from ssptool.drawing.plot_model import Curve, panels, thinned
+from ssptool.drawing.plot_plotly import page_markup
+from ssptool.drawing.study_page import chart_markup
+from ssptool.engine.recording.formats import read_manifest, read_trace
+from ssptool.engine.run.plots import curves_of
+from ssptool.fmu.description import UnreadableFmu
+from ssptool.network.tree import dotted
+from ssptool.results.report import ReportPage, ReportPicture, report_page, run_facts, sheet_identity
+from ssptool.studies.calibration import read_fit
+from ssptool.studies.charts import every_chart
+from ssptool.studies.report import study_facts
+from ssptool.studies.study_results import StudyResults, read_results
+
+
+def report(
+    system: Path | str,
+    results: Path | str,
+    output: Path | str | None = None,
+    *,
+    variant: str | None = None,
+    signals: str | Sequence[str] = (),
+) -> ReportPage:
+    """One self-contained HTML page about a run: diagram, findings, loops, plots, statistics, manifest.
+
+    Parameters
+    ----------
+    system
+        What was simulated; files that have changed since the run are named.
+    results
+        What `simulate` wrote, with its manifest: .csv, .parquet or .mat.
+    output
+        A file to save it in: .html.
+    signals
+        One pattern or several of signals to plot; without, all continuous ones.
+
+    Raises
+    ------
+    ValueError
+        The page is not to be called .html, a pattern fits no signal, or the results are those of another system.
+    PlotUnavailable
+        A library of the extra `plot` is not installed.
+    UnreadableTrace
+        The results are not a trace.
+    """
+    if output is not None:
+        check_plot_name(Path(output), (".html",))
+    patterns = texts("signals", signals, "a pattern such as '*.x1'")
+    trace, manifest = read_trace(results), read_manifest(results)
+    _check_system(system, variant, manifest, results)
+    curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
+    diagrams, diagnostics = diagrams_and_findings(system, variant, manifest)
+    with Archive.open(system) as archive:
+        facts = run_facts(
+            manifest,
+            diagrams=diagrams,
+            findings=diagnostics,
+            plots=_plots(curves, Path(results).name, len(trace)),
+            locate=lambda name: _located(archive, name),
+        )
+    page = ReportPage(report_page(facts))
+    if output is not None:
+        page.save(output)
+    return page
+
+
+def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str, Any], results: Path | str) -> None:
+    """Raise ValueError for a run of another system: its page would have a diagram that is not that of the run."""
+    with Archive.open(system) as archive:
+        shown = archive.structure(variant).structure.name
+    ran = manifest.get("system", shown)
+    if ran != shown:
+        raise ValueError(
+            f"{results}: it is a run of {ran!r}, but {system} is {shown!r}; give the system or variant that ran"
+        )
+
+
+def _plots(curves: Sequence[Curve], name: str, rows: int) -> ReportPicture:
+    if not curves or not rows:
+        return ReportPicture(
+            f"There is nothing to plot: {name} has {rows} rows, and {len(curves)} signals of numbers.", ""
+        )
+    return ReportPicture(f"{len(curves)} signals of {name}", page_markup(panels(curves)))
+
+
+def _loops(archive: Archive, variant: str | None) -> list[Remark]:
+    try:
+        return list(loop_remarks(archive, archive.structure(variant)))
+    except InvalidDocument:
+        return []  # The findings say why.
+
+
+def _failed(sheets: Sequence[Sheet], manifest: Mapping[str, Any]) -> Iterator[Remark]:
+    """Where the run ended, if that was in one place."""
+    failure = manifest.get("failure") or {}
+    for block in (block for sheet in sheets for block in sheet.blocks):
+        if dotted(block.path) == failure.get("component"):
+            yield Remark(Mark.ERROR, block.span.file, block.span.first, failure.get("message", ""))
+
+
+def diagrams_and_findings(
+    system: Path | str, variant: str | None, manifest: Mapping[str, Any]
+) -> tuple[list[ReportPicture], Sequence[Diagnostic]]:
+    """What a report shows of a system: its diagrams, in which findings, loops and where the run failed are marked; and
+    the findings.
+    """
+    diagnostics = validate(system, variant=variant).diagnostics
+    with Archive.open(system) as archive:
+        stated = stated_sheets(archive, archive.structure(variant))
+        sheets = [arranged(stated, path) for path in stated]
+        remarks = marked(sheets, [*findings(diagnostics), *_loops(archive, variant), *_failed(sheets, manifest)])
+        anchors = {sheet.path: f"#{sheet_identity(sheet)}" for sheet in sheets}
+        diagrams = [
+            ReportPicture(sheet.name, sheet_svg(sheet, remarks, anchors.__getitem__), sheet_identity(sheet))
+            for sheet in sheets
+        ]
+    return diagrams, diagnostics
+
+
+def _located(archive: Archive, name: str) -> Path | None:
+    if archive.has(name):
+        return archive.local_path(name)
+    return Path(name) if Path(name).is_file() else None
+
+
+_CAPTIONS = {
+    "scatter": "Results over factors",
+    "tornado": "What each factor does alone",
+    "envelope": "Signals over time in all runs",
+}
+
+
+def report_study(
+    results: StudyResults | Path | str,
+    output: Path | str | None = None,
+    *,
+    system: Path | str | None = None,
+    variant: str | None = None,
+    signals: str | Sequence[str] = (),
+) -> ReportPage:
+    """One self-contained HTML page about a study: design, runs and failures, plots, calibration, origin.
+
+    Parameters
+    ----------
+    results
+        The folder of results, also while the study runs.
+    output
+        A file to save it in: .html.
+    system, variant
+        What is drawn; else the system and variant of the study, if it is still where it was.
+    signals
+        Of results to plot; without, all.
+
+    Raises
+    ------
+    NotResults
+        The folder has none.
+    ValueError
+        The page is not to be called .html.
+    PlotUnavailable
+        A library of the extra `plot` is not installed.
+    """
+    if output is not None:
+        check_plot_name(Path(output), (".html",))
+    found = results if isinstance(results, StudyResults) else read_results(Path(results))
+    definition = found.definition
+    drawn = Path(system if system is not None else definition.get("system", ""))
+    diagrams, findings, absent = _drawn(drawn, variant or definition.get("fixed", {}).get("variant"))
+    charts, notes = every_chart(found, texts("signals", signals, "a pattern such as '*.x1'"))
+    plots = [
+        ReportPicture(_CAPTIONS[kind], chart_markup(one, library=place == 0))
+        for place, (kind, one) in enumerate(charts.items())
+    ]
+    facts = study_facts(
+        found,
+        read_fit(found.folder),
+        plots=plots,
+        notes=notes,
+        diagrams=diagrams,
+        absent=absent,
+        findings=findings,
+    )
+    page = ReportPage(report_page(facts, "study.html", "ssptool.studies.report"))
+    if output is not None:
+        page.save(output)
+    return page
+
+
+def _drawn(system: Path, variant: str | None) -> tuple[Sequence[ReportPicture], Sequence[Diagnostic], str]:
+    """Diagrams and findings; or why there are none."""
+    try:
+        return (*diagrams_and_findings(system, variant, {}), "")
+    except (OSError, InvalidDocument, UnreadableFmu, LookupError, ValueError) as problem:
+        return [], [], f"The system cannot be drawn now: {problem}"

@@ -1,0 +1,272 @@
+"""Plan and simulate systems from start to stop.
+
+`simulate` makes a `Plan`, which `plan` returns without loading a binary, carries it out, and returns a `Result`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ssptool.api.check import NO_START_VALUES, Codes, Files, StartValues, parameter_files, settings_of, valid
+from ssptool.arguments import WrongArgument, count, flag, number, path, seconds, start_value_texts, texts
+from ssptool.documents.archive import Archive
+from ssptool.documents.uri import UP
+from ssptool.engine.assembly.pool import with_libraries
+from ssptool.engine.choices.make_plan import planned
+from ssptool.engine.planning.plan import Plan as Plan
+from ssptool.engine.recording.formats import read_manifest as read_manifest
+from ssptool.engine.recording.formats import read_trace as read_trace
+from ssptool.engine.run.recorder import Recording
+from ssptool.engine.run.result import Input
+from ssptool.engine.run.result import Result as Result
+from ssptool.engine.settings import Limits, SettingsOptions
+from ssptool.engine.settings import Settings as Settings
+from ssptool.engine.simulate import run
+from ssptool.engine.trace import Trace as Trace
+from ssptool.working_directory import absolute
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
+
+MIB = 1 << 20
+"""Bytes of a mebibyte, in which memory is limited."""
+
+
+def plan(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    parameters: Files = (),
+    start_values: StartValues = NO_START_VALUES,
+    inputs: "Given | None" = None,
+    interpolation: str | Mapping[str, str] | None = None,
+    scenario: "Scenario | Path | str | None" = None,
+    accept: Codes = (),
+    allow_outside: Files = (),
+    settings: Settings | Mapping[str, Any] | None = None,
+    **options: Unpack[SettingsOptions],
+) -> Plan:
+    """What a run would do, resolved to the last call, made without loading a binary.
+
+    The arguments are those of `simulate`; so are the errors.
+
+    Examples
+    --------
+    >>> ssptool.plan("systems/dual_mass_oscillator", master="jacobi").choices
+    """
+    with opened_plan(
+        system,
+        settings_of(plan, settings, options),
+        variant=variant,
+        parameters=parameters,
+        start_values=start_values,
+        inputs=inputs,
+        interpolation=interpolation,
+        scenario=scenario,
+        accept=accept,
+        allow_outside=allow_outside,
+    ) as (_, made):
+        return made
+
+
+def simulate(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    parameters: Files = (),
+    start_values: StartValues = NO_START_VALUES,
+    inputs: "Given | None" = None,
+    interpolation: str | Mapping[str, str] | None = None,
+    scenario: "Scenario | Path | str | None" = None,
+    accept: Codes = (),
+    allow_outside: Files = (),
+    output: Path | str | None = None,
+    record: str | list[str] | tuple[str, ...] = (),
+    every: int = 1,
+    output_step: float | str | None = None,
+    keep: bool = True,
+    isolated: bool | None = None,
+    timeout: float | str | None = None,
+    step_timeout: float | str | None = None,
+    memory_limit: float | None = None,
+    realtime: float | None = None,
+    statistics: bool = False,
+    progress: Callable[[float], None] | None = None,
+    compile: bool = False,
+    settings: Settings | Mapping[str, Any] | None = None,
+    **options: Unpack[SettingsOptions],
+) -> Result:
+    """Initialize and co-simulate a system.
+
+    Parameters
+    ----------
+    system
+        An `.ssp` file, the folder of an unpacked one, or an `.ssd` file.
+    start_time, stop_time, step_size, master, tolerance, ...
+        The fields of `Settings`, each as a keyword; `help(ssptool.Settings)` describes them. Times are seconds, or
+        texts with a unit ("10ms", "2min"); words are texts ("jacobi").
+    settings
+        The same as a `Settings` object or a mapping. A keyword beside it wins.
+    variant
+        The SSD of the package to run, by its name or its file.
+    parameters
+        One `.ssv` file or several, applied on top of the system's own parameter sets; the last one wins.
+    start_values
+        Full name → value of a parameter or start value, in the variable's unit; they win over everything. Numbers,
+        also of numpy, truth values, texts, bytes, and for arrays lists or arrays.
+    inputs
+        Courses of inputs that nothing in the system drives, by full name: the path of a CSV file, a mapping to
+        constants, functions of time, `Table` or `Function`, a pandas frame, a numpy array with fields; `Inputs` around
+        one of them says how it is interpolated; a list of several.
+    interpolation
+        Between the rows of `inputs`: "linear" or "hold"; or a mapping from full names to one of them.
+    scenario
+        A file as libcosim has them, or a `Scenario`: at a time override, bias or reset a variable.
+    accept
+        Codes of rules, or beginnings of them: the system is run in spite of their findings. `ssptool.rule` says what
+        becomes of these, and the manifest names them. Errors of rules that `ssptool.toml` ignores are accepted too.
+    allow_outside
+        Folders in which an .ssp may read files around it, as in `validate`.
+    output
+        File to which the trace is streamed, in the format of its ending: .csv, .parquet or .mat.
+    record
+        One pattern of full names or several, such as "*.x1": which signals are recorded. Without it, all.
+    every, output_step
+        Record only each n-th row; or only rows at this distance in time [s].
+    keep
+        Keep the trace in memory, for `Result.trace`.
+    isolated
+        Run the FMUs in a child process: if it crashes, hangs or takes more than the limits, the result says so, and
+        which FMU it was. Default: if there is a limit.
+    timeout, step_timeout, memory_limit
+        Limits of the child process: wall time of the run and of one macro step [s], and memory [MiB].
+    realtime
+        So many seconds of simulation pass in one of wall time; without it, the run is as fast as it can be.
+    statistics
+        Count and time all calls of FMUs, for `Result.statistics`.
+    progress
+        Called with the fraction 0 … 1 of the interval that is done.
+    compile
+        Compile FMUs that bring C or C++ sources and no library for this platform, with the compiler of this machine
+        (CC and CXX name others), into the cache of the user (SSPTOOL_CACHE names another). The FMUs stay as they are.
+
+    Returns
+    -------
+    Result
+        `result["System1.x1"]` is a signal, `result.t` the times [s]; `result.ok` says whether the run reached its end.
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors that are not accepted. No binary has been loaded.
+    UnknownRule, Unacceptable
+        A code in `accept` is that of no rule, or of one that cannot be accepted.
+    BadInputs, BadScenario
+        Inputs or scenario cannot be used, with everything that is wrong with them.
+    NotCompiled
+        The sources of an FMU cannot be compiled.
+    WrongArgument, UnknownArgument
+        An argument cannot be; the message says which, what was found and what is allowed.
+
+    Examples
+    --------
+    >>> result = ssptool.simulate("systems/dual_mass_oscillator", stop_time=1, start_values={"System1.m1": 2.0})
+    >>> result["System1.x1"][-1]
+    """
+    used = settings_of(simulate, settings, options)
+    recording = Recording(
+        None if output is None else path("output", output),
+        flag("keep", keep),
+        texts("record", record, "a pattern such as '*.x1'"),
+        count("every", every),
+        None if output_step is None else seconds("output_step", output_step),
+    )
+    limits = _limits(timeout, step_timeout, memory_limit)
+    if isolated is not None and not flag("isolated", isolated) and limits != Limits():
+        raise WrongArgument("isolated", isolated, "True or left out where timeout, step_timeout or memory_limit limits")
+    apart = limits != Limits() if isolated is None else isolated
+    with opened_plan(
+        system,
+        used,
+        variant=variant,
+        parameters=parameters,
+        start_values=start_values,
+        inputs=inputs,
+        interpolation=interpolation,
+        scenario=scenario,
+        accept=accept,
+        allow_outside=allow_outside,
+    ) as (archive, made):
+        made, sources = with_libraries(made, archive) if flag("compile", compile) else (made, archive)
+        return run(
+            made,
+            sources,
+            recording=recording,
+            isolated=apart,
+            limits=limits if apart else None,
+            measured=flag("statistics", statistics),
+            realtime=None if realtime is None else number("realtime", realtime),
+            progress=_callable("progress", progress),
+            inputs=tuple(_inputs(archive, made, (*parameter_files(parameters), *made.stimuli.files))),
+        )
+
+
+@contextmanager
+def opened_plan(
+    system: Path | str,
+    settings: Settings,
+    *,
+    variant: str | None,
+    parameters: Files,
+    start_values: StartValues,
+    inputs: "Given | None",
+    interpolation: str | Mapping[str, str] | None,
+    scenario: "Scenario | Path | str | None",
+    accept: Codes,
+    allow_outside: Files,
+) -> Iterator[tuple[Archive, Plan]]:
+    """An open system, and the plan of its run with all that a caller gave."""
+    files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
+    with valid(system, variant, accept, allow_outside) as (archive, structure, accepted):
+        yield (
+            archive,
+            planned(
+                archive,
+                structure,
+                parameters=files,
+                start_values=values,
+                settings=settings,
+                inputs=inputs,
+                interpolation=interpolation,
+                scenario=scenario,
+                accepted=accepted,
+            ),
+        )
+
+
+def _limits(timeout: object, step_timeout: object, memory_limit: object) -> Limits:
+    return Limits(
+        None if timeout is None else seconds("timeout", timeout),
+        None if step_timeout is None else seconds("step_timeout", step_timeout),
+        None if memory_limit is None else int(number("memory_limit", memory_limit) * MIB),
+    )
+
+
+def _callable(name: str, value: Callable[[float], None] | None) -> Callable[[float], None] | None:
+    if value is not None and not callable(value):
+        raise WrongArgument(name, value, "a function that takes the fraction 0 … 1 that is done")
+    return value
+
+
+def _inputs(archive: Archive, plan: Plan, files: tuple[Path, ...]) -> Iterator[Input]:
+    """Every file that the run depends on: of the archive, FMUs around it, and those that were given."""
+    for name in archive.names():
+        yield Input(name, archive.local_path(name))
+    sources = [*(one.source for one in plan.instances), *(one.source for one in plan.network.tables.values())]
+    for source in dict.fromkeys(source for source in sources if source.startswith(UP)):
+        fmu = archive.local_path(source)
+        inner = sorted(each for each in fmu.rglob("*") if each.is_file()) if fmu.is_dir() else (fmu,)
+        yield from (Input(str(each), each) for each in inner)
+    yield from (Input(str(file), absolute(file)) for file in files)

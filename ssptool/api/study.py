@@ -1,0 +1,242 @@
+"""Studies (many runs of one system), calibration, and plots of both.
+
+A study is a `Study`, a table of the same shape, or a .toml file; its results are a folder, to which runs are added
+until all points of the design are done.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ssptool.arguments import path as file_path
+from ssptool.arguments import texts
+from ssptool.drawing.plot import PAGES, check_plot_name
+from ssptool.drawing.study_page import draw_chart_page
+from ssptool.drawing.study_picture import draw_chart
+from ssptool.engine.run.result import Result, trace_of
+from ssptool.engine.trace import Trace
+from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
+from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
+from ssptool.studies.calibration import Fit as Fit
+from ssptool.studies.charts import ChartKind, chart
+from ssptool.studies.checking import check_study
+from ssptool.studies.dataset import DEFINITION, Dataset
+from ssptool.studies.definition import Study
+from ssptool.studies.entries import BadStudy as BadStudy
+from ssptool.studies.entries import Findings
+from ssptool.studies.run import Forecast, begin_study, run_study
+from ssptool.studies.run import Interrupted as Interrupted
+from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from
+from ssptool.studies.study_file import read_study as read_study
+from ssptool.studies.study_results import StudyResults, read_results
+
+
+def study(
+    study: Study | Mapping[str, Any] | Path | str,
+    output: Path | str | None = None,
+    *,
+    workers: int | None = None,
+    scheduler: str | Any | None = None,
+    retry_failed: bool = False,
+    announce: Callable[[Forecast], None] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> StudyResults:
+    """Carry out a study: all runs that are not in the folder of results yet.
+
+    Started again after it was stopped, it goes on; with more points in its design, it does these.
+
+    Parameters
+    ----------
+    study
+        A file (.toml), a table of the same shape, or a `Study`.
+    output
+        The folder of results; else named after the study, with the ending `.study`, in the working directory.
+    workers
+        Processes here; None: as many as there are processors.
+    scheduler
+        In place of processes here: the address of a Dask scheduler (tcp://…), or a `distributed.Client`.
+    retry_failed
+        Do runs again that failed.
+    announce
+        Told before most of the runs how many there are, and about how long they take.
+    progress
+        Called with the fraction 0 … 1 of what was left to do.
+
+    Raises
+    ------
+    BadStudy
+        With everything that is wrong with it. Nothing has been run.
+    OtherStudy
+        The folder has results of a study that differs in more than its points.
+    StudiesUnavailable
+        The packages of the extra `study` are not installed.
+    NoScheduler, LostScheduler, LostWorkers, Interrupted
+        It could not begin, or was stopped; what has finished is kept.
+    """
+    wanted, findings = draft(study)
+    folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
+    run_study(
+        check_study(wanted, findings),
+        folder,
+        workers=workers,
+        scheduler=scheduler,
+        retry_failed=retry_failed,
+        announce=announce,
+        progress=progress,
+    )
+    return read_results(folder)
+
+
+def resume_study(
+    output: Path | str,
+    *,
+    workers: int | None = None,
+    scheduler: str | Any | None = None,
+    retry_failed: bool = False,
+    announce: Callable[[Forecast], None] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> StudyResults:
+    """Go on with the study that a folder of results is of.
+
+    It is read from its file again, which may have got more points in the meantime. One that was made in Python, or
+    whose file is not there any more, is what the folder says.
+
+    Raises
+    ------
+    NotResults
+        The folder has none; and as `study`.
+    """
+    definition = Dataset(Path(output)).definition()
+    there = bool(definition["source"]) and Path(definition["source"]).is_file()
+    source: Study | str = definition["source"]
+    if not there:
+        source = study_from(definition["study"], source=str(Path(definition["folder"]) / DEFINITION))
+    return study(
+        source,
+        output,
+        workers=workers,
+        scheduler=scheduler,
+        retry_failed=retry_failed,
+        announce=announce,
+        progress=progress,
+    )
+
+
+def study_results(output: Path | str) -> StudyResults:
+    """What is in a folder of results, also while the study runs. Raises NotResults."""
+    return read_results(Path(output))
+
+
+def draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Findings | None]:
+    """As much of a study as can be understood, and what cannot."""
+    if isinstance(given, Study):
+        return given, None
+    if isinstance(given, Mapping):
+        return draft_study(given)
+    content, lines = read_toml(Path(given))
+    return draft_study(content, lines, source=str(given))
+
+
+def calibrate(
+    study: Study | Mapping[str, Any] | Path | str,
+    output: Path | str | None = None,
+    *,
+    data: Result | Trace | Path | str | None = None,
+    targets: Mapping[str, float] | None = None,
+    minimize: str | None = None,
+    scales: Mapping[str, float] | None = None,
+    confidence: float = CONFIDENCE,
+    workers: int | None = None,
+    scheduler: str | Any | None = None,
+) -> Fit:
+    """Find the values in the ranges of a study with which the system follows a measured trace or meets targets.
+
+    Without `data`, `targets` and `minimize`, the study says in `[calibration]` what is wanted. A run that crashes or
+    hangs does not end the calibration: its point is avoided, and a note says so.
+
+    Parameters
+    ----------
+    output
+        The folder of results of the study, into which what was found is written as well, for `report`.
+    data
+        A result, a trace or a file of one (.csv, .parquet, .mat): fitted by least squares, with confidence intervals.
+    targets
+        Result → value that it shall have.
+    minimize
+        The result that shall be as small as can be.
+    scales
+        Signal or result → the size of its errors; see `ssptool.studies.calibration`.
+    workers, scheduler
+        Where runs are done, as of `study`.
+
+    Raises
+    ------
+    BadStudy
+        With everything that is wrong with it.
+    CalibrationFailed
+        The first run failed, or those around a point.
+    """
+    wanted, findings = draft(study)
+    if data is None and targets is None and minimize is None:
+        stated = read_calibration(study, wanted)
+        given: Result | Trace | Path | str | None = stated.data
+    else:
+        stated, given = (
+            Calibration(None, None if targets is None else dict(targets), minimize, dict(scales or {})),
+            data,
+        )
+    if sum(one is not None for one in (given, stated.targets, stated.minimize)) != 1:
+        raise ValueError("give one of data, targets and minimize")
+    checked = check_study(wanted, findings)
+    trace = None if given is None else trace_of("data", given)
+    results = (*(stated.targets or ()), *([stated.minimize] if stated.minimize is not None else []))
+    signals = () if trace is None else trace.signals
+    with open_trials(wanted, signals=signals, results=results, workers=workers, scheduler=scheduler) as trials:
+        if trace is not None:
+            fit = fit_trace(trials, trace, scales=stated.scales, confidence=confidence)
+        elif stated.targets is not None:
+            fit = fit_targets(trials, stated.targets, scales=stated.scales)
+        else:
+            fit = minimize_result(trials, str(stated.minimize))
+    if output is not None:
+        begin_study(checked, Path(output))
+        write_fit(fit, Path(output), {"study": wanted.name, "system": str(wanted.system.resolve())})
+    return fit
+
+
+def plot_study(
+    results: StudyResults | Path | str,
+    output: Path | str,
+    *,
+    kind: ChartKind | str | None = None,
+    signals: str | Sequence[str] = (),
+    title: str | None = None,
+) -> None:
+    """Draw the results of a study into a PNG, SVG or PDF file, or an HTML page that zooms.
+
+    Parameters
+    ----------
+    kind
+        `scatter`: results over factors. `tornado`: what each factor does alone, in a one-at-a-time design. `envelope`:
+        signals over time in all runs, with quantiles, if the study keeps traces. None: what fits to the study.
+    signals
+        One pattern or several, of results or of signals; else all.
+    title
+        Above; else the name of the study.
+
+    Raises
+    ------
+    ValueError
+        The name has another ending, or there are too many panels.
+    NotResults
+        There is nothing to draw, or nothing of this kind.
+    PlotUnavailable
+        The library that draws is not installed.
+    """
+    path = file_path("output", output)
+    check_plot_name(path)
+    found = results if isinstance(results, StudyResults) else read_results(Path(results))
+    wanted = chart(found, kind, texts("signals", signals, "a pattern such as '*.x1'"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw = draw_chart_page if path.suffix.lower() in PAGES else draw_chart
+    draw(wanted, path, found.status.name if title is None else title)

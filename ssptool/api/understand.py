@@ -1,0 +1,155 @@
+"""Inventory, dependency graph, flat network, and origin of values of a system.
+
+Nothing here loads the code that draws pictures, nor the engine, except `explain` with `inputs` or `scenario`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ssptool.api.check import NO_START_VALUES, Codes, Files, StartValues, open_archive, parameter_files, valid
+from ssptool.arguments import start_value_texts
+from ssptool.documents.ssd import SystemStructureDescription
+from ssptool.drawing.graph import GRAPH_RENDERERS as GRAPH_RENDERERS
+from ssptool.drawing.text import EXPLANATION_RENDERERS as EXPLANATION_RENDERERS
+from ssptool.drawing.text import INVENTORY_RENDERERS as INVENTORY_RENDERERS
+from ssptool.engine.recording.patterns import check_patterns, fits, fits_any
+from ssptool.network.conversion import document_units
+from ssptool.network.dependencies import Stage, SystemGraph, analyze
+from ssptool.network.explanation import Explained, Explanation, explain_all
+from ssptool.network.explanation import explain as explain_names
+from ssptool.network.flatten import build_network
+from ssptool.network.inventory import Inventory, VariableEntry, components_called, list_variables, take_inventory
+from ssptool.network.network import Network
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
+
+
+def flatten(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    parameters: Files = (),
+    start_values: StartValues = NO_START_VALUES,
+    accept: Codes = (),
+    allow_outside: Files = (),
+) -> Network:
+    """The flat network: components, wires with conversions, parameters with provenance.
+
+    Raises
+    ------
+    InvalidSystem
+        The system has errors that `accept` does not name; see `simulate`.
+    """
+    files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
+    with valid(system, variant, accept, allow_outside) as (archive, structure, accepted):
+        network = build_network(archive, structure, start_values=values, parameter_files=files)
+        return network.accepting(accepted.codes)
+
+
+def info(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    component: str | None = None,
+    variables: str | Sequence[str] = (),
+    allow_outside: Files = (),
+) -> Inventory:
+    """What is in a system, at a glance; of one component, and of a single FMU, also what variables the FMU has.
+
+    Parameters
+    ----------
+    component
+        Only this one, by its full name, or those of this nested system, and their variables.
+    variables
+        Patterns such as "*.x1" or "x*": only such variables, of all components or of that one. They fit the full name,
+        or the name in the FMU.
+
+    Raises
+    ------
+    UnknownComponent
+        The system has none of that name; `near` has names like it.
+    NothingMatches
+        A pattern fits no variable.
+    """
+    patterns = (variables,) if isinstance(variables, str) else tuple(variables)
+    with open_archive(system, allow_outside) as archive:
+        structure = archive.structure(variant)
+        network = build_network(archive, structure)
+        inventory = take_inventory(archive, structure, network)
+        whole = archive.is_generated and len(network.components) == 1
+    asked = (*network.components, *network.tables) if component is None else components_called(network, component)
+    if component is not None:
+        kept = tuple(entry for entry in inventory.components if entry.name in asked)
+        inventory = replace(inventory, components=kept)
+    if component is None and not patterns and not whole:
+        return inventory
+    return replace(inventory, variables=_chosen(list_variables(network, asked), patterns))
+
+
+def _chosen(variables: tuple[VariableEntry, ...], patterns: tuple[str, ...]) -> tuple[VariableEntry, ...]:
+    if not patterns:
+        return variables
+    own = {entry.variable for entry in variables}
+    check_patterns(
+        [pattern for pattern in patterns if not any(fits(pattern, name) for name in own)],
+        [entry.name for entry in variables],
+        "variable",
+    )
+    return tuple(one for one in variables if fits_any(patterns, one.name) or fits_any(patterns, one.variable))
+
+
+def explain(
+    system: Path | str,
+    *names: str,
+    variant: str | None = None,
+    parameters: Files = (),
+    start_values: StartValues = NO_START_VALUES,
+    inputs: "Given | None" = None,
+    interpolation: str | Mapping[str, str] | None = None,
+    scenario: "Scenario | Path | str | None" = None,
+    allow_outside: Files = (),
+) -> tuple[Explained, ...]:
+    """Why variables and connectors have their values, by their full names; without a name, all of them.
+
+    A system with errors is explained as far as it can be flattened. With `inputs` and `scenario` also what these do to
+    them during a run.
+
+    Raises
+    ------
+    UnknownName
+        The system has no such variable; `near` has names like it.
+    BadInputs, BadScenario
+        They do not fit the system.
+    """
+    files, values = parameter_files(parameters), start_value_texts("start_values", start_values)
+    with open_archive(system, allow_outside) as archive:
+        structure = archive.structure(variant)
+        network = build_network(archive, structure, start_values=values, parameter_files=files)
+        units = document_units(structure.root_as(SystemStructureDescription))
+    explained = explain_names(network, *names) if names else explain_all(network)
+    if inputs is None and scenario is None:
+        return explained
+    # Only here: the engine takes a while to load.
+    from ssptool.engine.planning.stimuli import acting_on, resolve
+    from ssptool.engine.settings import Settings
+
+    acting = acting_on(resolve(network, Settings(), inputs, interpolation, scenario, units))
+    return tuple(
+        replace(one, during=acting.get(one.signal, ())) if isinstance(one, Explanation) else one for one in explained
+    )
+
+
+def graph(
+    system: Path | str,
+    *,
+    variant: str | None = None,
+    stage: Stage = Stage.COMMUNICATION,
+    accept: Codes = (),
+    allow_outside: Files = (),
+) -> SystemGraph:
+    """Component cycles, algebraic loops with what closes them, and the evaluation order. Raises as `flatten`."""
+    return analyze(flatten(system, variant=variant, accept=accept, allow_outside=allow_outside), stage)

@@ -1,0 +1,419 @@
+"""Commands that edit the structure of a system: new, add, remove, connect, disconnect, rename, replace, dictionary.
+
+`edited` runs the edits of one command, and prints what they did or, with `--diff`, what they would change.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.options import SystemPath, bundled, time
+
+if TYPE_CHECKING:
+    from ssptool.editing.editor import Editor
+
+
+class Shared(StrEnum):
+    """What to do about a nested document of which several components are made."""
+
+    REFUSE = "refuse"
+    ALL = "all"
+    COPY = "copy"
+
+
+EVERY_EDIT = "Every edit"
+Diff = Annotated[
+    bool,
+    typer.Option("--diff", help="Show the changes as a unified diff, and write nothing.", rich_help_panel=EVERY_EDIT),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Write even if the system gets new errors.", rich_help_panel=EVERY_EDIT)
+]
+Into = Annotated[str, typer.Option("--into", metavar="SYSTEM", help="The system inside that gets it; else the root.")]
+EditedVariant = Annotated[
+    str | None,
+    typer.Option(
+        "--variant",
+        metavar="NAME",
+        help="Which SSD of the package; without it SystemStructure.ssd.",
+        rich_help_panel=EVERY_EDIT,
+    ),
+]
+SharedDocument = Annotated[
+    Shared,
+    typer.Option(
+        "--shared",
+        help="If a name leads into an .ssd or .ssp of which several components are made: refuse, edit all of them, or "
+        "give the named one a copy of its own.",
+        rich_help_panel=EVERY_EDIT,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Editing:
+    """What is edited beside the arguments of a command, and how it ends."""
+
+    variant: str | None
+    shared: Shared
+    diff: bool
+    force: bool
+
+
+def editing_from(
+    variant: EditedVariant = None,
+    shared: SharedDocument = Shared.REFUSE,
+    diff: Diff = False,
+    force: Force = False,
+) -> Editing:
+    """The options of every command that edits."""
+    return Editing(variant, shared, diff, force)
+
+
+@contextmanager
+def edited(system: Path, how: Editing, *, save: bool = True) -> "Iterator[Editor]":
+    """Edit a system, and print what was done."""
+    save = save and not how.diff
+    editing = ssptool.edit(system, variant=how.variant, shared=how.shared.value, force=how.force, save=save)
+    with printing(editing, how.diff) as editor:
+        yield editor
+
+
+@contextmanager
+def printing(editing: "AbstractContextManager[Editor]", diff: bool) -> "Iterator[Editor]":
+    """Run edits to their end, and then print what they did, or with `diff` what they would change."""
+    text = ""
+    try:
+        with editing as editor:
+            yield editor
+            text = editor.diff().rstrip("\n") if diff else "\n".join(editor.notes)
+    except Exception:
+        if diff and text:
+            typer.echo(text)  # What would not be saved is worth seeing even so.
+        raise
+    if text:
+        typer.echo(text)
+
+
+def split_pairs(texts: list[str] | None, form: str, option: str | None = None) -> list[tuple[str, str]]:
+    """`["a=b"]` → `[("a", "b")]`; `form` says in words such as SOURCE=TARGET what is expected."""
+    pairs = []
+    for text in texts or []:
+        first, equals, second = text.partition("=")
+        if not equals or not first.strip():
+            raise typer.BadParameter(f"{text!r} is not of the form {form}", param_hint=option)
+        pairs.append((first.strip(), second.strip()))
+    return pairs
+
+
+def new_command(
+    system: Annotated[
+        Path, typer.Argument(metavar="SYSTEM", help="What to make: NAME.ssp, NAME.ssd, or else a folder.")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Of the system; else that of the file.")
+    ] = None,
+    ssp: Annotated[
+        str,
+        typer.Option("--ssp", metavar="1.0|2.0", help="Version of SSP; 1.0 becomes 2.0 once an edit needs it."),
+    ] = "1.0",
+    start_time: Annotated[
+        float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
+    ] = None,
+    stop_time: Annotated[
+        float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
+    ] = None,
+    diff: Diff = False,
+) -> None:
+    """Make an empty system.
+
+    For example `ssptool new plant --stop-time 10`, or `ssptool new plant.ssp --ssp 2.0`.
+    """
+    made = ssptool.new(system, name=name, ssp=ssp, start_time=start_time, stop_time=stop_time, save=not diff)
+    with printing(made, diff) as editor:
+        editor.note(f"made {system}, a system of SSP {ssp}")
+
+
+@bundled(how=editing_from)
+def add_command(
+    system: SystemPath,
+    how: Editing,
+    fmus: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FMU", help="FMUs, packages (.ssp) or tables (.csv): files, or entries of the archive."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="Of the component; else that of the file.")
+    ] = None,
+    into: Into = "",
+    parameters: Annotated[
+        bool, typer.Option("--parameters", help="Make connectors for the parameters of the FMU as well.")
+    ] = False,
+    subsystem: Annotated[
+        str | None, typer.Option("--system", metavar="NAME", help="Add an empty system instead of an FMU.")
+    ] = None,
+    connector: Annotated[
+        str | None, typer.Option("--connector", metavar="NAME", help="Add a connector to the system of --into.")
+    ] = None,
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="KIND", help="Of that connector: input, output, parameter, …")
+    ] = "input",
+    type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Of that connector: Float64, Boolean, …")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", metavar="UNIT", help="Of that connector: one of the system or an FMU, or such as mm."),
+    ] = None,
+) -> None:
+    """Add FMUs, packages or tables, or a system, or a connector.
+
+    Files are copied into the archive; connectors, types, units and enumerations are those of the model description. A
+    system without a default experiment takes that of the FMU. A CSV file, time first, becomes a table: a component with
+    an output for each other column. The inverse is `remove`.
+
+    For example `ssptool add plant Motor.fmu Gear.fmu`, or `ssptool add plant --connector speed --kind output --unit
+    rad/s`.
+    """
+    if not fmus and subsystem is None and connector is None:
+        raise typer.BadParameter("name FMUs to add, or use --system or --connector", param_hint="FMU")
+    with edited(system, how) as editor:
+        editor.add(*fmus or (), name=name, into=into, parameters=parameters)
+        if subsystem is not None:
+            editor.add_system(subsystem, into=into)
+        if connector is not None:
+            editor.add_connector(connector, kind, of=into, type=type, unit=unit)
+
+
+@bundled(how=editing_from)
+def remove_command(
+    system: SystemPath,
+    how: Editing,
+    names: Annotated[list[str], typer.Argument(metavar="NAME", help="Elements or connectors, by full names.")],
+    with_resource: Annotated[
+        bool, typer.Option("--with-resource", help="Delete a component's file as well, if nothing else uses it.")
+    ] = False,
+) -> None:
+    """Remove elements or connectors. The inverse of `add`.
+
+    The connections that touch them go, too.
+
+    For example `ssptool remove plant Gear --with-resource`, or `ssptool remove plant Motor.w`.
+    """
+    with edited(system, how) as editor:
+        editor.remove(*names, with_resource=with_resource)
+
+
+First = Annotated[str, typer.Argument(metavar="A", help="A connector (System1.x1), a terminal or an element.")]
+Second = Annotated[str, typer.Argument(metavar="B", help="The same, on the other side.")]
+
+
+@bundled(how=editing_from)
+def connect_command(
+    system: SystemPath,
+    how: Editing,
+    a: First,
+    b: Second,
+    factor: Annotated[
+        float | None,
+        typer.Option("--factor", metavar="X", help="Multiply the value on its way (after unit conversion)."),
+    ] = None,
+    offset: Annotated[float | None, typer.Option("--offset", metavar="X", help="Then add to it.")] = None,
+    table: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--map",
+            metavar="FROM=TO",
+            help="Turn one value into another: of Booleans, integers, or items of enumerations. May be repeated; "
+            "values without an entry pass unchanged.",
+        ),
+    ] = None,
+    plain: Annotated[
+        bool, typer.Option("--no-transformation", help="Take factor, offset and table off a connection that has them.")
+    ] = False,
+    convert: Annotated[
+        bool | None,
+        typer.Option(
+            "--unit-conversion/--no-unit-conversion",
+            help="Convert the value to the unit of the other end, which is the rule; or pass on the bare number.",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Connect connectors, terminals, or elements by matching names.
+
+    Which one is the source follows from the kinds of the connectors. Between two connectors the value can be treated on
+    its way; if they are connected already, that changes the connection. The signals of a dictionary are reached as
+    REFERENCE.signal. The inverse is `disconnect`.
+
+    For example `ssptool connect plant Motor Gear`, or `ssptool connect plant Motor.w Gear.w --factor 0.1 --offset 2`,
+    or `ssptool connect plant Switch.mode Pump.mode --map off=idle --map on=running`.
+    """
+    pairs = split_pairs(table, "FROM=TO", "--map")
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise typer.BadParameter("a value is mapped twice", param_hint="--map")
+    suppress = None if convert is None else not convert
+    with edited(system, how) as editor:
+        editor.connect(
+            a, b, factor=factor, offset=offset, table=values or None, plain=plain, suppress_unit_conversion=suppress
+        )
+
+
+@bundled(how=editing_from)
+def disconnect_command(system: SystemPath, how: Editing, a: First, b: Second) -> None:
+    """Remove connections. The inverse of `connect`.
+
+    For example `ssptool disconnect plant Motor Gear` (all connections of the two), or `ssptool disconnect plant Motor.w
+    Gear.w`.
+    """
+    with edited(system, how) as editor:
+        editor.disconnect(a, b)
+
+
+@bundled(how=editing_from)
+def rename_command(
+    system: SystemPath,
+    how: Editing,
+    old: Annotated[str, typer.Argument(metavar="OLD", help="An element or a connector, by its full name.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name, without those of the systems around it.")],
+) -> None:
+    """Rename an element or a connector; all that refers to it follows.
+
+    That is connections, parameters and mappings.
+
+    For example `ssptool rename plant Drive.Motor Engine`: from now on it is Drive.Engine.
+    """
+    with edited(system, how) as editor:
+        editor.rename(old, new)
+
+
+@bundled(how=editing_from)
+def replace_command(
+    system: SystemPath,
+    how: Editing,
+    component: Annotated[str, typer.Argument(metavar="COMPONENT", help="By its full name.")],
+    fmu: Annotated[str, typer.Argument(metavar="FMU", help="A file, or an entry of the archive.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="List what would break and change, and write nothing.")
+    ] = False,
+) -> None:
+    """Let a component be another FMU.
+
+    Refused if connectors, connections or parameters use what that does not have; --dry-run lists these. Exit status of
+    a dry run: 1 if something breaks.
+
+    For example `ssptool replace plant Motor Motor_v2.fmu --dry-run`.
+    """
+    with edited(system, how, save=not dry_run) as editor:
+        if not dry_run:
+            editor.replace(component, fmu, force=how.force)
+            return
+        found = editor.consequences(component, fmu)
+    for each in found:
+        typer.echo(str(each))
+    breaking = sum(each.weight == "breaks" for each in found)
+    typer.echo(f"{breaking} of {len(found)} consequences break something" if found else "nothing breaks or changes")
+    raise typer.Exit(1 if breaking else 0)
+
+
+Dictionary = Annotated[str, typer.Argument(metavar="DICTIONARY", help="The name of the signal dictionary.")]
+DictionaryOf = Annotated[
+    str, typer.Option("--of", metavar="SYSTEM", help="The system inside that has the dictionary; else the root.")
+]
+
+dictionary_app = typer.Typer(
+    help="Make and fill dictionaries: signals that elements share by name.\n\n"
+    "A system has the dictionary; references to it stand in that system or in systems inside. `connect` reaches the "
+    "signals as REFERENCE.signal, and makes the connector of the reference if there is none.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@dictionary_app.command("add")
+@bundled(how=editing_from)
+def dictionary_add(
+    system: SystemPath,
+    how: Editing,
+    name: Dictionary,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="FILE.ssb", help="Its signals: a file, copied into the archive, or an entry."),
+    ] = None,
+    into: Into = "",
+) -> None:
+    """Give a system a signal dictionary: an empty one, or that of a file.
+
+    For example `ssptool dictionary add plant bus`.
+    """
+    with edited(system, how) as editor:
+        editor.add_dictionary(name, into=into, file=file)
+
+
+@dictionary_app.command("signal")
+@bundled(how=editing_from)
+def dictionary_signal(
+    system: SystemPath,
+    how: Editing,
+    dictionary: Dictionary,
+    name: Annotated[str, typer.Argument(metavar="SIGNAL", help="The name of the new signal.")],
+    type: Annotated[
+        str | None, typer.Option("--type", metavar="TYPE", help="Float64, Int32, Boolean, …; else Float64 (1.0: Real).")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", metavar="UNIT", help="One of the system or an FMU, or a common one such as mm."),
+    ] = None,
+    of: DictionaryOf = "",
+) -> None:
+    """Give a dictionary a signal.
+
+    For example `ssptool dictionary signal plant bus speed --unit rad/s`.
+    """
+    with edited(system, how) as editor:
+        editor.add_signal(dictionary, name, of=of, type=type, unit=unit)
+
+
+@dictionary_app.command("refer")
+@bundled(how=editing_from)
+def dictionary_refer(
+    system: SystemPath,
+    how: Editing,
+    dictionary: Dictionary,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the reference, as an element of its system.")],
+    into: Into = "",
+) -> None:
+    """Put a reference to a dictionary into a system.
+
+    For example `ssptool dictionary refer plant bus Bus`, then `ssptool connect
+    plant Motor.w Bus.speed` and `ssptool connect plant Bus.speed Gear.w`. The
+    inverse is `ssptool remove plant Bus`.
+    """
+    with edited(system, how) as editor:
+        editor.add_reference(name, dictionary, into=into)
+
+
+@dictionary_app.command("remove")
+@bundled(how=editing_from)
+def dictionary_remove(
+    system: SystemPath,
+    how: Editing,
+    dictionary: Dictionary,
+    signal: Annotated[
+        str | None, typer.Argument(metavar="SIGNAL", help="Only this signal; else the whole dictionary.")
+    ] = None,
+    of: DictionaryOf = "",
+) -> None:
+    """Take a dictionary away from a system, or one signal out of it; refused while references use it.
+
+    For example `ssptool dictionary remove plant bus speed`.
+    """
+    with edited(system, how) as editor:
+        editor.remove_dictionary(dictionary, of=of, signal=signal)

@@ -1,0 +1,187 @@
+"""Commands that edit parameter values: set, unset, bind, unbind, map, unmap."""
+
+from typing import Annotated
+
+import typer
+
+from ssptool.cli.edit import Editing, edited, editing_from, split_pairs
+from ssptool.cli.options import SystemPath, bundled, parse_start_values, time
+
+
+@bundled(how=editing_from)
+def set_command(
+    system: SystemPath,
+    how: Editing,
+    values: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME=VALUE", help="Full names, e.g. System1.m1=2.")
+    ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option("--unit", metavar="UNIT", help="Of the values, e.g. mm; else those of the variables."),
+    ] = None,
+    into: Annotated[
+        str | None,
+        typer.Option("--into", metavar="FILE.ssv", help="The parameter set to edit; made if it is not there."),
+    ] = None,
+    start_time: Annotated[
+        float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
+    ] = None,
+    stop_time: Annotated[
+        float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
+    ] = None,
+) -> None:
+    """Set parameters and start values, or the default experiment.
+
+    A parameter is changed in the set from which its value comes. One that has no value yet goes into the last set that
+    is bound to the system, or into a new inline set. If the value comes from a document inside of which other
+    components are made as well, the system gives this one another value (but see --shared). The inverse is `unset`.
+
+    For example `ssptool set plant Motor.m=2 Gear.ratio=7.5`, or `ssptool set plant Motor.length=20 --unit mm`.
+    """
+    if not values and start_time is None and stop_time is None:
+        raise typer.BadParameter("give values to set, --start-time or --stop-time", param_hint="NAME=VALUE")
+    wanted = parse_start_values(values, "NAME=VALUE")
+    with edited(system, how) as editor:
+        for name, value in wanted.items():
+            editor.set(name, value, unit=unit, into=into)
+        if start_time is not None or stop_time is not None:
+            editor.set_experiment(start_time, stop_time)
+
+
+@bundled(how=editing_from)
+def unset_command(
+    system: SystemPath,
+    how: Editing,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Full names of variables or connectors: System1.m1.")
+    ] = None,
+    of: Annotated[
+        str | None,
+        typer.Option("--from", metavar="FILE.ssv", help="The parameter set; else that from which the value comes."),
+    ] = None,
+    start_time: Annotated[
+        bool, typer.Option("--start-time", help="Take the start time of the default experiment away.")
+    ] = False,
+    stop_time: Annotated[
+        bool, typer.Option("--stop-time", help="Take the stop time of the default experiment away.")
+    ] = False,
+) -> None:
+    """Remove parameters that were set. The inverse of `set`.
+
+    What holds then is the next parameter in the order of precedence, or the start value in the FMU; it is printed. A
+    parameter that matches nothing can be removed by its name as well.
+
+    For example `ssptool unset plant Motor.m`.
+    """
+    if not names and not start_time and not stop_time:
+        raise typer.BadParameter("give names, --start-time or --stop-time", param_hint="NAME")
+    with edited(system, how) as editor:
+        for name in names or ():
+            editor.unset(name, of=of)
+        editor.unset_experiment(start=start_time, stop=stop_time)
+
+
+@bundled(how=editing_from)
+def bind_command(
+    system: SystemPath,
+    how: Editing,
+    file: Annotated[str, typer.Argument(metavar="FILE.ssv", help="A parameter set: a file, or an entry.")],
+    to: Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Who gets the values; else the system.")] = "",
+    prefix: Annotated[
+        str, typer.Option("--prefix", metavar="TEXT", help="Put in front of every name of the set, e.g. System1.")
+    ] = "",
+    mapping: Annotated[
+        str | None, typer.Option("--mapping", metavar="FILE.ssm", help="New names for the parameters.")
+    ] = None,
+    inline: Annotated[bool, typer.Option("--inline", help="Copy the values into the system structure.")] = False,
+) -> None:
+    """Bind a parameter set to an element.
+
+    Its values win over those of earlier bindings. A file is copied into the archive, and so is a parameter set in an
+    FMU, named as in `resources/motor.fmu!extra/heavy.ssv`: `ssptool info` lists them. The inverse is `unbind`.
+
+    For example `ssptool bind plant heavy.ssv --to Motor`.
+    """
+    with edited(system, how) as editor:
+        editor.bind(file, to=to, prefix=prefix, mapping=mapping, inline=inline)
+
+
+@bundled(how=editing_from)
+def unbind_command(
+    system: SystemPath,
+    how: Editing,
+    file: Annotated[
+        str, typer.Argument(metavar="FILE.ssv", help="The parameter set that is bound; or inline, for an inline set.")
+    ],
+    of: Annotated[str, typer.Option("--from", metavar="ELEMENT", help="Whose binding; else the system's.")] = "",
+    number: Annotated[
+        int | None,
+        typer.Option("--number", metavar="N", min=1, help="Which one, from 1, if there are several of that set."),
+    ] = None,
+    with_resource: Annotated[
+        bool, typer.Option("--with-resource", help="Delete the set and its mapping as well, if nothing else uses them.")
+    ] = False,
+) -> None:
+    """Take a parameter binding away. The inverse of `bind`.
+
+    For example `ssptool unbind plant heavy.ssv --from Motor`, or `ssptool unbind plant inline`.
+    """
+    with edited(system, how) as editor:
+        editor.unbind(file, of=of, number=number, with_resource=with_resource)
+
+
+To = Annotated[str, typer.Option("--to", metavar="ELEMENT", help="Whose binding; else the system's.")]
+Of = Annotated[
+    str | None, typer.Option("--of", metavar="FILE.ssv", help="Which parameter set, if the element has several.")
+]
+
+
+@bundled(how=editing_from)
+def map_command(
+    system: SystemPath,
+    how: Editing,
+    entries: Annotated[
+        list[str], typer.Argument(metavar="SOURCE=TARGET", help="Parameter of the set, and what it sets.")
+    ],
+    to: To = "",
+    of: Of = None,
+    factor: Annotated[float | None, typer.Option("--factor", metavar="X", help="Multiply the value.")] = None,
+    offset: Annotated[float | None, typer.Option("--offset", metavar="X", help="Then add to it.")] = None,
+) -> None:
+    """Give parameters of a bound set other names.
+
+    These are entries of the mapping of the binding. A binding that had no mapping keeps the names that it used. The
+    inverse is `unmap`.
+
+    For example `ssptool map plant mass=Motor.m`: the parameter `mass` of the set that is bound to the system sets `m`
+    of Motor.
+    """
+    with edited(system, how) as editor:
+        for source, target in split_pairs(entries, "SOURCE=TARGET"):
+            editor.map(source, target, to=to, of=of, factor=factor, offset=offset)
+
+
+@bundled(how=editing_from)
+def unmap_command(
+    system: SystemPath,
+    how: Editing,
+    entries: Annotated[
+        list[str] | None, typer.Argument(metavar="SOURCE=TARGET", help="Entries of the mapping, as `map` takes them.")
+    ] = None,
+    to: To = "",
+    of: Of = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Take the mapping away: the parameters have their own names again.")
+    ] = False,
+) -> None:
+    """Take such other names away. The inverse of `map`.
+
+    For example `ssptool unmap plant mass=Motor.m`, or `ssptool unmap plant --all --to Motor`.
+    """
+    if bool(entries) == everything:
+        raise typer.BadParameter("give the entries to take out, or --all", param_hint="SOURCE=TARGET")
+    with edited(system, how) as editor:
+        for source, target in split_pairs(entries, "SOURCE=TARGET"):
+            editor.unmap(source, target, to=to, of=of)
+        if everything:
+            editor.unmap_all(to=to, of=of)

@@ -1,0 +1,235 @@
+"""Commands about packages, variants and versions: pack, unpack, convert, variant, upgrade, downgrade, diff."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import ssptool
+from ssptool.cli.edit import Diff, Force
+from ssptool.cli.options import TextOrJson
+
+if TYPE_CHECKING:
+    from ssptool.editing.variants import VariantEdit
+    from ssptool.editing.versions import Migration
+
+
+def pack_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder with SystemStructure.ssd in it.")],
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE.ssp", help="The package; without it beside the folder, of its name.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write even if what is left out, or lies outside, is needed.")
+    ] = False,
+) -> None:
+    """Make a package of a folder. Equal folders give equal files.
+
+    README.md beside the structures and hidden files such as .git are left out. An existing package is replaced.
+
+    For example `ssptool pack plant`, or `ssptool pack plant delivery/plant.ssp`. The inverse is `unpack`.
+    """
+    packed = ssptool.pack(folder, file, force=force)
+    for each in packed.left_out:
+        typer.echo(f"left out {each.name} ({each.reason})")
+    typer.echo(f"{packed.path}: {len(packed.names)} files")
+
+
+def unpack_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="The package.")],
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="Where to; without it beside the package, of its name.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Write into a folder that is not empty; its other files stay.")
+    ] = False,
+) -> None:
+    """Write the files of a package into a folder.
+
+    All of them or none, and none outside it.
+
+    For example `ssptool unpack plant.ssp`. The inverse is `pack`.
+    """
+    unpacked = ssptool.unpack(file, folder, force=force)
+    for name in unpacked.kept:
+        typer.echo(f"kept {name}, which the package does not have")
+    typer.echo(f"{unpacked.folder}: {len(unpacked.names)} files")
+
+
+def convert_command(
+    source: Annotated[
+        Path, typer.Argument(metavar="SOURCE", help="An FMU, or an OspSystemStructure.xml or the folder with it.")
+    ],
+    target: Annotated[Path, typer.Argument(metavar="FILE.ssp", help="The package to write, or a new folder.")],
+) -> None:
+    """Write an FMU, or a system of the Open Simulation Platform, as SSP.
+
+    FMUs are packed where they are there; connectors state types and units. Step sizes, algorithm and power bonds of an
+    OspSystemStructure.xml become annotations. What is not carried over is named; functions without a counterpart in SSP
+    (Sum, VectorSum) are refused.
+
+    For example `ssptool convert Motor.fmu motor.ssp`, or `ssptool convert crane/OspSystemStructure.xml crane.ssp`.
+    """
+    converted = ssptool.convert(source, target)
+    for note in converted.notes:
+        typer.echo(f"note: {note}")
+    typer.echo(f"{converted.path}: {len(converted.names)} files")
+
+
+Package = Annotated[Path, typer.Argument(metavar="SYSTEM", help="An .ssp file or an unpacked one (folder).")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="The variant, by its name or its file.")]
+
+variant_app = typer.Typer(
+    help="List and change the variants of a package.\n\nThese are the SSDs at its root.",
+    no_args_is_help=True,
+    add_completion=False,
+)
+
+
+@variant_app.command("list")
+def variant_list(system: Package) -> None:
+    """Show the variants; the first is the default, SystemStructure.ssd."""
+    for number, variant in enumerate(ssptool.list_variants(system)):
+        default = ", the default" if number == 0 else ""
+        typer.echo(f"{variant.name}  ({variant.file}, SSP {variant.version}{default})")
+
+
+@variant_app.command("add")
+def variant_add(
+    system: Package,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the new variant.")],
+    like: Annotated[
+        str | None, typer.Option("--from", metavar="VARIANT", help="The one to copy; without it the default.")
+    ] = None,
+    file: Annotated[
+        str | None, typer.Option("--file", metavar="FILE.ssd", help="Of the new variant; without it called after it.")
+    ] = None,
+    diff: Diff = False,
+) -> None:
+    """Copy a variant under another name.
+
+    For example `ssptool variant add plant Winter --from Summer`. The inverse is
+    `variant remove`.
+    """
+    _print_variants(ssptool.add_variant(system, name, like=like, file=file, save=not diff), diff)
+
+
+@variant_app.command("remove")
+def variant_remove(system: Package, name: Name, diff: Diff = False) -> None:
+    """Take a variant away, other than the default. The files that it refers to stay.
+
+    For example `ssptool variant remove plant Winter`.
+    """
+    _print_variants(ssptool.remove_variant(system, name, save=not diff), diff)
+
+
+@variant_app.command("default")
+def variant_default(system: Package, name: Name, diff: Diff = False) -> None:
+    """Make a variant the default: it becomes SystemStructure.ssd, and that gets a file called after its name.
+
+    For example `ssptool variant default plant Winter`.
+    """
+    _print_variants(ssptool.set_default_variant(system, name, save=not diff), diff)
+
+
+def _print_variants(edit: "VariantEdit", diff: bool) -> None:
+    typer.echo(ssptool.unified_diff(edit.files).rstrip("\n") if diff else "\n".join(edit.notes))
+
+
+DocumentPath = Annotated[
+    Path,
+    typer.Argument(metavar="SYSTEM", help="An .ssp file, an unpacked one (folder), or one .ssd, .ssv, .ssm or .ssb."),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write there; without it in place.")
+]
+
+
+def migration_text(migration: "Migration", target: Path) -> str:
+    """What happened, one line each, and a summary."""
+    lines = [str(change) for change in migration.changes]
+    lines += [f"{name}: a package inside stays as it is: versions may be mixed" for name in migration.nested]
+    if migration.files:
+        names = ", ".join(file.name for file in migration.files)
+        lines.append(f"{target}: SSP {migration.version} now: {names}")
+    else:
+        lines.append(f"{target}: SSP {migration.version} already, nothing to do")
+    return "\n".join(lines)
+
+
+class TypeNames(StrEnum):
+    KEEP = "keep"
+    FMI3 = "fmi3"
+
+
+def upgrade_command(
+    system: DocumentPath,
+    types: Annotated[
+        TypeNames,
+        typer.Option("--types", help="fmi3: Real becomes Float64 and Integer becomes Int32, also in files of 2.0."),
+    ] = TypeNames.KEEP,
+    output: Output = None,
+    diff: Diff = False,
+    force: Force = False,
+) -> None:
+    """Make a system, or one document, one of SSP 2.0.
+
+    Nothing is lost, and what an earlier downgrade kept aside comes back. Only
+    what must change does, and --types if asked for. The inverse is
+    `downgrade`.
+
+    For example `ssptool upgrade plant.ssp --types fmi3 --diff`.
+    """
+    migration = ssptool.upgrade(system, types=types.value, output=output, force=force, save=not diff)
+    typer.echo(
+        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
+    )
+
+
+def downgrade_command(
+    system: DocumentPath,
+    drop: Annotated[
+        bool,
+        typer.Option("--drop", help="Drop what SSP 1.0 cannot hold, and what refers to it; each thing is printed."),
+    ] = False,
+    output: Output = None,
+    diff: Diff = False,
+    force: Force = False,
+) -> None:
+    """Make a system, or one document, one of SSP 1.0.
+
+    What 1.0 can only hold in part is weakened and named; what it cannot hold is
+    refused unless --drop is given. Either way the original is kept in
+    annotations, from which upgrading restores it. The inverse is `upgrade`.
+
+    For example `ssptool downgrade plant.ssp --drop --diff`.
+    """
+    migration = ssptool.downgrade(system, drop=drop, output=output, force=force, save=not diff)
+    typer.echo(
+        ssptool.unified_diff(migration.files) if diff else migration_text(migration, output or system), nl=not diff
+    )
+
+
+def diff_command(
+    a: Annotated[Path, typer.Argument(metavar="A", help="An .ssp file, an unpacked one (folder), or an .ssd file.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="The same: what is compared with it.")],
+    variant: Annotated[
+        list[str] | None,
+        typer.Option("--variant", metavar="NAME", help="Of both systems; given twice, of the first and of the second."),
+    ] = None,
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print the differences.")] = TextOrJson.TEXT,
+) -> None:
+    """Compare two systems by meaning, not by text.
+
+    Components, connectors, connections, parameter values, units and variants count; formatting, order, prefixes,
+    descriptions, geometry and annotations do not. Exit status: 0 if the systems are equal, 1 if not.
+
+    For example `ssptool diff before.ssp after.ssp`, or `ssptool diff plant plant --variant Summer --variant Winter`.
+    """
+    names: tuple[str | None, ...] = tuple(variant) if variant else (None,)
+    if len(names) > 2:
+        raise typer.BadParameter("give it once for both systems, or twice", param_hint="--variant")
+    comparison = ssptool.diff(a, b, variant=names[0], variant_b=names[-1])
+    typer.echo(ssptool.DIFF_RENDERERS[format.value](comparison))
+    raise typer.Exit(0 if comparison.equal else 1)

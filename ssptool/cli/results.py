@@ -1,0 +1,213 @@
+"""Commands about results: plot, compare, report."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import ssptool
+from ssptool.arguments import parse_time
+from ssptool.cli.options import SystemPath, TextOrJson, Variant
+from ssptool.results.tolerance import Tolerance, ToleranceFor
+
+
+def plot_command(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULTS...", help="Of one or more runs: .csv, .parquet or .mat; or the folder of a study."
+        ),
+    ],
+    signals: Annotated[
+        list[str] | None,
+        typer.Option("--signals", metavar="PATTERN", help="Only these, e.g. 'System1.*'; else all continuous ones."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A .png, .svg or .pdf, or an .html page that zooms; else a .png."
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", metavar="KIND", help="Of a study: scatter, tornado or envelope; else what fits to it."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--size", metavar="WxH", help="Of a picture for print, e.g. 160x90mm or 6.3x3.5in."),
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Above the plot; else the name of the results.")] = None,
+) -> None:
+    """Draw results over time, or those of a study.
+
+    One panel per unit; signals differ by colour, runs by dashes. Of a study: results over factors, the effects of
+    factors one at a time, or the envelope of all traces.
+
+    For example `ssptool plot a.csv b.parquet --signals 'Motor.*' --output runs.html`.
+    """
+    if missing := [str(path) for path in results if not path.exists()]:
+        raise typer.BadParameter(f"there is no file and no folder of a study called {', '.join(missing)}")
+    if any(map(Path.is_dir, results)):
+        if size is not None:
+            raise typer.BadParameter("plots of studies have a size of their own", param_hint="--size")
+        _plot_study(results, output, signals or [], kind, title)
+        return
+    if kind is not None:
+        raise typer.BadParameter("only plots of studies are of several kinds", param_hint="--kind")
+    names = _names(results)
+    path = output or Path(results[0].with_suffix(".png").name)
+    runs = dict(zip(names, results, strict=True)) if len(results) > 1 else results[0]
+    shown = title if title is not None else " and ".join(names)
+    ssptool.plot(runs, path, signals=signals or [], title=shown, size=size)
+    typer.echo(f"plot: {path}")
+
+
+def _plot_study(
+    results: Sequence[Path], output: Path | None, patterns: Sequence[str], kind: str | None, title: str | None
+) -> None:
+    if len(results) > 1:
+        raise typer.BadParameter("of studies one is drawn at a time")
+    path = output or Path(results[0].resolve().with_suffix(".png").name)
+    ssptool.plot_study(results[0], path, kind=kind, signals=patterns, title=title)
+    typer.echo(f"plot: {path}")
+
+
+def _names(results: Sequence[Path]) -> list[str]:
+    """The shortest that tell the files apart: without ending, with it, or with their folders."""
+    for names in ([path.stem for path in results], [path.name for path in results]):
+        if len(set(names)) == len(results):
+            return names
+    names = [os.path.normpath(path) for path in results]
+    if len(set(names)) < len(names):
+        raise typer.BadParameter("the same results are given twice")
+    return names
+
+
+_Widths = list[str] | None
+
+
+def compare_command(
+    trace: Annotated[Path, typer.Argument(metavar="TRACE", help="Results to judge: .csv, .parquet or .mat.")],
+    reference: Annotated[Path, typer.Argument(metavar="REFERENCE", help="Results to judge them by.")],
+    signals: Annotated[
+        list[str] | None,
+        typer.Option("--signals", metavar="PATTERN", help="Only these signals of the reference, e.g. 'System1.*'."),
+    ] = None,
+    absolute: Annotated[
+        _Widths, typer.Option(metavar="[PATTERN=]VALUE", help="How far values may be off, in the signal's unit.")
+    ] = None,
+    relative: Annotated[
+        _Widths,
+        typer.Option(
+            metavar="[PATTERN=]VALUE",
+            help="Times the largest magnitude of the reference; 0.001 if neither is given.",
+        ),
+    ] = None,
+    time: Annotated[
+        _Widths, typer.Option(metavar="[PATTERN=]T", help="How much earlier or later values may come: 0.01, 10ms.")
+    ] = None,
+    drop_prefix: Annotated[
+        str,
+        typer.Option("--drop-prefix", metavar="TEXT", help="Dropped from names of signals, e.g. model.root."),
+    ] = "",
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print the comparison.")] = TextOrJson.TEXT,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw the worst signals and their tubes: .png, .svg or .pdf.")
+    ] = None,
+) -> None:
+    """Say whether results stay inside tolerances around a reference.
+
+    Continuous signals are lines between their samples, and each has a tube around its reference; Booleans, integers and
+    enumerations must be equal unless a tolerance names them. Exit status: 0 if all signals of the reference agree, 1 if
+    not.
+
+    For example `ssptool compare plant.csv reference.csv --relative 1e-3 --absolute 'Motor.tau=0.05'`.
+    """
+    tolerance, special = _tolerances({"absolute": absolute, "relative": relative, "time": time})
+    comparison = ssptool.compare(
+        trace,
+        reference,
+        signals=signals or [],
+        tolerance=tolerance,
+        special=special,
+        plot=plot,
+        drop_prefix=drop_prefix,
+    )
+    typer.echo(ssptool.TRACE_COMPARISON_RENDERERS[format.value](comparison))
+    raise typer.Exit(0 if comparison.agrees else 1)
+
+
+def _tolerances(options: Mapping[str, _Widths]) -> tuple[Tolerance, list[ToleranceFor]]:
+    """The tolerance of all signals, and those of patterns, which take from it what is not said of them."""
+    stated: dict[str, dict[str, float]] = {"": {}}
+    for name, texts in options.items():
+        for text in texts or []:
+            pattern, _, value = text.rpartition("=")
+            stated.setdefault(pattern, {})[name] = _number(value, name)
+    try:
+        common = _widened(Tolerance(), stated.pop(""))
+        return common, [ToleranceFor(pattern, _widened(common, widths)) for pattern, widths in stated.items()]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def _widened(tolerance: Tolerance, widths: Mapping[str, float]) -> Tolerance:
+    # Who states an absolute width does not want a relative one added to it.
+    alone = {"relative": 0.0} if "absolute" in widths else {}
+    return replace(tolerance, **{**alone, **widths})
+
+
+def _number(text: str, name: str) -> float:
+    try:
+        return parse_time(text) if name == "time" else float(text)
+    except ValueError as error:
+        allowed = str(error) if name == "time" else "a number"
+        raise typer.BadParameter(f"must be {allowed}; found {text!r}", param_hint=f"--{name}") from None
+
+
+DEFINITION = "study.json"
+"""What a folder of a study has; its module would load too much for a command line."""
+
+
+def report_command(
+    system: SystemPath,
+    results: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="RESULTS",
+            help="What `run` wrote: .csv, .parquet or .mat; or the folder of a study, which may stand alone.",
+        ),
+    ] = None,
+    variant: Variant = None,
+    signals: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--signals",
+            metavar="PATTERN",
+            help="Plot only these, e.g. 'System1.*'; else all continuous ones. Of a study: results.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE.html", help="The page; else named after the results.")
+    ] = None,
+) -> None:
+    """Write one HTML page about a run or a study.
+
+    It needs no other file and no network. Of a run: diagram, findings, loops, plots, statistics, manifest. Of a study:
+    design, runs and failures, plots, what was calibrated, diagram, findings, origin.
+
+    For example `ssptool report plant plant.csv`, or `ssptool report springs.study`.
+    """
+    given = system if results is None else results
+    path = output or Path(Path(given.name).with_suffix(".html"))
+    if (given / DEFINITION).is_file():
+        shown = None if results is None else system
+        ssptool.report_study(given, path, system=shown, variant=variant, signals=signals or [])
+    elif results is None:
+        raise ValueError(f"{system} is no folder of a study; a report of a run needs a system and its results")
+    else:
+        ssptool.report(system, results, path, variant=variant, signals=signals or [])
+    typer.echo(f"report: {path}")

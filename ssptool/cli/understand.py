@@ -1,0 +1,167 @@
+"""Commands that show a system: info, graph, draw, explain; and rule, which explains a rule."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import ssptool
+from ssptool.cli.options import (
+    Accept,
+    AllowOutside,
+    SystemPath,
+    TextOrJson,
+    Variant,
+    bundled,
+    changes_from,
+    codes,
+    stimuli_from,
+)
+
+
+def rule_command(
+    code: Annotated[str | None, typer.Argument(metavar="CODE", help="Such as SSD-CONN-003.")] = None,
+    all: Annotated[bool, typer.Option("--all", help="List all rules, a line each.")] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="With --all: the pages of all rules.")] = False,
+) -> None:
+    """Say what a rule demands, why, and how to fix a violation.
+
+    For example `ssptool rule SSD-CONN-003`.
+    """
+    if (code is None) is not all:
+        raise typer.BadParameter("give the code of a rule, or --all", param_hint="CODE")
+    if code is not None:
+        try:
+            typer.echo(ssptool.rule_page(code))
+        except ssptool.UnknownRule as problem:
+            raise typer.BadParameter(str(problem), param_hint="CODE") from None
+    else:
+        typer.echo(ssptool.catalogue_page() if markdown else ssptool.rule_list(), nl=not markdown)
+
+
+def info_command(
+    system: SystemPath,
+    component: Annotated[
+        str | None,
+        typer.Argument(metavar="COMPONENT", help="List the variables of this component, or of a nested system."),
+    ] = None,
+    variables: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--variables", metavar="PATTERN", help="List such variables, e.g. 'x*' or '*.x1'; repeated: more."
+        ),
+    ] = None,
+    variant: Variant = None,
+    allow_outside: AllowOutside = None,
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
+) -> None:
+    """Say what is in a system, and what variables an FMU has.
+
+    Of a system its components and variants; of an FMU version, interface types, what it can do, and the parameter sets
+    and other documents of SSP inside. Of a variable:
+    causality, variability, type, unit, start value, range and description. All of them can be recorded: run --record.
+
+    Of a component that has many, the text has the first 40; with --variables '*', and as JSON, all.
+
+    For example `ssptool info plant.ssp`, `ssptool info plant.ssp Motor`, `ssptool info motor.fmu --variables 'x*'`.
+    """
+    inventory = ssptool.info(
+        system,
+        variant=variant,
+        component=component,
+        variables=variables or (),
+        allow_outside=allow_outside or (),
+    )
+    whole = variables or format is TextOrJson.JSON
+    typer.echo(ssptool.INVENTORY_RENDERERS[format.value if whole else "screenful"](inventory))
+
+
+class GraphFormat(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    DOT = "dot"
+    SVG = "svg"
+
+
+def graph_command(
+    system: SystemPath,
+    variant: Variant = None,
+    accept: Accept = None,
+    allow_outside: AllowOutside = None,
+    format: Annotated[GraphFormat, typer.Option("--format", help="How to show the graph.")] = GraphFormat.TEXT,
+) -> None:
+    """Show how the parts of a system depend on each other.
+
+    Components, wires, component cycles, algebraic loops with the dependencies that close them, evaluation order.
+
+    For example `ssptool graph plant`, or `ssptool graph plant --format dot`.
+    """
+    graph = ssptool.graph(system, variant=variant, accept=codes(accept), allow_outside=allow_outside or ())
+    typer.echo(ssptool.GRAPH_RENDERERS[format.value](graph))
+
+
+class Highlight(StrEnum):
+    LOOPS = "loops"
+    FINDINGS = "findings"
+
+
+def draw_command(
+    system: SystemPath,
+    variant: Variant = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="A .svg or .png picture, or an .html page; else SYSTEM.svg."
+        ),
+    ] = None,
+    level: Annotated[
+        str,
+        typer.Option("--level", metavar="NAME", help="The nested system to draw, by its full name; a page has all."),
+    ] = "",
+    depth: Annotated[
+        int,
+        typer.Option("--depth", metavar="N", min=0, help="Show so many levels of nested systems inside their boxes."),
+    ] = 0,
+    highlight: Annotated[
+        list[Highlight] | None, typer.Option("--highlight", help="What stands out; may be given twice.")
+    ] = None,
+) -> None:
+    """Draw a system as a diagram, as its documents place it.
+
+    Elements, connectors, connections, icons and notes; what has no place is laid out in layers. A page (.html) zooms
+    and opens nested systems.
+
+    For example `ssptool draw plant --output plant.html --highlight loops --highlight findings`.
+    """
+    path = output or Path(f"{system.resolve().stem}.svg")
+    ssptool.draw(
+        system, path, variant=variant, level=level, depth=depth, highlight=[one.value for one in highlight or ()]
+    )
+    typer.echo(f"drawing: {path}")
+
+
+@bundled(changes=changes_from, stimuli=stimuli_from)
+def explain_command(
+    system: SystemPath,
+    changes: dict[str, Any],
+    stimuli: dict[str, Any],
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME…", help="Full names of variables or connectors: System1.m1.")
+    ] = None,
+    all: Annotated[bool, typer.Option("--all", help="A table of all parameters and connectors.")] = False,
+    format: Annotated[TextOrJson, typer.Option("--format", help="How to print it.")] = TextOrJson.TEXT,
+) -> None:
+    """Say why a parameter or connector has its value, step by step.
+
+    For a value that was given: the binding, prefix, mapping, unit and transformation that it went through, and what it
+    overrode, with file and line. For a connector: where the signal comes from through all boundaries and conversions,
+    and where it goes. With --inputs and --scenario also what these do to it during a run.
+
+    For example `ssptool explain plant Motor.m`, or `ssptool explain plant --all`.
+    """
+    if bool(names) == all:
+        raise typer.BadParameter("give the names of variables or connectors, or --all", param_hint="NAME…")
+    explained = ssptool.explain(system, *(names or ()), **changes, **stimuli)
+    form = "table" if all and format is TextOrJson.TEXT else format.value
+    typer.echo(ssptool.EXPLANATION_RENDERERS[form](explained))

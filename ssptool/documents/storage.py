@@ -1,0 +1,469 @@
+"""Entries of an archive: in a zip, a folder or around a lone SSD, with unsaved edits, and in packages inside.
+
+An entry of a package inside has a name like `resources/sub.ssp!SystemStructure.ssd`. An FMU is a zip as well, so
+`resources/A.fmu!modelDescription.xml` is the name of an entry, too. If the package itself has an entry whose name
+contains `!`, the name means that entry.
+"""
+
+import os
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple, Protocol, TypeAlias
+
+from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Position, error
+from ssptool.documents.uri import UP, unsafe, without_ups
+from ssptool.tempfiles import TemporaryFolder
+from ssptool.working_directory import absolute
+
+STANDARD_FOLDERS = ("resources", "documentation", "extra")
+_MIB = 2**20
+# Below this size the ratio says nothing: a small file of zeros is harmless.
+_RATIO_MATTERS_FROM = 16 * _MIB
+# The end record of a zip is 22 bytes and a comment of at most 65 535.
+_LONGEST_END = 22 + 65_535
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """What a zip may ask of the machine: number of entries, bytes unpacked in total, and per packed byte.
+
+    The first two hold for it and the packages inside it together; these may be nested to a `depth`.
+    """
+
+    entries: int = 50_000
+    unpacked_bytes: int = 16 * 1024 * _MIB
+    ratio: float = 250.0
+    depth: int = 8
+
+
+class EntryFacts(NamedTuple):
+    """What the directory of a zip says of an entry, beyond what reading it takes.
+
+    `raw` are the bytes of its name, `utf8` whether they are said to be UTF-8 (flag bit 11), `needs` the version of
+    the zip specification that is needed to read it, times ten.
+    """
+
+    name: str
+    raw: bytes
+    utf8: bool
+    needs: int
+    comment: bytes
+
+
+class ZipFacts(NamedTuple):
+    """What the directory of a zip says; `disks` are the numbers of all disks that it mentions, of one file only 0."""
+
+    entries: tuple[EntryFacts, ...]
+    disks: frozenset[int]
+    comment: bytes
+
+
+class MissingEntry(LookupError):
+    """A name that the archive does not have."""
+
+    def __init__(self, name: str, archive: Path) -> None:
+        super().__init__(f"{archive} has no entry {name!r}")
+        self.name = name
+        self.archive = archive
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Entries(Protocol):
+    """Files by name; names have forward slashes and are relative to the root of the archive.
+
+    `local_path` takes the name of a folder as well, such as that of an unpacked FMU.
+    """
+
+    def names(self) -> tuple[str, ...]: ...
+    def has(self, name: str) -> bool: ...
+    def read(self, name: str) -> bytes: ...
+    def local_path(self, name: str) -> Path: ...
+    def close(self) -> None: ...
+
+
+class FolderEntries:
+    """An unpacked archive; with `lone`, only that SSD, what stands in the standard folders, and what is asked for."""
+
+    def __init__(self, base: Path, lone: str | None = None) -> None:
+        self.base = absolute(base)
+        self._shown = base
+        self.lone = lone
+
+    def names(self) -> tuple[str, ...]:
+        if self.lone is None:
+            return tuple(sorted(self._below("")))
+        below = (name for folder in STANDARD_FOLDERS for name in self._below(folder))
+        return (self.lone, *sorted(below))
+
+    def has(self, name: str) -> bool:
+        return unsafe(name) is None and os.path.isfile(f"{self.base}/{name}")  # noqa: PTH113 (a hundred thousand times)
+
+    def read(self, name: str) -> bytes:
+        return self.local_path(name).read_bytes()
+
+    def local_path(self, name: str) -> Path:
+        if not self.has(name) and (unsafe(name) is not None or not (self.base / name).is_dir()):
+            raise MissingEntry(name, self._shown)
+        return self.base / name
+
+    def close(self) -> None:
+        """Nothing was opened."""
+
+    def _below(self, folder: str) -> Iterator[str]:
+        """Names of the files in a folder and in those inside it; links to folders are not followed."""
+        try:
+            with os.scandir(self.base / folder) as found:
+                entries = list(found)
+        except OSError:  # it is not there, or must not be read
+            return
+        for entry in entries:
+            name = f"{folder}/{entry.name}" if folder else entry.name
+            if not _is_folder(entry):
+                yield name
+            elif not entry.is_symlink():
+                yield from self._below(name)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+class SurroundingFiles:
+    """The files around an archive, which its documents may name with `../`.
+
+    `folder` is that of the archive; of a zip its own path. Only what is in one of the folders `allowed` can be read;
+    None: everything.
+    """
+
+    def __init__(self, folder: Path, allowed: Sequence[Path] | None) -> None:
+        self.folder = absolute(folder)
+        self._allowed = None if allowed is None else [absolute(path).resolve() for path in allowed]
+
+    def path(self, name: str) -> Path | None:
+        """Where a name that starts with `../` leads; None where nothing can be read."""
+        if unsafe(without_ups(name)) is not None:
+            return None
+        path = Path(os.path.normpath(self.folder / name))
+        if self._allowed is None or any(path.resolve().is_relative_to(folder) for folder in self._allowed):
+            return path
+        return None
+
+
+class ZipEntries:
+    """A zip; files that must be on disk are unpacked, one at a time, into a private temporary folder.
+
+    `inside` is its name in the package around it, by which messages call it; empty if there is none.
+    """
+
+    def __init__(self, path: Path, limits: ArchiveLimits, inside: str = "") -> None:
+        self._file = absolute(path)
+        self._path = Path(inside or path)
+        self._prefix = inside and f"{inside}!"
+        try:
+            self._zip = zipfile.ZipFile(self._file)
+        except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError) as problem:
+            raise InvalidDocument(_unreadable(inside or path.name, str(problem))) from None
+        if problems := tuple(_problems(inside or path.name, self._zip.infolist(), limits, self._prefix)):
+            self._zip.close()
+            raise InvalidDocument(*problems)
+        self._infos = {info.filename: info for info in self._zip.infolist() if not info.is_dir()}
+        self._folder: TemporaryFolder | None = None
+
+    @property
+    def size(self) -> ArchiveLimits:
+        """What of the limits it uses up."""
+        infos = self._infos.values()
+        return ArchiveLimits(entries=len(infos), unpacked_bytes=sum(info.file_size for info in infos))
+
+    @property
+    def facts(self) -> ZipFacts:
+        infos = self._zip.infolist()
+        disks = {_end_disk(self._file), *(info.volume for info in infos)}
+        return ZipFacts(tuple(map(_facts, infos)), frozenset(disks), self._zip.comment)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._infos)
+
+    def has(self, name: str) -> bool:
+        return name in self._infos
+
+    def info(self, name: str) -> zipfile.ZipInfo:
+        try:
+            return self._infos[name]
+        except KeyError:
+            raise MissingEntry(name, self._path) from None
+
+    def read(self, name: str) -> bytes:
+        info = self.info(name)
+        try:
+            return self._zip.read(info)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, UnicodeDecodeError) as problem:
+            raise InvalidDocument(_unreadable(self._prefix + name, str(problem) or type(problem).__name__)) from None
+
+    def local_path(self, name: str) -> Path:
+        if name not in self._infos and (below := [each for each in self._infos if each.startswith(f"{name}/")]):
+            unpacked = [self.local_path(each) for each in below]
+            return unpacked[0].parents[below[0].count("/", len(name)) - 1]
+        content_of = self.info(name)
+        if self._folder is None:
+            self._folder = TemporaryFolder()
+        path = Path(self._folder.name, *content_of.filename.split("/"))
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(self.read(name))
+        return path
+
+    def close(self) -> None:
+        self._zip.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+
+def _facts(info: zipfile.ZipInfo) -> EntryFacts:
+    utf8 = bool(info.flag_bits & 0x800)
+    # zipfile decoded the name by this flag; back to its bytes.
+    raw = info.orig_filename.encode("utf-8" if utf8 else "cp437", "replace")
+    return EntryFacts(info.filename, raw, utf8, info.extract_version, info.comment)
+
+
+def _end_disk(path: Path) -> int:
+    """The number of the disk that the end record of a zip states; zipfile does not look at it."""
+    with path.open("rb") as file:
+        file.seek(0, os.SEEK_END)
+        file.seek(-min(file.tell(), _LONGEST_END), os.SEEK_CUR)
+        tail = file.read()
+    at = tail.rfind(b"PK\5\6")
+    return int.from_bytes(tail[at + 4 : at + 6], "little") if at >= 0 else 0
+
+
+def _unreadable(file: str, reason: str) -> Diagnostic:
+    message = f"not a readable zip archive: {reason or 'it ends too early'}"
+    advice = "pack or download the file again"
+    if not file.lower().endswith((".ssp", ".fmu", ".zip")):
+        advice = "a system is an .ssp file, the folder of an unpacked one, or an .ssd file"
+    return error("PKG-001", Position(file), message, advice)
+
+
+def _problems(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits, prefix: str) -> Iterator[Diagnostic]:
+    yield from _exceeded(file, infos, limits)
+    for name, count in Counter(info.filename for info in infos).items():
+        if count > 1:
+            yield error("PKG-021", Position(prefix + name), f"{count} entries have this name", "keep one of them")
+    names = {info.orig_filename for info in infos}
+    for name in sorted(names.intersection(chain.from_iterable(map(_parents, names)))):
+        yield error(
+            "PKG-021", Position(prefix + name), "this is the name of a file and of a folder", "rename one of them"
+        )
+    for info in infos:
+        # zipfile cuts names at a zero byte and knows no other encryption than that of flag bit 0.
+        name = info.orig_filename
+        at = Position(prefix + name)
+        if reason := unsafe(name):
+            yield error("PKG-020", at, f"the name of this entry {reason}", "pack again with relative names")
+        elif "." in name.split("/") or "" in name.rstrip("/").split("/"):
+            yield error("PKG-021", at, "the name has an empty or '.' part", "pack again with plain names")
+        if info.flag_bits & 0x2041:
+            yield error("PKG-003", at, "the entry is encrypted", "pack again without a password")
+        elif info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            message = f"compressed by method {info.compress_type}; SSP allows 0 (stored) and 8 (deflated)"
+            yield error("PKG-002", at, message, "pack again with plain zip compression")
+
+
+def _parents(name: str) -> Iterator[str]:
+    """The folders in which an entry stands, without the slash that marks the entry of a folder itself."""
+    parts = name.rstrip("/").split("/")
+    return ("/".join(parts[:depth]) for depth in range(1, len(parts)))
+
+
+def _exceeded(file: str, infos: list[zipfile.ZipInfo], limits: ArchiveLimits) -> Iterator[Diagnostic]:
+    unpacked = sum(info.file_size for info in infos)
+    packed = sum(info.compress_size for info in infos)
+    for what, value, limit in (
+        ("entries", len(infos), limits.entries),
+        ("bytes unpacked", unpacked, limits.unpacked_bytes),
+        ("bytes unpacked per packed byte", unpacked // max(packed, 1), limits.ratio),
+    ):
+        if value > limit and (value != unpacked // max(packed, 1) or unpacked >= _RATIO_MATTERS_FROM):
+            message = f"the archive has {value} {what}, more than the limit of {limit:.0f}"
+            yield error("PKG-024", Position(file), message, "if you trust it, open it with greater limits")
+
+
+EntryContent: TypeAlias = bytes | Path
+"""What a file is to hold: these bytes, or those of a file elsewhere (an FMU may be large)."""
+
+
+class Overlay:
+    """The entries of an archive as they will be: those `below`, without the removed ones, and the added ones.
+
+    Files in its `surroundings` are no entries of it, but can be read under names that start with `../`.
+    """
+
+    def __init__(self, below: Entries, path: Path, surroundings: SurroundingFiles) -> None:
+        self._below = below
+        self.surroundings = surroundings
+        self._path = path
+        self._folder: TemporaryFolder | None = None
+        self.added: dict[str, EntryContent] = {}
+        self.removed: set[str] = set()
+
+    def put(self, name: str, content: EntryContent) -> None:
+        self.added[name] = content
+        self.removed.discard(name)
+
+    def remove(self, name: str) -> None:
+        """Raises MissingEntry."""
+        if not self.has(name):
+            raise MissingEntry(name, self._path)
+        self.added.pop(name, None)
+        if self._below.has(name):
+            self.removed.add(name)
+
+    def names(self) -> tuple[str, ...]:
+        below = [name for name in self._below.names() if name not in self.removed]
+        known = set(below)
+        return (*below, *(name for name in self.added if name not in known))
+
+    def has(self, name: str) -> bool:
+        if name.startswith(UP):
+            outside = self.surroundings.path(name)
+            return outside is not None and outside.is_file()
+        return name in self.added or (name not in self.removed and self._below.has(name))
+
+    def read(self, name: str) -> bytes:
+        content = self.added.get(name)
+        if content is not None:
+            return content if isinstance(content, bytes) else content.read_bytes()
+        if name.startswith(UP):
+            return self._outside(name).read_bytes()
+        self._require(name)
+        return self._below.read(name)
+
+    def local_path(self, name: str) -> Path:
+        content = self.added.get(name)
+        if content is None and name.startswith(UP):
+            return self._outside(name)
+        if content is None:
+            self._require(name)
+            return self._below.local_path(name)
+        if isinstance(content, Path):
+            return content
+        if self._folder is None:
+            self._folder = TemporaryFolder()
+        path = Path(self._folder.name, *name.split("/"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def close(self) -> None:
+        self._below.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _outside(self, name: str) -> Path:
+        path = self.surroundings.path(name)
+        if path is None or not path.exists():
+            raise MissingEntry(name, self._path)
+        return path
+
+    def _require(self, name: str) -> None:
+        if name in self.removed:
+            raise MissingEntry(name, self._path)
+
+
+NESTING_MARK = "!"
+
+
+@dataclass(slots=True)
+class RemainingLimits:
+    """What is left of the limits, for a package and all those inside it together."""
+
+    left: ArchiveLimits
+
+    def take(self, entries: ZipEntries) -> None:
+        spent = entries.size
+        self.left = replace(
+            self.left,
+            entries=self.left.entries - spent.entries,
+            unpacked_bytes=self.left.unpacked_bytes - spent.unpacked_bytes,
+        )
+
+
+class NestedEntry(NamedTuple):
+    """Where an entry is: with `entries` as `name`; `prefix` is the name of the package around it, with a `!`."""
+
+    entries: Entries
+    prefix: str
+    name: str
+
+
+class NestedPackages:
+    """The entries of a package and of the packages inside, which are opened when they are asked for."""
+
+    def __init__(self, around: Entries, allowance: RemainingLimits, prefix: str = "", depth: int = 0) -> None:
+        self._around = around
+        self._allowance = allowance
+        self._prefix = prefix
+        self._depth = depth
+        self._opened: dict[str, NestedPackages] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an entry; there is none in what cannot be opened."""
+        try:
+            place = self.place(name)
+        except InvalidDocument:
+            return False
+        return place.entries.has(place.name)
+
+    def read(self, name: str) -> bytes:
+        place = self.place(name)
+        return place.entries.read(place.name)
+
+    def local_path(self, name: str) -> Path:
+        place = self.place(name)
+        return place.entries.local_path(place.name)
+
+    def place(self, name: str) -> NestedEntry:
+        """Where an entry is or would be.
+
+        Raises
+        ------
+        InvalidDocument
+            A package around it cannot be opened (PKG-001 …), or exceeds the limits (PKG-024).
+        """
+        at = -1 if self._around.has(name) else name.find(NESTING_MARK)
+        while at >= 0:
+            if self._around.has(name[:at]):
+                return self._inside(name[:at]).place(name[at + 1 :])
+            at = name.find(NESTING_MARK, at + 1)
+        return NestedEntry(self._around, self._prefix, name)
+
+    def forget(self, name: str) -> None:
+        """The entry was replaced or removed: what was opened of it holds no longer."""
+        if name in self._opened:
+            self._opened.pop(name).close()
+
+    def close(self) -> None:
+        for opened in self._opened.values():
+            opened.close()
+        self._around.close()
+
+    def _inside(self, name: str) -> "NestedPackages":
+        if name not in self._opened:
+            full = self._prefix + name
+            if self._depth == self._allowance.left.depth:
+                message = f"packages are nested deeper than {self._depth} levels"
+                raise InvalidDocument(error("PKG-024", Position(full), message, "unpack the innermost ones"))
+            entries = ZipEntries(self._around.local_path(name), self._allowance.left, full)
+            self._allowance.take(entries)
+            self._opened[name] = NestedPackages(entries, self._allowance, full + NESTING_MARK, self._depth + 1)
+        return self._opened[name]

@@ -1,0 +1,373 @@
+"""Write an edited tree back to bytes: unchanged nodes are copied, edited tags keep the style of the document.
+
+Serializing a tree loses the line breaks between attributes, quotes, character references, the XML declaration and more.
+Therefore the bytes of a document are kept, with the offsets of every tag in them. To write, the bytes are parsed once
+more: where a node of the edited tree still equals its pristine counterpart, its bytes are copied.
+"""
+
+import re
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, count, repeat
+from typing import cast
+from weakref import ref
+
+from lxml import etree
+
+from ssptool.documents.element import LINE_LOOKUPS, is_element, text_of
+
+Scope = Mapping[str | None, str]  # prefixes to namespaces, as `nsmap` of lxml
+
+XML_NAMESPACE = "http://www.w3.org/XML/1998/namespace"
+
+# Exact for text that a parser has found to be well-formed and without DTD.
+_TOKEN = re.compile(rb"""<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<(?:[^>"']|"[^"]*"|'[^']*')+>""", re.DOTALL)
+_START = re.compile(rb"<(?:(?P<none>!\[CDATA\[.*?\]\]>|\?xml\s.*?\?>)|!--.*?-->|\?.*?\?>|[^/])", re.DOTALL)
+_NO_NODE = re.compile(rb"<!\[CDATA\[|<\?xml\s")
+_ATTRIBUTE = re.compile(rb"""(\s+)([^\s=]+)(\s*=\s*)("[^"]*"|'[^']*')""")
+_NAME = re.compile(rb"<[^\s/>]+")
+# A parser would turn white space in attributes to spaces, and lone carriage returns to line breaks.
+_IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_IN_ATTRIBUTE = {"&": "&amp;", "<": "&lt;", "\t": "&#9;", "\n": "&#10;", "\r": "&#13;"}
+_IN_QUOTES = {
+    '"': str.maketrans({**_IN_ATTRIBUTE, '"': "&quot;"}),
+    "'": str.maketrans({**_IN_ATTRIBUTE, "'": "&apos;"}),
+}
+
+
+def _offsets() -> "array[int]":
+    return array("q")
+
+
+@dataclass(frozen=True, slots=True)
+class Tags:
+    """Offsets for each node (element, comment, processing instruction), numbered in document order.
+
+    A node is `start … end`, its start tag (or all of it) `start … open_end`, its end tag `close_start … end`. The text
+    behind the start tag reaches to `text_end`, the text behind the node to `tail_end`. The `parent` of those at the
+    top is -1.
+    """
+
+    start: "array[int]" = field(default_factory=_offsets)
+    open_end: "array[int]" = field(default_factory=_offsets)
+    text_end: "array[int]" = field(default_factory=_offsets)
+    close_start: "array[int]" = field(default_factory=_offsets)
+    end: "array[int]" = field(default_factory=_offsets)
+    tail_end: "array[int]" = field(default_factory=_offsets)
+    parent: "array[int]" = field(default_factory=_offsets)
+
+    def add(self, start: int, end: int, parent: int) -> int:
+        """A node that, until more of it is found, is only a start tag."""
+        self.start.append(start)
+        self.parent.append(parent)
+        for place in (self.open_end, self.text_end, self.close_start, self.end, self.tail_end):
+            place.append(end)
+        return len(self.start) - 1
+
+
+def find_starts(source: bytes) -> "array[int]":
+    """Where each node starts, in a well-formed document without DTD; the same as `find_tags(source).start`, sooner."""
+    return array("q", (found.start() for found in _START.finditer(source) if found.lastgroup is None))
+
+
+def find_tags(source: bytes) -> Tags:
+    """The tags of a well-formed document without DTD."""
+    tags = Tags()
+    opened: list[int] = []
+    run, owner = _offsets(), -1  # where to note the end of the text that is being passed
+    for token in _TOKEN.finditer(source):
+        start, end = token.span()
+        if _NO_NODE.match(source, start):
+            continue
+        if owner >= 0:
+            run[owner] = start
+        if source.startswith(b"</", start):
+            owner = opened.pop()
+            tags.close_start[owner], tags.end[owner] = start, end
+            run = tags.tail_end
+            continue
+        owner = tags.add(start, end, opened[-1] if opened else -1)
+        opens = source[start + 1] not in b"!?" and source[end - 2] != ord("/")
+        run = tags.text_end if opens else tags.tail_end
+        if opens:
+            opened.append(owner)
+    run[owner] = len(source)
+    return tags
+
+
+def tag_name(tag: bytes) -> bytes:
+    """The name in a start tag."""
+    found = _NAME.match(tag)
+    assert found is not None
+    return found[0][1:]
+
+
+def edited_tag(tag: bytes, node: etree._Element, pristine: etree._Element) -> bytes:
+    """A start tag with other attributes: those that stay keep their bytes, new ones follow the last."""
+    missing, before = attributes(node), attributes(pristine)
+    name = tag_name(tag)
+    parts = [b"<", name if node.tag == pristine.tag else element_name(node, node.nsmap).encode()]
+    space, quote, end = b" ", '"', len(name) + 1
+    for found in _ATTRIBUTE.finditer(tag, end):
+        end = found.end()
+        space, quote = found[1], chr(found[4][0])
+        key = _expanded(found[2].decode(), pristine.nsmap)
+        value = missing.pop(key, None) if key is not None else None
+        if key is None or value == before[key]:
+            parts.append(found[0])
+        elif value is not None:
+            parts += [found[1], found[2], found[3], quoted(value, quote)]
+    for prefix, uri in node.nsmap.items():
+        if pristine.nsmap.get(prefix) != uri:
+            parts += [space, declaration(prefix).encode(), b"=", quoted(uri, quote)]
+    for key, value in missing.items():
+        parts += [space, attribute_name(key, node.nsmap).encode(), b"=", quoted(value, quote)]
+    return b"".join((*parts, tag[end:]))
+
+
+def attributes(node: etree._Element) -> dict[str, str]:
+    return {str(key): str(value) for key, value in node.attrib.items()}
+
+
+def declaration(prefix: str | None) -> str:
+    """The attribute that declares a prefix."""
+    return f"xmlns:{prefix}" if prefix else "xmlns"
+
+
+def attribute_name(key: str, scope: Scope) -> str:
+    """The name of an attribute with the prefix of its namespace."""
+    uri, local = _parted(key)
+    if not uri:
+        return local
+    if uri == XML_NAMESPACE:
+        return f"xml:{local}"
+    return f"{next(prefix for prefix, known in scope.items() if prefix and known == uri)}:{local}"
+
+
+def element_name(node: etree._Element, scope: Scope) -> str:
+    """The name of an element, with its own prefix if that is in scope, else with any prefix of its namespace."""
+    uri, local = _parted(node.tag)
+    if not uri:
+        return local
+    # Past the classes of elements: an ssd:ParameterBinding has a `prefix` of its own.
+    own: str | None = etree._Element.__dict__["prefix"].__get__(node)
+    known = [prefix for prefix, candidate in scope.items() if candidate == uri]
+    prefix = own if own in known else known[0]
+    return f"{prefix}:{local}" if prefix else local
+
+
+def quoted(value: str, quote: str = '"') -> bytes:
+    """The value of an attribute as it stands in a tag."""
+    return f"{quote}{value.translate(_IN_QUOTES[quote])}{quote}".encode()
+
+
+def escaped(text: str) -> str:
+    """Character data as it stands between tags."""
+    return text.translate(_IN_TEXT)
+
+
+def _parted(name: str) -> tuple[str, str]:
+    uri, _, local = name[1:].rpartition("}") if name.startswith("{") else ("", "", name)
+    return uri, local
+
+
+def _expanded(name: str, scope: Scope) -> str | None:
+    """The full name of an attribute; None for the declaration of a namespace."""
+    prefix, colon, local = name.rpartition(":")
+    if name == "xmlns" or prefix == "xmlns":
+        return None
+    if not colon:
+        return name
+    return f"{{{XML_NAMESPACE if prefix == 'xml' else scope[prefix]}}}{local}"
+
+
+class SourceText:
+    """The bytes of a document and the place of every node of its tree in them.
+
+    `lines` are those of the nodes, if they come from another file. Holding the nodes keeps lxml from re-creating their
+    Python objects, so that a node is known again by identity.
+    """
+
+    def __init__(self, source: bytes, root: etree._Element, lines: Sequence[int] | None = None) -> None:
+        self.bytes = source
+        self._stated_lines = lines
+        self.root = root
+        self.nodes = list(_nodes(root))
+        LINE_LOOKUPS[root] = ref(self)
+
+    @cached_property
+    def tags(self) -> Tags:
+        tags = find_tags(self.bytes)
+        if len(self.nodes) != len(tags.start):
+            raise RuntimeError(f"{len(self.nodes)} nodes, {len(tags.start)} tags: please report this document")
+        return tags
+
+    @cached_property
+    def number(self) -> "dict[etree._Element, int]":
+        return {node: number for number, node in enumerate(self.nodes)}
+
+    @cached_property
+    def lines(self) -> "dict[etree._Element, int]":
+        """The line on which each node starts, from 1."""
+        lines = _lines_of_nodes(self.bytes) if self._stated_lines is None else self._stated_lines
+        return dict(zip(self.nodes, lines, strict=False))
+
+    def line_of(self, node: etree._Element) -> int:
+        """The line on which a node starts, from 1; 0 if it is not in the source."""
+        return self.lines.get(node, 0)
+
+    def to_bytes(self) -> bytes:
+        return b"".join(_SourceWriter(self).document())
+
+
+class _SourceWriter:
+    """One pass over the edited tree, giving its bytes piece by piece."""
+
+    def __init__(self, source: SourceText) -> None:
+        self._bytes = source.bytes
+        self._tags = source.tags
+        self._number = source.number
+        self._root = source.root
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, collect_ids=False)
+        self._pristine = list(_nodes(etree.fromstring(source.bytes, parser)))
+        first_end = source.bytes.find(b"\n")
+        self._line_end = "\r\n" if source.bytes[max(first_end - 1, 0) : first_end] == b"\r" else "\n"
+
+    def document(self) -> Iterator[bytes]:
+        now = list(_top(self._root))
+        before = [number for number, parent in enumerate(self._tags.parent) if parent < 0]
+        unchanged = [self._number.get(node) for node in now] == before
+        yield self._bytes[: self._tags.start[0]]
+        for node in now:
+            yield from self._node(node, None)
+            if unchanged:
+                yield self._tail(node)
+            elif node is not now[-1]:
+                yield self._line_end.encode()
+        if not unchanged:
+            yield self._bytes[self._tags.end[before[-1]] :]
+
+    def _node(self, node: etree._Element, scope: Scope | None) -> Iterator[bytes]:
+        """A node without its tail. `scope` are the prefixes around it; None: it is where it was."""
+        number = self._number.get(node)
+        if not is_element(node):
+            yield self._aside(node, number)
+        elif number is None or self._in_other_scope(number, scope) or self._left_default_namespace(node, number):
+            above = node.getparent()
+            yield from self._new_element(node, scope or ({} if above is None else above.nsmap))
+        else:
+            yield from self._known_element(node, number)
+
+    def _in_other_scope(self, number: int, scope: Scope | None) -> bool:
+        """Whether a node was moved to where prefixes have other meanings, so that its bytes cannot be used."""
+        above = self._pristine[number].getparent()
+        return scope is not None and (above is None or above.nsmap != scope)
+
+    def _left_default_namespace(self, node: etree._Element, number: int) -> bool:
+        """Whether an element was renamed so that the default namespace around it must be undeclared."""
+        renamed = node.tag != self._pristine[number].tag
+        return renamed and not node.tag.startswith("{") and None in node.nsmap
+
+    def _aside(self, node: etree._Element, number: int | None) -> bytes:
+        """A comment or a processing instruction."""
+        if number is not None and node.text == self._pristine[number].text:
+            return self._bytes[self._tags.start[number] : self._tags.end[number]]
+        text = (node.text or "").replace("\n", self._line_end)
+        if isinstance(node, etree._ProcessingInstruction):
+            return f"<?{cast(str, node.target)} {text}?>".encode()
+        return f"<!--{text}-->".encode()
+
+    def _known_element(self, node: etree._Element, number: int) -> Iterator[bytes]:
+        opening, closing = self._tags_of(node, number)
+        yield opening
+        if (text_of(node) or "") == (text_of(self._pristine[number]) or ""):
+            yield self._bytes[self._tags.open_end[number] : self._tags.text_end[number]]
+        else:
+            yield self._text(text_of(node))
+        for child in node:
+            child_number = self._number.get(child, -1)
+            in_place = child_number >= 0 and self._tags.parent[child_number] == number
+            yield from self._node(child, None if in_place else node.nsmap)
+            yield self._tail(child)
+        yield closing
+
+    def _tags_of(self, node: etree._Element, number: int) -> tuple[bytes, bytes]:
+        """The start tag and the end tag; that is empty for an empty element that was written as one tag."""
+        tags, pristine = self._tags, self._pristine[number]
+        opening = self._bytes[tags.start[number] : tags.open_end[number]]
+        closing = self._bytes[tags.close_start[number] : tags.end[number]]
+        if node.tag != pristine.tag or attributes(node) != attributes(pristine):
+            opening = edited_tag(opening, node, pristine)
+        if not closing and (len(node) or text_of(node)):
+            opening = opening[:-2].rstrip() + b">"
+            closing = b"</" + tag_name(opening) + b">"
+        elif closing and not len(node) and not text_of(node) and (len(pristine) or text_of(pristine)):
+            # All that it held is gone, so it is written as one tag.
+            opening, closing = opening[:-1].rstrip() + b"/>", b""
+        elif closing and node.tag != pristine.tag:
+            closing = b"</" + tag_name(opening) + b">"
+        return opening, closing
+
+    def _new_element(self, node: etree._Element, outer: Scope) -> Iterator[bytes]:
+        wanted = node.nsmap
+        if not node.tag.startswith("{"):
+            wanted[None] = ""  # It is in no namespace, so no default may be in scope.
+        declared = {prefix: uri for prefix, uri in wanted.items() if outer.get(prefix, "") != uri}
+        scope = {**outer, **declared}
+        name = element_name(node, scope).encode()
+        parts = [declaration(prefix).encode() + b"=" + quoted(uri) for prefix, uri in declared.items()]
+        for key, value in attributes(node).items():
+            parts.append(attribute_name(key, scope).encode() + b"=" + quoted(value))
+        start = b" ".join((b"<" + name, *parts))
+        if not len(node) and not text_of(node):
+            yield start + b"/>"
+            return
+        yield start + b">"
+        yield self._text(text_of(node))
+        for child in node:
+            yield from self._node(child, scope)
+            yield self._tail(child)
+        yield b"</" + name + b">"
+
+    def _tail(self, node: etree._Element) -> bytes:
+        number = self._number.get(node)
+        if number is not None and (node.tail or "") == (self._pristine[number].tail or ""):
+            return self._bytes[self._tags.end[number] : self._tags.tail_end[number]]
+        return self._text(node.tail)
+
+    def _text(self, text: str | None) -> bytes:
+        return escaped(text or "").replace("\n", self._line_end).encode()
+
+
+def _lines_of_nodes(source: bytes) -> Iterator[int]:
+    """The line, from 1, on which each node starts, in document order."""
+    declared = source.startswith((b"<?xml ", b"\xef\xbb\xbf<?xml "))
+    if b"<!" in source or source.count(b"<?") > declared:
+        return _lines_at(source, find_starts(source))
+    # Without comments, CDATA and instructions, each `<` that begins no end tag begins a node.
+    numbers = [line.count(b"<") - line.count(b"</") for line in source.split(b"\n")]
+    numbers[0] -= declared
+    return chain.from_iterable(map(repeat, count(1), numbers))
+
+
+def _lines_at(source: bytes, offsets: "array[int]") -> Iterator[int]:
+    """The lines, from 1, of offsets that ascend."""
+    line, before = 1, 0
+    for offset in offsets:
+        line += source.count(b"\n", before, offset)
+        before = offset
+        yield line
+
+
+def _top(root: etree._Element) -> Iterator[etree._Element]:
+    """The root with the comments and instructions around it, in document order."""
+    yield from reversed(list(root.itersiblings(preceding=True)))
+    yield root
+    yield from root.itersiblings()
+
+
+def _nodes(root: etree._Element) -> Iterator[etree._Element]:
+    for node in _top(root):
+        yield from node.iter()

@@ -1,0 +1,278 @@
+"""Arrange a system as a drawing: stated positions are kept, elements without one get a place."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+from typing import TypeAlias
+
+from ssptool.drawing.diagram.layout import Box, Edge, Layout, Spacing, lay_out, straightened
+from ssptool.drawing.diagram.model import (
+    Block,
+    Extent,
+    Line,
+    Pin,
+    Point,
+    Sheet,
+    StatedBlock,
+    StatedLine,
+    StatedPin,
+    StatedSheet,
+    text_width,
+)
+from ssptool.drawing.diagram.read import (
+    HEAD,
+    INFLOWS,
+    PIN_TEXT,
+    Placement,
+    box_of,
+    columns_of,
+    middle_of,
+    placed,
+    shown,
+)
+from ssptool.drawing.diagram.routing import free_way, merged, side_by_side
+from ssptool.network.tree import ElementPath
+
+End: TypeAlias = tuple[str, str]
+"""(element, connector); the element "" is the system itself."""
+
+TEXT = 3.0
+"""Height of letters where nothing else sets the scale [mm]."""
+_LANE = 0.45
+"""Between lines that run beside each other, as a part of the height of letters."""
+
+
+def arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath = (), depth: int = 0) -> Sheet:
+    """The drawing of a system with what is inside its elements, so many levels deep."""
+    return _arranged(stated, path, depth, nested=False)
+
+
+def expanded(stated: Mapping[ElementPath, StatedSheet]) -> list[Sheet]:
+    """The drawings of all systems that have others inside, with all of these in them."""
+    around = [path for path, sheet in stated.items() if any(block.path in stated for block in sheet.blocks)]
+    return [arranged(stated, path, len(stated)) for path in around]
+
+
+def _arranged(stated: Mapping[ElementPath, StatedSheet], path: ElementPath, depth: int, *, nested: bool) -> Sheet:
+    sheet = stated[path]
+    inside = {
+        block.name: _arranged(stated, block.path, depth - 1, nested=True)
+        for block in sheet.blocks
+        if depth > 0 and block.path in stated
+    }
+    return _Arrangement(sheet, inside, nested).sheet()
+
+
+class _Arrangement:
+    """Everything that the documents place is where they say, and the rest is laid out."""
+
+    def __init__(self, stated: StatedSheet, inside: Mapping[str, Sheet], nested: bool) -> None:
+        self._stated = stated
+        self._inside = inside
+        self._nested = nested
+        self._text = _text_height(stated)
+        connected = {*stated.connected(), *stated.fed_through()}
+        self._pins = {
+            block.name: shown(block.pins, {name for element, name in connected if element == block.name})
+            for block in stated.blocks
+        }
+        self._own = shown(stated.pins, {name for element, name in connected if element == ""})
+        self._kinds = {(name, pin.name): pin.kind for name, pins in self._pins.items() for pin in pins}
+        self._kinds |= {("", pin.name): pin.kind for pin in self._own}
+        self._homeless = {
+            block.name: box_of(block, self._pins[block.name], self._text, inside.get(block.name))
+            for block in stated.blocks
+            if block.extent is None
+        }
+        # The connectors of the system are part of the layout if it is free to be drawn in any way.
+        self._free = stated.canvas is None and len(self._homeless) == len(stated.blocks)
+        self._stubs = {pin.name: self._stub(pin) for pin in self._own} if self._free else {}
+        self._layout = self._lay_out()
+        self._shift = self._below_what_has_its_place()
+        self._extents = {block.name: self._extent(block) for block in stated.blocks}
+        self._boxes = [self._extents[block.name].turned(block.rotation) for block in stated.blocks]
+        self._ends: dict[End, tuple[Point, Point]] = {}
+
+    def sheet(self) -> Sheet:
+        blocks = tuple(map(self._block, self._stated.blocks))
+        canvas = self._canvas()
+        insets = {name: self._placement(name).sheet(sheet) for name, sheet in self._inside.items()}
+        return Sheet(
+            path=self._stated.path,
+            name=self._stated.name,
+            canvas=canvas,
+            text=self._text,
+            blocks=blocks,
+            notes=self._stated.notes,
+            pins=self._own_pins(canvas),
+            lines=tuple(merged(self._lines())),
+            insets=tuple(self._joined(name, inset) for name, inset in insets.items()),
+        )
+
+    # -- layout of what has no place -------------------------------------------------------------------------------
+
+    def _lay_out(self) -> Layout:
+        boxes = [*self._homeless.values(), *self._stubs.values()]
+        there = {box.name for box in boxes}
+        edges = [edge for edge in map(self._edge, self._stated.lines) if edge is not None]
+        among = [edge for edge in dict.fromkeys(edges) if {edge.source[0], edge.destination[0]} <= there]
+        spacing = Spacing(row=3 * self._text, lane=1.4 * self._text, margin=1.6 * self._text)
+        stubs = self._stubs.values()
+        first, last = [box.name for box in stubs if box.outlets], [box.name for box in stubs if box.inlets]
+        return lay_out(boxes, among, spacing, first, last)
+
+    def _stub(self, pin: StatedPin) -> Box:
+        """A connector of the system in the layout; its label has room over the line if it will stand in a box."""
+        side = {pin.name: self._text}
+        width = text_width(pin.name, PIN_TEXT * self._text) if self._nested else 0.0
+        inflow = pin.kind in INFLOWS
+        name = _stub_name(pin.name)
+        return Box(name, width + self._text, 2 * self._text, {} if inflow else side, side if inflow else {})
+
+    def _edge(self, line: StatedLine) -> Edge | None:
+        """From where the signal comes to where it goes; None if the kinds of the ends do not say."""
+        forward = self._flows_out(line.start) or not self._flows_out(line.end)
+        source, destination = (line.start, line.end) if forward else (line.end, line.start)
+        if self._flows_out(source) and not self._flows_out(destination) and destination in self._kinds:
+            return Edge(*(end if end[0] else (_stub_name(end[1]), end[1]) for end in (source, destination)))
+        return None
+
+    def _flows_out(self, end: End) -> bool:
+        """Whether a signal leaves a connector into the sheet; those of the system are seen from inside."""
+        return end in self._kinds and (self._kinds[end] in INFLOWS) == (end[0] == "")
+
+    def _below_what_has_its_place(self) -> Point:
+        placed = [block.extent.upright for block in self._stated.blocks if block.extent is not None]
+        if not placed or not self._homeless:
+            return Point(0.0, 0.0)
+        top = max(self._layout.corners[name].y + box.height for name, box in self._homeless.items())
+        return Point(min(each.x1 for each in placed), min(each.y1 for each in placed) - 5 * self._text - top)
+
+    def _extent(self, block: StatedBlock) -> Extent:
+        if block.extent is not None:
+            return block.extent
+        (x, y), box = self._moved(self._layout.corners[block.name]), self._homeless[block.name]
+        return Extent(x, y, x + box.width, y + box.height)
+
+    def _moved(self, point: Point) -> Point:
+        return Point(point.x + self._shift.x, point.y + self._shift.y)
+
+    # -- what is drawn ---------------------------------------------------------------------------------------------
+
+    def _block(self, block: StatedBlock) -> Block:
+        extent, pins = self._extents[block.name], self._pins[block.name]
+        drawn, ends = placed(pins, extent, block.rotation) if block.extent else self._pins_of_box(block.name)
+        self._ends |= {(block.name, name): end for name, end in ends.items()}
+        expanded = block.name in self._inside
+        return Block(
+            path=block.path,
+            source=block.source,
+            described=block.described,
+            extent=extent,
+            rotation=block.rotation,
+            icon=None if expanded else block.icon,
+            icon_extent=extent if block.extent else middle_of(pins, extent, self._text),
+            pins=drawn,
+            feedthrough=() if expanded else tuple(self._feedthrough(block, ends)),
+            opens=block.opens,
+            span=block.span,
+        )
+
+    def _pins_of_box(self, name: str) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
+        box, extent = self._homeless[name], self._extents[name]
+        ends = {name: (Point(extent.x1, extent.y1 + y), Point(-1.0, 0.0)) for name, y in box.inlets.items()}
+        ends |= {name: (Point(extent.x2, extent.y1 + y), Point(1.0, 0.0)) for name, y in box.outlets.items()}
+        pins = self._pins[name]
+        return tuple(Pin(pin.kind, *ends[pin.name], (pin.name,), (pin.described,)) for pin in pins), ends
+
+    def _feedthrough(self, block: StatedBlock, ends: Mapping[str, tuple[Point, Point]]) -> Iterator[Line]:
+        """Between the two columns of labels."""
+        text, (left, right) = self._text, columns_of(self._pins[block.name], self._text)
+        for each in block.feedthrough:
+            if each.inlet in ends and each.outlet in ends:
+                (start, inward), (end, outward) = ends[each.inlet], ends[each.outlet]
+                x1, x2 = start.x - inward.x * (left + 0.5 * text), end.x - outward.x * (right + 0.5 * text)
+                yield Line((Point(x1, start.y), Point(x2, end.y)), (each.described,), (each.span,))
+
+    def _placement(self, name: str) -> Placement:
+        """Of what is inside an element; below the name, if there is room for it."""
+        block = next(block for block in self._stated.blocks if block.name == name)
+        extent = self._extents[name]
+        if block.extent is None:
+            extent = replace(extent, y2=extent.y2 - HEAD * self._text)
+        return Placement(self._inside[name].canvas, extent, block.rotation)
+
+    def _joined(self, name: str, inset: Sheet) -> Sheet:
+        """With lines from the element's pins to where they are inside, should that be elsewhere."""
+        boxes = [block.extent.turned(block.rotation) for block in inset.blocks]
+        lines = []
+        for inner in map(self._placement(name).pin, self._inside[name].pins):
+            for outer, outward in {self._ends[name, each] for each in inner.names if (name, each) in self._ends}:
+                if abs(outer.x - inner.at.x) + abs(outer.y - inner.at.y) > 0.01 * self._text:
+                    inward = Point(-outward.x, -outward.y)
+                    way = free_way(outer, inward, inner.at, inner.outward, 2 * inset.text, boxes)
+                    lines.append(Line(straightened(way), (), ()))
+        return replace(inset, lines=(*inset.lines, *lines))
+
+    def _canvas(self) -> Extent:
+        """As stated; else around everything."""
+        stated = self._stated.canvas
+        if stated is not None and not self._homeless:
+            return stated
+        points = [corner for extent in self._extents.values() for corner in extent.corners]
+        points += [corner for note in self._stated.notes for corner in note.extent.corners]
+        points += [] if stated is None else stated.corners
+        points += [self._moved(point) for way in self._layout.ways.values() for point in way]
+        for pin, stub in self._stubs.items():
+            corner = self._layout.corners[_stub_name(pin)]
+            points += [corner, Point(corner.x + stub.width, corner.y + stub.height)]
+        if not points:
+            return Extent(0.0, 0.0, 40 * self._text, 20 * self._text)
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        margin = 2 * self._text
+        return Extent(min(xs) - margin, min(ys) - margin, max(xs) + margin, max(ys) + margin)
+
+    def _own_pins(self, canvas: Extent) -> tuple[Pin, ...]:
+        """The connectors of the system, which point into the sheet: seen from inside."""
+        if self._free:
+            return tuple(self._free_pin(pin, canvas) for pin in self._own)
+        pins, ends = placed(self._own, canvas, 0.0, inside=True)
+        self._ends |= {("", name): (at, Point(-out.x, -out.y)) for name, (at, out) in ends.items()}
+        return tuple(replace(pin, outward=Point(-pin.outward.x, -pin.outward.y)) for pin in pins)
+
+    def _free_pin(self, pin: StatedPin, canvas: Extent) -> Pin:
+        """At the edge of the canvas, where its stub is."""
+        inflow = pin.kind in INFLOWS
+        y = self._layout.corners[_stub_name(pin.name)].y + self._stubs[pin.name].height / 2
+        end = Point(canvas.x1 if inflow else canvas.x2, y), Point(1.0 if inflow else -1.0, 0.0)
+        self._ends["", pin.name] = end
+        return Pin(pin.kind, *end, (pin.name,), (pin.described,))
+
+    # -- lines -----------------------------------------------------------------------------------------------------
+
+    def _lines(self) -> Iterator[Line]:
+        shown = [line for line in self._stated.lines if line.start in self._ends and line.end in self._ends]
+        lines = [Line(straightened(self._way(line)), (line.described,), (line.span,)) for line in shown]
+        movable = [line.way is None and self._edge(line) not in self._layout.ways for line in shown]
+        yield from side_by_side(lines, movable, _LANE * self._text, self._boxes)
+
+    def _way(self, line: StatedLine) -> Sequence[Point]:
+        (start, outward), (end, other) = self._ends[line.start], self._ends[line.end]
+        if line.way is not None:
+            return [start, *(Point(x, y) for x, y in line.way), end]
+        edge = self._edge(line)
+        if edge is not None and edge in self._layout.ways:
+            way = tuple(map(self._moved, self._layout.ways[edge]))
+            forward = self._flows_out(line.start)
+            return [start if forward else end, *way, end if forward else start]
+        return free_way(start, outward, end, other, 2 * self._text, self._boxes)
+
+
+def _text_height(stated: StatedSheet) -> float:
+    """An eighth of what elements typically measure, since canvases have any scale."""
+    sizes = [min(block.extent.width, block.extent.height) for block in stated.blocks if block.extent is not None]
+    return max(median(sizes) / 8, 1e-9) if sizes else TEXT
+
+
+def _stub_name(connector: str) -> str:
+    return f"\0{connector}"

@@ -1,0 +1,321 @@
+"""Sheets: systems as their documents state them, and as they are drawn."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+from unicodedata import east_asian_width
+
+from ssptool.network.tree import ElementPath
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """Two corners in the canvas around [mm], x to the right and y up. Of a mirrored element x1 > x2 or y1 > y2."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    @property
+    def width(self) -> float:
+        return abs(self.x2 - self.x1)
+
+    @property
+    def height(self) -> float:
+        return abs(self.y2 - self.y1)
+
+    @property
+    def centre(self) -> tuple[float, float]:
+        return (self.x1 + self.x2) / 2, (self.y1 + self.y2) / 2
+
+    @property
+    def corners(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        return (self.x1, self.y1), (self.x2, self.y2)
+
+    @property
+    def upright(self) -> "Extent":
+        """With its corners in order."""
+        return Extent(min(self.x1, self.x2), min(self.y1, self.y2), max(self.x1, self.x2), max(self.y1, self.y2))
+
+    def turned(self, degrees: float) -> "Extent":
+        """The upright box around this one when it has turned about its centre."""
+        (x, y), width, height = self.centre, self.width, self.height
+        sine, cosine = abs(math.sin(math.radians(degrees))), abs(math.cos(math.radians(degrees)))
+        half = (width * cosine + height * sine) / 2, (width * sine + height * cosine) / 2
+        return Extent(x - half[0], y - half[1], x + half[0], y + half[1])
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The lines of a file that describe something."""
+
+    file: str
+    first: int
+    last: int
+
+    def has(self, file: str, line: int) -> bool:
+        return file == self.file and self.first <= line <= self.last
+
+
+@dataclass(frozen=True, slots=True)
+class StatedPin:
+    """A connector. `place` is in fractions of its element's box, `inner` the same seen from inside a system.
+
+    `described` is what a reader may want to know: type, unit, description.
+    """
+
+    name: str
+    kind: str
+    place: tuple[float, float] | None
+    inner: tuple[float, float] | None
+    described: str
+
+
+@dataclass(frozen=True, slots=True)
+class Icon:
+    """A picture (PNG or SVG) and how it is put into the box of its element. Angle in degrees, counter-clockwise."""
+
+    content: bytes
+    media_type: str
+    rotation: float = 0.0
+    flip: bool = False
+    keeps_ratio: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StatedFeedthrough:
+    """An output of an element that depends on an input of it."""
+
+    inlet: str
+    outlet: str
+    described: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class StatedBlock:
+    """An element. `opens` says that it has a sheet of its own. Angle in degrees, counter-clockwise."""
+
+    path: ElementPath
+    source: str
+    described: str
+    extent: Extent | None
+    rotation: float
+    icon: Icon | None
+    pins: tuple[StatedPin, ...]
+    opens: bool
+    span: Span
+    feedthrough: tuple[StatedFeedthrough, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.path[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class StatedLine:
+    """A connection between (element, connector), "" being the system itself; `way` are the points between its ends."""
+
+    start: tuple[str, str]
+    end: tuple[str, str]
+    way: tuple[tuple[float, float], ...] | None
+    described: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A text in the canvas; a line break begins a paragraph."""
+
+    extent: Extent
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSheet:
+    """A system: its elements, connections and notes, and its own connectors as seen from inside."""
+
+    path: ElementPath
+    name: str
+    canvas: Extent | None
+    blocks: tuple[StatedBlock, ...]
+    lines: tuple[StatedLine, ...]
+    notes: tuple[Note, ...]
+    pins: tuple[StatedPin, ...]
+
+    def connected(self) -> Iterator[tuple[str, str]]:
+        """(element, connector) of every end of a connection."""
+        for line in self.lines:
+            yield line.start
+            yield line.end
+
+    def fed_through(self) -> Iterator[tuple[str, str]]:
+        """(element, connector) of every end of a dependence inside an element."""
+        for block in self.blocks:
+            for each in block.feedthrough:
+                yield block.name, each.inlet
+                yield block.name, each.outlet
+
+
+_CLASSES = (
+    (0.46, " ',-./:;IJ\\fijl|"),
+    (0.57, '!"()*[]_`rt'),
+    (0.67, "?Lcsxz"),
+    (0.86, "ABDGHKNRUVX"),
+    (0.95, "#&+<=>OQw^~"),
+    (1.1, "%@Mm"),
+    (1.15, "W"),
+)
+_WIDTHS = {letter: width for width, letters in _CLASSES for letter in letters}
+_OTHER, _FULL = 0.76, 1.1
+_REGULAR = 0.93
+"""Width of a letter over that of a bold one."""
+
+LINE = 1.2
+"""Height of a line of text over that of its letters."""
+
+
+def text_width(text: str, size: float = 1.0, *, bold: bool = False) -> float:
+    """Width of a line of text in letters of this size (the em), in the unit of the size."""
+    width = sum(_WIDTHS.get(letter) or (_FULL if east_asian_width(letter) in "WF" else _OTHER) for letter in text)
+    return width * size * (1.0 if bold else _REGULAR)
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+MIXED = "mixed"
+"""The kind of a place at which connectors of several kinds stand, such as the flange of a mechanical part."""
+
+
+class Role(StrEnum):
+    """What a label is for."""
+
+    NAME = "name"
+    SOURCE = "quiet"
+    PIN = "label"
+
+
+class Anchor(StrEnum):
+    START = "start"
+    MIDDLE = "middle"
+    END = "end"
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A line of text; `at` is in the middle of its height, and horizontally where the anchor says."""
+
+    text: str
+    at: Point
+    anchor: Anchor
+    size: float
+    role: Role
+
+    @property
+    def extent(self) -> Extent:
+        """What it covers, on the safe side."""
+        width, height = text_width(self.text, self.size, bold=self.role is Role.NAME), LINE * self.size
+        left = {Anchor.START: 0.0, Anchor.MIDDLE: 0.5, Anchor.END: 1.0}[self.anchor] * width
+        x, y = self.at.x - left, self.at.y - height / 2
+        return Extent(x, y, x + width, y + height)
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """The connectors at one place of an edge; `outward` is the unit vector away from the element."""
+
+    kind: str
+    at: Point
+    outward: Point
+    names: tuple[str, ...]
+    described: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        return ", ".join(self.names)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One or more connections that take the same way; or a dependence inside an element."""
+
+    points: tuple[Point, ...]
+    described: tuple[str, ...]
+    spans: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """An element at its place; the extent is as stated, so that it may be mirrored.
+
+    Attributes
+    ----------
+    icon_extent
+        Where the icon is; if that is not all of the element, there is room for labels beside it.
+    feedthrough
+        Dependences of outputs on inputs, as lines inside.
+    opens
+        Whether it has a sheet of its own.
+    """
+
+    path: ElementPath
+    source: str
+    described: str
+    extent: Extent
+    rotation: float
+    icon: Icon | None
+    icon_extent: Extent
+    pins: tuple[Pin, ...]
+    feedthrough: tuple[Line, ...]
+    opens: bool
+    span: Span
+    labels: tuple[Label, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.path[-1]
+
+    @property
+    def covered(self) -> bool:
+        """By its icon, so that labels have to stand outside."""
+        return self.icon is not None and self.icon_extent == self.extent
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A system.
+
+    Attributes
+    ----------
+    text
+        The height of its letters [mm].
+    pins
+        Its own connectors, seen from inside.
+    insets
+        Systems inside, drawn in the box of their element; without pins of their own, for these are the element's.
+    labels
+        Those of its pins.
+    """
+
+    path: ElementPath
+    name: str
+    canvas: Extent
+    text: float
+    blocks: tuple[Block, ...]
+    lines: tuple[Line, ...]
+    notes: tuple[Note, ...]
+    pins: tuple[Pin, ...]
+    insets: tuple["Sheet", ...] = ()
+    labels: tuple[Label, ...] = ()
+
+    def all(self) -> Iterator["Sheet"]:
+        """This one and those inside, the outer before the inner."""
+        yield self
+        for inset in self.insets:
+            yield from inset.all()

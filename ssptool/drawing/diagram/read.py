@@ -1,0 +1,467 @@
+"""Sheets read from system structures: boxes, pins, placement and marks."""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
+
+from ssptool.documents import ssd
+from ssptool.documents.archive import Archive, UnresolvableUri
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.documents.document import Document
+from ssptool.documents.element import Element
+from ssptool.drawing.diagram.layout import Box
+from ssptool.drawing.diagram.model import (
+    MIXED,
+    Block,
+    Extent,
+    Icon,
+    Line,
+    Note,
+    Pin,
+    Point,
+    Sheet,
+    Span,
+    StatedBlock,
+    StatedLine,
+    StatedPin,
+    StatedSheet,
+    text_width,
+)
+from ssptool.fmu.terminals import TERMINALS, terminal_positions
+from ssptool.network.tree import ComponentPlace, ElementPath, SystemPlace, build_tree
+
+_MEDIA_TYPES = {".png": "image/png", ".svg": "image/svg+xml"}
+_FMU_ICONS = ("terminalsAndIcons/icon.svg", "terminalsAndIcons/icon.png", "icon.svg", "icon.png", "model.png")
+"""Where FMI 3.0 and 2.0 have them, the better ones first."""
+
+
+Places: TypeAlias = Mapping[str, tuple[float, float]]
+"""Of connectors, in fractions of the box of their element."""
+
+
+def stated_sheets(archive: Archive, structure: Document) -> dict[ElementPath, StatedSheet]:
+    """A sheet for each system that can be read, the root first; those of nested SSDs and packages are among them."""
+    tree = build_tree(archive, structure)
+    systems = {place.path: place for place in tree.systems}
+    fmus = {place.path: place for place in tree.components}
+    return {place.path: _Reader(place, systems, fmus).sheet() for place in tree.systems}
+
+
+class _Reader:
+    def __init__(
+        self, place: SystemPlace, systems: Mapping[ElementPath, SystemPlace], fmus: Mapping[ElementPath, ComponentPlace]
+    ) -> None:
+        self._archive = place.scope.archive
+        self._place = place
+        self._systems = systems
+        self._fmus = fmus
+        self._file = place.scope.document.name
+
+    def sheet(self) -> StatedSheet:
+        system = self._place.system
+        name = self._place.path[-1] if self._place.path else system.name
+        canvas = system.system_geometry
+        return StatedSheet(
+            path=self._place.path,
+            name=name,
+            canvas=None if canvas is None else _area(canvas),
+            blocks=tuple(self._block(element) for element in system.elements),
+            lines=tuple(self._line(connection) for connection in system.connections),
+            notes=tuple(Note(place, note.text) for note in system.notes if (place := _area(note)) is not None),
+            pins=tuple(_pin(connector) for connector in system.connectors),
+        )
+
+    def _block(self, element: ssd.SystemElement) -> StatedBlock:
+        path = (*self._place.path, element.name)
+        geometry = element.geometry
+        extent = None if geometry is None else _area(geometry)
+        places = self._places(path)
+        return StatedBlock(
+            path=path,
+            source=_source(element),
+            described=element.description or "",
+            extent=extent,
+            rotation=0.0 if geometry is None or extent is None else geometry.rotation,
+            icon=self._icon(path, geometry),
+            pins=tuple(_pin(connector, places.get(connector.name)) for connector in element.connectors),
+            opens=path in self._systems,
+            span=self._span(element),
+        )
+
+    def _places(self, path: ElementPath) -> Places:
+        """What stands behind an element says of the places of its connectors, should the element itself not."""
+        if path in self._systems:
+            own = {connector.name: connector.geometry for connector in self._systems[path].system.connectors}
+            return {name: (place.x, place.y) for name, place in own.items() if place is not None}
+        if (place := self._fmus.get(path)) is not None:
+            entry = self._archive.inside(place.source, TERMINALS)
+            return terminal_positions(self._archive.content(entry)) if self._archive.has(entry) else {}
+        return {}
+
+    def _line(self, connection: ssd.Connection) -> StatedLine:
+        geometry = connection.geometry
+        start = connection.start_element, connection.start_connector
+        end = connection.end_element, connection.end_connector
+        return StatedLine(
+            start=start,
+            end=end,
+            way=None if geometry is None else _way(geometry),
+            described=f"{'.'.join(filter(None, start))} – {'.'.join(filter(None, end))}",
+            span=self._span(connection),
+        )
+
+    def _span(self, element: Element) -> Span:
+        last = max((node.line for node in element.iter() if isinstance(node, Element)), default=element.line)
+        return Span(self._file, element.line, last)
+
+    def _icon(self, path: ElementPath, geometry: ssd.ElementGeometry | None) -> Icon | None:
+        found = self._stated_icon(geometry) or self._fmu_icon(path)
+        if found is None:
+            return None
+        content, media_type = found
+        if geometry is None:
+            return Icon(content, media_type, keeps_ratio=True)
+        return Icon(content, media_type, geometry.icon_rotation, geometry.icon_flip, geometry.icon_fixed_aspect_ratio)
+
+    def _stated_icon(self, geometry: ssd.ElementGeometry | None) -> tuple[bytes, str] | None:
+        if geometry is None or geometry.icon_source is None:
+            return None
+        try:
+            entry = self._archive.resolve(self._file, geometry.icon_source)
+        except UnresolvableUri:
+            return None
+        return self._picture(entry)
+
+    def _fmu_icon(self, path: ElementPath) -> tuple[bytes, str] | None:
+        place = self._fmus.get(path)
+        if place is None:
+            return None
+        pictures = (self._picture(self._archive.inside(place.source, name)) for name in _FMU_ICONS)
+        return next(filter(None, pictures), None)
+
+    def _picture(self, entry: str) -> tuple[bytes, str] | None:
+        media_type = next((kind for ending, kind in _MEDIA_TYPES.items() if entry.lower().endswith(ending)), None)
+        if media_type is None or not self._archive.has(entry):
+            return None
+        return self._archive.content(entry), media_type
+
+
+def _area(box: ssd.Box) -> Extent | None:
+    """None for what covers nothing or is no number: the standard does not say where that is."""
+    extent = Extent(box.x1, box.y1, box.x2, box.y2)
+    corners = (box.x1, box.y1, box.x2, box.y2)
+    return extent if all(map(math.isfinite, corners)) and extent.width > 0.0 and extent.height > 0.0 else None
+
+
+def _way(geometry: ssd.ConnectionGeometry) -> tuple[tuple[float, float], ...] | None:
+    """None where a coordinate is missing or no number."""
+    xs, ys = geometry.points_x, geometry.points_y
+    if len(xs) != len(ys) or not all(map(math.isfinite, (*xs, *ys))):
+        return None
+    return tuple(zip(xs, ys, strict=True))
+
+
+def _place(x: float | None, y: float | None) -> tuple[float, float] | None:
+    return (x, y) if x is not None and y is not None and math.isfinite(x) and math.isfinite(y) else None
+
+
+def _pin(connector: ssd.Connector, otherwise: tuple[float, float] | None = None) -> StatedPin:
+    geometry = connector.geometry
+    place = otherwise if geometry is None else _place(geometry.x, geometry.y)
+    inner = place
+    if geometry is not None:
+        inner = _place(geometry.system_inner_x, geometry.system_inner_y) or place
+    return StatedPin(connector.name, connector.kind.value, place, inner, "; ".join(_facts(connector)))
+
+
+def _facts(connector: ssd.Connector) -> Iterator[str]:
+    unit = f" [{connector.unit}]" if connector.unit else ""
+    yield f"{connector.name}: {connector.kind.value}{' ' + connector.type_name if connector.type_name else ''}{unit}"
+    if connector.description:
+        yield connector.description
+
+
+def _source(element: ssd.SystemElement) -> str:
+    if isinstance(element, ssd.Component):
+        return (element.source or "").rpartition("/")[2]
+    return element.dictionary if isinstance(element, ssd.SignalDictionaryReference) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The canvas of a system is stretched to the box of its element, mirrored as its corners are, and turns with it."""
+
+    canvas: Extent
+    box: Extent
+    rotation: float = 0.0
+
+    @property
+    def _scales(self) -> tuple[float, float]:
+        """Negative where the box is mirrored."""
+        across, up = self.box.x2 - self.box.x1, self.box.y2 - self.box.y1
+        return across / (self.canvas.x2 - self.canvas.x1), up / (self.canvas.y2 - self.canvas.y1)
+
+    def point(self, point: tuple[float, float]) -> Point:
+        (x, y), (sx, sy) = point, self._scales
+        at = Point(self.box.x1 + (x - self.canvas.x1) * sx, self.box.y1 + (y - self.canvas.y1) * sy)
+        centre = Point(*self.box.centre)
+        off = self._turned(at.x - centre.x, at.y - centre.y)
+        return Point(centre.x + off.x, centre.y + off.y)
+
+    def sheet(self, sheet: Sheet) -> Sheet:
+        return replace(
+            sheet,
+            text=sheet.text * min(map(abs, self._scales)),
+            canvas=self.box,
+            blocks=tuple(map(self._block, sheet.blocks)),
+            lines=tuple(map(self._line, sheet.lines)),
+            notes=tuple(Note(self._extent(note.extent, 0.0)[0], note.text) for note in sheet.notes),
+            pins=(),
+            insets=tuple(map(self.sheet, sheet.insets)),
+        )
+
+    def _turned(self, x: float, y: float) -> Point:
+        sine, cosine = math.sin(math.radians(self.rotation)), math.cos(math.radians(self.rotation))
+        if self.rotation % 90 == 0:
+            sine, cosine = round(sine), round(cosine)
+        return Point(cosine * x - sine * y, sine * x + cosine * y)
+
+    def _extent(self, extent: Extent, rotation: float) -> tuple[Extent, float]:
+        """A box and its angle. (One that stands askew in a box of another aspect would be sheared: it is not.)"""
+        sx, sy = self._scales
+        lying = round(rotation / 90) % 2 == 1
+        width = (extent.x2 - extent.x1) * math.copysign(sy if lying else sx, sx) / 2
+        height = (extent.y2 - extent.y1) * math.copysign(sx if lying else sy, sy) / 2
+        x, y = self.point(extent.centre)
+        return Extent(x - width, y - height, x + width, y + height), self.rotation + rotation * math.copysign(
+            1, sx * sy
+        )
+
+    def _block(self, block: Block) -> Block:
+        extent, rotation = self._extent(block.extent, block.rotation)
+        icon = block.icon and replace(block.icon, rotation=block.icon.rotation + self.rotation)
+        return replace(
+            block,
+            extent=extent,
+            rotation=rotation,
+            icon=icon,
+            icon_extent=extent if block.covered else self._extent(block.icon_extent, block.rotation)[0],
+            pins=tuple(map(self.pin, block.pins)),
+            feedthrough=tuple(map(self._line, block.feedthrough)),
+        )
+
+    def _line(self, line: Line) -> Line:
+        return replace(line, points=tuple(map(self.point, line.points)))
+
+    def pin(self, pin: Pin) -> Pin:
+        sx, sy = self._scales
+        outward = self._turned(math.copysign(1, sx) * pin.outward.x, math.copysign(1, sy) * pin.outward.y)
+        return replace(pin, at=self.point(pin.at), outward=outward)
+
+
+INFLOWS = frozenset({"input", "parameter", "structuralParameter", "inout"})
+
+
+def shown(pins: Sequence[StatedPin], connected: set[str]) -> tuple[StatedPin, ...]:
+    """Signals, and whatever has a place or a connection: parameters alone would only be crowding."""
+    return tuple(
+        pin
+        for pin in pins
+        if pin.kind in ("input", "output", "inout") or pin.place is not None or pin.name in connected
+    )
+
+
+def fractions(pins: Sequence[StatedPin], *, inside: bool) -> dict[str, tuple[float, float]]:
+    """Where each connector is, in fractions of the box: as stated, else evenly at the left (what flows in) or right."""
+    found = {pin.name: pin.inner if inside else pin.place for pin in pins}
+    for side, flows_in in ((0.0, True), (1.0, False)):
+        homeless = [pin.name for pin in pins if found[pin.name] is None and (pin.kind in INFLOWS) is flows_in]
+        for place, name in enumerate(homeless, start=1):
+            found[name] = (side, 1.0 - place / (len(homeless) + 1))
+    return {name: place for name, place in found.items() if place is not None}
+
+
+def placed(
+    pins: Sequence[StatedPin], extent: Extent, rotation: float, *, inside: bool = False
+) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
+    """The pins to draw, and for each connector its place and outward direction.
+
+    Places follow the corners as they are stated, so they are mirrored with the element; then they turn with it.
+    """
+    uv = fractions(pins, inside=inside)
+    ends = {name: _turned(extent, place, rotation) for name, place in uv.items()}
+    together: dict[tuple[float, float], list[StatedPin]] = defaultdict(list)
+    for pin in pins:
+        together[uv[pin.name]].append(pin)
+    return tuple(_placed_pin(group, *ends[group[0].name]) for group in together.values()), ends
+
+
+def _turned(extent: Extent, place: tuple[float, float], rotation: float) -> tuple[Point, Point]:
+    u, v = place
+    (x1, y1), (x2, y2) = extent.corners
+    cx, cy = extent.centre
+    dx, dy = x1 + u * (x2 - x1) - cx, y1 + v * (y2 - y1) - cy
+    # The side that is nearest; its normal is mirrored with the box.
+    _, nx, ny = min((u, -1.0, 0.0), (1 - u, 1.0, 0.0), (v, 0.0, -1.0), (1 - v, 0.0, 1.0))
+    nx, ny = nx * math.copysign(1, x2 - x1), ny * math.copysign(1, y2 - y1)
+    sine, cosine = math.sin(math.radians(rotation)), math.cos(math.radians(rotation))
+    if rotation % 90 == 0:
+        sine, cosine = round(sine), round(cosine)
+    return (
+        Point(cx + cosine * dx - sine * dy, cy + sine * dx + cosine * dy),
+        Point(cosine * nx - sine * ny, sine * nx + cosine * ny),
+    )
+
+
+def _placed_pin(group: Sequence[StatedPin], at: Point, outward: Point) -> Pin:
+    kinds = {pin.kind for pin in group}
+    return Pin(
+        kind=kinds.pop() if len(kinds) == 1 else MIXED,
+        at=at,
+        outward=outward,
+        names=tuple(pin.name for pin in group),
+        described=tuple(pin.described for pin in group),
+    )
+
+
+class Mark(StrEnum):
+    """How something stands out; the first is the strongest."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    LOOP = "loop"
+    INFO = "info"
+
+
+MEANINGS = {Mark.ERROR: "error", Mark.WARNING: "warning", Mark.LOOP: "algebraic loop", Mark.INFO: "remark"}
+"""What a legend says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something to say of what a line of a file describes."""
+
+    mark: Mark
+    file: str
+    line: int
+    text: str
+
+
+def findings(diagnostics: Iterable[Diagnostic]) -> Iterator[Remark]:
+    """What a check has found, as remarks."""
+    for one in diagnostics:
+        yield Remark(Mark(one.severity.value), one.position.file, one.position.line, f"{one.code}: {one.message}")
+
+
+def marked(sheets: Sequence[Sheet], remarks: Iterable[Remark]) -> Mapping[Span, tuple[Remark, ...]]:
+    """For each drawn thing the remarks on it: each goes to the smallest thing that has its line.
+
+    An element that opens says how many remarks there are inside.
+    """
+    spans = list(dict.fromkeys(span for sheet in sheets for span in _spans(sheet)))
+    found: dict[Span, list[Remark]] = {}
+    for remark in remarks:
+        around = [span for span in spans if span.has(remark.file, remark.line)]
+        if around:
+            found.setdefault(min(around, key=lambda span: span.last - span.first), []).append(remark)
+    # Inner sheets come after outer ones, so that what is deep inside shows in all that is around it.
+    by_path = {sheet.path: sheet for sheet in sheets}
+    for sheet in reversed(sheets):
+        for block in sheet.blocks:
+            if block.path in by_path and (inside := _inside(by_path[block.path], found)) is not None:
+                found.setdefault(block.span, []).append(replace(inside, file=block.span.file, line=block.span.first))
+    return {span: tuple(sorted(group, key=strength)) for span, group in found.items()}
+
+
+def _inside(sheet: Sheet, found: Mapping[Span, Sequence[Remark]]) -> Remark | None:
+    """One remark for all that there are in a system."""
+    there = [remark for span in dict.fromkeys(_spans(sheet)) for remark in found.get(span, ())]
+    if not there:
+        return None
+    strongest = min(there, key=strength)
+    return replace(strongest, text=there[0].text if len(there) == 1 else f"inside: {len(there)} remarks")
+
+
+def _spans(sheet: Sheet) -> Iterator[Span]:
+    for block in sheet.blocks:
+        yield block.span
+        yield from (span for line in block.feedthrough for span in line.spans)
+    yield from (span for line in sheet.lines for span in line.spans)
+
+
+def strength(remark: Remark) -> int:
+    """The strongest is 0."""
+    return list(Mark).index(remark.mark)
+
+
+PIN_TEXT = 0.85
+"""Letters of the labels of pins, over those of names."""
+HEAD = 2.6
+"""Height of the title over that of the letters."""
+_ROW, _FOOT, _BESIDE = 1.8, 0.8, 0.9
+"""Height of a line of labels, room below them and beside them, over the height of the letters."""
+_LEAST, _ICON, _MIDDLE = 6.0, 6.0, 3.0
+"""Width of a box, side of an icon, room between the two columns of labels, over the height of the letters."""
+
+
+def box_of(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet | None) -> Box:
+    """Large enough for the name above, and for the labels of the pins in two columns below, or for what is inside."""
+    return _around(block, pins, text, inset) if inset is not None else _plain(block, pins, text)
+
+
+def middle_of(pins: Sequence[StatedPin], extent: Extent, text: float) -> Extent:
+    """The room for an icon in such a box: between the labels, below the name."""
+    left, right = columns_of(pins, text)
+    top = extent.y2 - (HEAD - 0.4) * text
+    width, height = extent.width - left - right - text, top - extent.y1 - 0.8 * text
+    side = max(min(width, height), text)
+    x, y = (extent.x1 + left + extent.x2 - right) / 2, (top + extent.y1 + 0.8 * text) / 2
+    return Extent(x - side / 2, y - side / 2, x + side / 2, y + side / 2)
+
+
+def columns_of(pins: Sequence[StatedPin], text: float) -> tuple[float, float]:
+    """Widths of the labels at the left and at the right, with the room between them and the edge."""
+    left, right = (
+        max((text_width(pin.name, PIN_TEXT * text) + _BESIDE * text for pin in side), default=0.0)
+        for side in _sides(pins)
+    )
+    return left, right
+
+
+def _plain(block: StatedBlock, pins: Sequence[StatedPin], text: float) -> Box:
+    sides = _sides(pins)
+    rows = _ROW * max(len(sides[0]), len(sides[1]), 1)
+    height = (HEAD + max(rows, _ICON if block.icon else 0.0) + _FOOT) * text
+    middle = _ICON if block.icon else 2 * _MIDDLE if block.feedthrough else _MIDDLE
+    width = sum(columns_of(pins, text)) + middle * text
+    name = text_width(block.name, text, bold=True) + 1.2 * text
+    left, right = (
+        {pin.name: height - (HEAD + _ROW * (place + 0.5)) * text for place, pin in enumerate(side)} for side in sides
+    )
+    return Box(block.name, max(width, name, _LEAST * text), height, left, right)
+
+
+def _around(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet) -> Box:
+    """The sheet inside at the scale at which its letters are as high; pins where those of the sheet are."""
+    scale = text / inset.text
+    title = text_width(block.name, text, bold=True) + 1.2 * text
+    width, height = inset.canvas.width * scale, inset.canvas.height * scale
+    heights = {name: (pin.at.y - inset.canvas.y1) * scale for pin in inset.pins for name in pin.names}
+    left, right = (_heights(side, heights.get, height) for side in _sides(pins))
+    return Box(block.name, max(width, title, _LEAST * text), height + HEAD * text, left, right)
+
+
+def _heights(side: Sequence[StatedPin], inside: Callable[[str], float | None], height: float) -> dict[str, float]:
+    """As inside, if they are apart there; else evenly."""
+    found = [inside(pin.name) for pin in side]
+    apart = len({round(y, 6) for y in found if y is not None}) == len(side)
+    if apart and all(y is not None and 0.0 < y < height for y in found):
+        return {pin.name: y for pin, y in zip(side, found, strict=True) if y is not None}
+    return {pin.name: height * (1 - (place + 0.5) / len(side)) for place, pin in enumerate(side)}
+
+
+def _sides(pins: Sequence[StatedPin]) -> tuple[list[StatedPin], list[StatedPin]]:
+    return [pin for pin in pins if pin.kind in INFLOWS], [pin for pin in pins if pin.kind not in INFLOWS]

@@ -1,0 +1,315 @@
+"""A sheet as SVG."""
+
+import base64
+import math
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from lxml import etree
+
+from ssptool.drawing.diagram.labels import lettered
+from ssptool.drawing.diagram.model import (
+    Anchor,
+    Block,
+    Extent,
+    Icon,
+    Label,
+    Line,
+    Note,
+    Pin,
+    Point,
+    Role,
+    Sheet,
+    Span,
+    text_width,
+)
+from ssptool.drawing.diagram.read import INFLOWS, MEANINGS, Mark, Remark, strength
+from ssptool.drawing.diagram.routing import branches
+from ssptool.network.tree import ElementPath
+
+SVG = "http://www.w3.org/2000/svg"
+FONT = "DejaVu Sans, Verdana, Arial, sans-serif"
+LETTERS, SMALLEST = 13.0, 6.0
+"""Height of letters at the natural size of a picture, and of those of systems inside at least [px]."""
+
+_STYLE = """
+.sheet .ground { fill: white; }
+.sheet .frame { fill: #f4f7fb; stroke: #2b3a4a; }
+.sheet .opens > .frame { fill: #e6eefa; }
+.sheet .around { fill: none; stroke: #b9c3cd; }
+.sheet .name { fill: #17202a; font-weight: bold; }
+.sheet .quiet { fill: #54626f; }
+.sheet .label { fill: #34414e; }
+.sheet .wire { fill: none; stroke: #33475b; stroke-linejoin: round; }
+.sheet .through { stroke: #6f7f8f; }
+.sheet .pin { fill: #33475b; stroke: #33475b; }
+.sheet .out { fill: white; }
+.sheet .note { fill: #fffbe6; stroke: #d8cfa0; }
+.sheet .error > .frame, .sheet .error.wire { stroke: #c4312f; }
+.sheet .error > .frame { fill: #fbe9e8; }
+.sheet .warning > .frame, .sheet .warning.wire { stroke: #a86100; }
+.sheet .warning > .frame { fill: #fdf1de; }
+.sheet .loop > .frame, .sheet .loop.wire { stroke: #a3189b; }
+.sheet .info > .frame, .sheet .info.wire { stroke: #1664b0; }
+.sheet a:focus .frame, .sheet a:hover .frame { stroke: #1664b0; }
+"""
+
+_WIDER = 2.0
+"""Width of the lines of what is marked or can be opened, over that of others."""
+
+Remarks = Mapping[Span, Sequence[Remark]]
+LinkOf = Callable[[ElementPath], str]
+
+
+def sheet_svg(sheet: Sheet, remarks: Remarks, link: LinkOf | None = None) -> str:
+    """The SVG text. `link` gives the address of the sheet of an element that has one; without it, nothing is a link."""
+    return etree.tostring(sheet_element(sheet, remarks, link), pretty_print=True, encoding="unicode")
+
+
+def sheet_element(sheet: Sheet, remarks: Remarks, link: LinkOf | None = None) -> etree._Element:
+    return _Picture(sheet, remarks, link).root
+
+
+class _Picture:
+    """Coordinates are millimetres with y down: the upper left corner of the page is the origin."""
+
+    def __init__(self, sheet: Sheet, remarks: Remarks, link: LinkOf | None) -> None:
+        sheet = lettered(sheet)
+        self._remarks = remarks
+        self._link = link
+        self._around = _around(sheet)
+        self._legend = [mark for mark in Mark if mark in _seen(sheet, remarks)]
+        width = self._around.width
+        height = self._around.height + (2.4 * sheet.text if self._legend else 0.0)
+        scale = max(LETTERS / sheet.text, SMALLEST / min(one.text for one in sheet.all()))
+        self.root = etree.Element(
+            "svg",
+            {
+                "class": "sheet",
+                "role": "img" if link is None else "group",
+                "aria-label": f"Diagram of {sheet.name}",
+                "font-family": FONT,
+            },
+            nsmap={None: SVG},  # type: ignore[dict-item]  # lxml takes None for the default namespace
+            viewBox=f"0 0 {width:g} {height:g}",
+            width=f"{width * scale:.0f}",
+            height=f"{height * scale:.0f}",
+        )
+        etree.SubElement(self.root, "title").text = sheet.name
+        etree.SubElement(self.root, "style").text = _STYLE
+        etree.SubElement(self.root, "rect", {"class": "ground"}, width="100%", height="100%")
+        self._use(sheet)
+        if sheet.pins:
+            self._rect(self.root, sheet.canvas, "around")
+        self._sheet(sheet)
+        self._use(sheet)
+        self._write_legend()
+
+    def _use(self, sheet: Sheet) -> None:
+        self._text = sheet.text
+        self._stroke = sheet.text / 14
+
+    def _sheet(self, sheet: Sheet) -> None:
+        self._use(sheet)
+        for note in sheet.notes:
+            self._note(note)
+        for line in sheet.lines:
+            self._line(self.root, line)
+        for point in branches(sheet.lines):
+            at = self._at(point)
+            dot = {"class": "pin", "cx": f"{at.x:g}", "cy": f"{at.y:g}", "r": f"{0.17 * self._text:g}"}
+            etree.SubElement(self.root, "circle", dot | {"stroke-width": "0"})
+        for block in sheet.blocks:
+            self._block(block)
+        for pin in sheet.pins:
+            self._pin(self.root, pin, own=True)
+        for label in sheet.labels:
+            self._write(self.root, label)
+        for inset in sheet.insets:
+            self._sheet(inset)
+
+    # -- coordinates -----------------------------------------------------------------------------------------------
+
+    def _at(self, point: tuple[float, float]) -> Point:
+        return Point(point[0] - self._around.x1, self._around.y2 - point[1])
+
+    def _rect(self, parent: etree._Element, extent: Extent, css: str, rotation: float = 0.0) -> etree._Element:
+        corner = self._at((extent.upright.x1, extent.upright.y2))
+        rect = etree.SubElement(
+            parent,
+            "rect",
+            {"class": css, "stroke-width": f"{1.4 * self._stroke:g}"},
+            x=f"{corner.x:g}",
+            y=f"{corner.y:g}",
+            width=f"{extent.width:g}",
+            height=f"{extent.height:g}",
+            rx=f"{0.4 * self._text:g}",
+        )
+        if rotation:
+            centre = self._at(extent.centre)
+            rect.set("transform", f"rotate({-rotation:g} {centre.x:g} {centre.y:g})")
+        return rect
+
+    def _write(self, parent: etree._Element, label: Label) -> None:
+        at = self._at(label.at)
+        node = etree.SubElement(parent, "text", {"class": label.role.value, "text-anchor": label.anchor.value})
+        node.set("x", f"{at.x:g}")
+        node.set("y", f"{at.y + 0.36 * label.size:g}")
+        node.set("font-size", f"{label.size:g}")
+        node.text = label.text
+
+    def _write_legend(self) -> None:
+        group = etree.SubElement(self.root, "g", {"class": "legend"})
+        x, y = self._around.x1 + self._text, self._around.y1 - 1.2 * self._text
+        for mark in self._legend:
+            points = Point(x, y), Point(x + 2 * self._text, y)
+            self._line(group, Line(points, (MEANINGS[mark],), ()), mark.value)
+            label = Label(MEANINGS[mark], Point(x + 2.6 * self._text, y), Anchor.START, 0.85 * self._text, Role.PIN)
+            self._write(group, label)
+            x = label.extent.x2 + 2 * self._text
+
+    # -- things ----------------------------------------------------------------------------------------------------
+
+    def _block(self, block: Block) -> None:
+        parent = self.root
+        if self._link is not None and block.opens:
+            address = self._link(block.path)
+            parent = etree.SubElement(self.root, "a", {"href": address, "aria-label": f"Open {block.name}"})
+        remarks = self._remarks.get(block.span, ())
+        css = " ".join(["block", *(["opens"] if block.opens else []), *(remark.mark.value for remark in remarks[:1])])
+        group = etree.SubElement(parent, "g", {"class": css})
+        _tell(group, [block.name, block.source, block.described, *(remark.text for remark in remarks)])
+        frame = self._rect(group, block.extent, "frame", block.rotation)
+        if block.opens:
+            frame.set("stroke-width", f"{_WIDER * 1.4 * self._stroke:g}")
+        if block.icon is not None:
+            if block.covered:
+                frame.set("fill-opacity", "1" if remarks else "0")
+                frame.set("stroke-opacity", "1" if remarks else "0.25")
+            self._icon(group, block, block.icon)
+        for line in block.feedthrough:
+            self._line(group, line, "through", dashed=True)
+        for pin in block.pins:
+            self._pin(group, pin)
+        for label in block.labels:
+            self._write(group, label)
+
+    def _icon(self, group: etree._Element, block: Block, icon: Icon) -> None:
+        """Turned by its own angle, absolute in the canvas; upright in a box that lies, it takes the lying box."""
+        extent = block.icon_extent
+        lying = round((block.rotation - icon.rotation) / 90) % 2 == 1
+        width, height = (extent.height, extent.width) if lying else (extent.width, extent.height)
+        centre = self._at(extent.centre)
+        mirror = (-1 if icon.flip and extent.x1 > extent.x2 else 1, -1 if icon.flip and extent.y1 > extent.y2 else 1)
+        etree.SubElement(
+            group,
+            "image",
+            href=f"data:{icon.media_type};base64,{base64.b64encode(icon.content).decode()}",
+            x=f"{-width / 2:g}",
+            y=f"{-height / 2:g}",
+            width=f"{width:g}",
+            height=f"{height:g}",
+            preserveAspectRatio="xMidYMid meet" if icon.keeps_ratio else "none",
+            transform=f"translate({centre.x:g} {centre.y:g}) rotate({-icon.rotation:g}) scale({mirror[0]} {mirror[1]})",
+        )
+
+    def _pin(self, parent: etree._Element, pin: Pin, *, own: bool = False) -> None:
+        """A triangle in the direction of the signal, or a square for all other kinds.
+
+        The system's own connectors point into the sheet.
+        """
+        at = self._at(pin.at)
+        size = 0.32 * self._text
+        flows_in = pin.kind in INFLOWS
+        group = etree.SubElement(parent, "g", {"class": "connector"})
+        _tell(group, pin.described)
+        angle = math.degrees(math.atan2(-pin.outward.y, pin.outward.x)) + (180 if flows_in is not own else 0)
+        shape = f"M{-size:g},{-size:g} L{size:g},0 L{-size:g},{size:g} z"
+        if pin.kind not in ("input", "output"):
+            shape = f"M{-size:g},{-size:g} H{size:g} V{size:g} H{-size:g} z"
+        glyph = etree.SubElement(group, "path", {"class": "pin" if flows_in else "pin out"}, d=shape)
+        glyph.set("transform", f"translate({at.x:g} {at.y:g}) rotate({angle:g})")
+        glyph.set("stroke-width", f"{self._stroke:g}")
+
+    def _line(self, parent: etree._Element, line: Line, css: str = "", *, dashed: bool = False) -> None:
+        remarks = [remark for span in line.spans for remark in self._remarks.get(span, ())]
+        remarks.sort(key=strength)
+        classes = " ".join(filter(None, ["wire", css, *(remark.mark.value for remark in remarks[:1])]))
+        points = " ".join(f"{x:g},{y:g}" for x, y in map(self._at, line.points))
+        node = etree.SubElement(parent, "polyline", {"class": classes}, points=points)
+        stands_out = remarks or css in list(Mark)
+        node.set("stroke-width", f"{self._stroke * (_WIDER if stands_out else 1.0):g}")
+        if dashed:
+            node.set("stroke-dasharray", f"{0.3 * self._text:g} {0.25 * self._text:g}")
+        _tell(node, [*line.described, *(remark.text for remark in remarks)])
+
+    def _note(self, note: Note) -> None:
+        group = etree.SubElement(self.root, "g")
+        self._rect(group, note.extent, "note")
+        size, lines = _fitted(note, self._text)
+        corner = Point(note.extent.upright.x1, note.extent.upright.y2)
+        for number, text in enumerate(lines):
+            at = Point(corner.x + 0.6 * size, corner.y - size * (1.1 + 1.3 * number))
+            self._write(group, Label(text, at, Anchor.START, size, Role.PIN))
+
+
+def _around(sheet: Sheet) -> Extent:
+    """The canvas, and everything that stands out of it, with a rim."""
+    found = [sheet.canvas.upright, *_extents(sheet)]
+    rim = sheet.text
+    return Extent(
+        min(each.x1 for each in found) - rim,
+        min(each.y1 for each in found) - rim,
+        max(each.x2 for each in found) + rim,
+        max(each.y2 for each in found) + rim,
+    )
+
+
+def _extents(sheet: Sheet) -> Iterator[Extent]:
+    for one in sheet.all():
+        yield from (label.extent for label in one.labels)
+        yield from (note.extent.upright for note in one.notes)
+        yield from (Extent(*point, *point) for line in one.lines for point in line.points)
+        for block in one.blocks:
+            yield block.extent.turned(block.rotation)
+            yield from (label.extent for label in block.labels)
+
+
+def _seen(sheet: Sheet, remarks: Remarks) -> set[Mark]:
+    """The strongest mark of each thing: the one in whose colour it is."""
+    found = set()
+    for one in sheet.all():
+        lines = [*one.lines, *(line for block in one.blocks for line in block.feedthrough)]
+        for spans in [*((block.span,) for block in one.blocks), *(line.spans for line in lines)]:
+            there = [remark for span in spans for remark in remarks.get(span, ())]
+            found |= {min(there, key=strength).mark} if there else set()
+    return found
+
+
+def _fitted(note: Note, text: float) -> tuple[float, list[str]]:
+    """The largest letters, up to those of the sheet, with which the text fits into its box; and its lines."""
+    size = text
+    while True:
+        lines = [
+            line for part in note.text.splitlines() for line in _wrapped(part, note.extent.width - 1.2 * size, size)
+        ]
+        if (len(lines) * 1.3 + 0.6) * size <= note.extent.height or size < text / 8:
+            return size, lines
+        size *= 0.9
+
+
+def _wrapped(text: str, width: float, size: float) -> list[str]:
+    """By the average width of its letters, and narrower as long as a line is too wide."""
+    columns = max(1, int(width * max(len(text), 1) / max(text_width(text, size), 1e-9)))
+    while True:
+        lines = textwrap.wrap(text, columns) or [""]
+        if columns == 1 or all(text_width(line, size) <= width for line in lines):
+            return lines
+        columns -= 1
+
+
+def _tell(node: etree._Element, facts: Sequence[str]) -> None:
+    """What appears when the pointer rests there, and what a screen reader says."""
+    title = etree.Element("title")
+    title.text = "\n".join(filter(None, facts))
+    node.insert(0, title)

@@ -1,0 +1,259 @@
+"""System graphs as text, DOT, JSON and SVG."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
+from types import MappingProxyType
+from typing import Any
+
+from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.model import Span, StatedBlock, StatedFeedthrough, StatedLine, StatedPin, StatedSheet
+from ssptool.drawing.diagram.read import Mark, Remark
+from ssptool.drawing.diagram.svg import sheet_svg
+from ssptool.network.arrays import connected
+from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph
+from ssptool.network.network import Component, Network, Port, Signal, Wire
+
+
+def graph_text(graph: SystemGraph) -> str:
+    """Components, wires, component cycles, algebraic loops and the evaluation order."""
+    network = graph.network
+    sections = [
+        [network.name],
+        ["Components", *(f"  {line}" for line in _components(network))],
+        ["Wires", *(f"  {_wire(wire)}" for wire in network.wires)],
+        ["Component cycles", *(f"  {line}" for line in _cycles(graph.cycles))],
+        [f"Evaluation order ({graph.stage})", *(f"  {line}" for line in _order(graph.order))],
+    ]
+    return "\n\n".join("\n".join(section) for section in sections)
+
+
+def _components(network: Network) -> Iterator[str]:
+    for component in network.components.values():
+        yield from _component(component, network)
+    units = {port.signal: port.unit for port in network.ports}
+    for table in network.tables.values():
+        yield f"{table.name}  ({table.source}, a table)"
+        names = {signal: signal.variable.removeprefix(f"{table.name}.") for signal in table.outputs}
+        yield f"  output: {', '.join(f'{n} [{units[s]}]' if units[s] else n for s, n in names.items())}"
+
+
+def _component(component: Component, network: Network) -> Iterator[str]:
+    yield f"{component.name}  ({component.source}, FMI {component.description.fmi_version})"
+    for kind in dict.fromkeys(port.kind for port in component.ports):
+        yield f"  {kind}: {', '.join(_port(port, network) for port in component.of_kind(kind))}"
+
+
+def _port(port: Port, network: Network) -> str:
+    shape = network.arrays.get(port.signal)
+    extents = "" if shape is None else f" ({' × '.join(map(str, shape))})"
+    return f"{port.signal.variable}{extents}" + (f" [{port.unit}]" if port.unit else "")
+
+
+def _wire(wire: Wire) -> str:
+    text = f"{wire.source} → {wire.destination}"
+    factor, offset = wire.conversion.factor, wire.conversion.offset
+    if wire.conversion.table:
+        return f"{text}   {wire.conversion.formula('v')}"
+    if (factor, offset) != (1.0, 0.0):
+        text += f"   · {factor:g}" + (f" {offset:+g}" if offset else "")
+    return text
+
+
+def _cycles(cycles: tuple[ComponentCycle, ...]) -> Iterator[str]:
+    if not cycles:
+        yield "none: the components can be run one after the other"
+    for cycle in cycles:
+        yield " ⇄ ".join(cycle.components)
+        for loop in cycle.loops:
+            yield from (f"  {line}" for line in _loop(loop))
+        if not cycle.loops:
+            yield "  no algebraic loop" + (", because" if cycle.broken_by else "")
+            yield from (f"    {independence}" for independence in cycle.broken_by)
+
+
+def _loop(loop: AlgebraicLoop) -> Iterator[str]:
+    yield f"algebraic loop {{{', '.join(map(str, loop.outputs))}}}, closed by"
+    yield from (f"  {dependence}" for dependence in loop.closed_by)
+    yield f"iterated on: {', '.join(map(str, loop.block.torn))}"
+
+
+def _order(order: tuple[Block, ...]) -> Iterator[str]:
+    for number, block in enumerate(order, start=1):
+        names = ", ".join(map(str, block.signals))
+        yield f"{number:>3}  " + (f"loop {{{names}}}" if block.is_loop else names)
+
+
+def graph_dot(graph: SystemGraph) -> str:
+    """Components are clusters, signals are nodes; feedthrough is dashed, algebraic loops are red."""
+    marked = loop_edges(graph)
+    lines = [f"digraph {_quoted(graph.network.name)} {{", "  rankdir=LR;", "  node [shape=box];"]
+    for number, component in enumerate(graph.network.components.values()):
+        lines += [f"  {line}" for line in _cluster(number, component)]
+    lines += [f"  {_quoted(str(port.signal))};" for port in graph.network.ports]
+    for edge in graph.feedthrough:
+        lines.append(_edge(edge.source, edge.destination, "dashed", (edge.source, edge.destination) in marked))
+    for ends in connected(graph.network):
+        lines.append(_edge(*ends, "solid", ends in marked))
+    return "\n".join([*lines, "}"])
+
+
+def loop_edges(graph: SystemGraph) -> frozenset[tuple[Signal, Signal]]:
+    """The edges that close algebraic loops."""
+    loops = (loop for cycle in graph.cycles for loop in cycle.loops)
+    return frozenset((edge.source, edge.destination) for loop in loops for edge in loop.closed_by)
+
+
+def _cluster(number: int, component: Component) -> Iterator[str]:
+    yield f"subgraph cluster_{number} {{"
+    yield f"  label={_quoted(component.name)};"
+    for port in component.ports:
+        yield f"  {_quoted(str(port.signal))} [label={_quoted(port.signal.variable)}];"
+    yield "}"
+
+
+def _edge(source: Signal, destination: Signal, style: str, marked: bool) -> str:
+    colour = ", color=red, penwidth=2" if marked else ""
+    return f"  {_quoted(str(source))} -> {_quoted(str(destination))} [style={style}{colour}];"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
+
+
+def graph_json(graph: SystemGraph) -> str:
+    """Names of signals are strings; everything is in the order of the text form."""
+    content = {
+        "name": graph.network.name,
+        "stage": graph.stage.value,
+        "components": [_component_json(component) for component in graph.network.components.values()],
+        "tables": [
+            {"name": one.name, "source": one.source, "outputs": [str(signal) for signal in one.outputs]}
+            for one in graph.network.tables.values()
+        ],
+        "wires": [_wire_json(wire) for wire in graph.network.wires],
+        "feedthrough": [
+            {"input": str(edge.source), "output": str(edge.destination), "declared": edge.declared}
+            for edge in graph.feedthrough
+        ],
+        "cycles": [_cycle(cycle) for cycle in graph.cycles],
+        "order": [
+            {"signals": [str(s) for s in block.signals], "torn": [str(s) for s in block.torn]} for block in graph.order
+        ],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False)
+
+
+def _component_json(component: Component) -> dict[str, Any]:
+    ports = [{"name": p.signal.variable, "kind": p.kind, "type": p.type, "unit": p.unit} for p in component.ports]
+    return {
+        "name": component.name,
+        "source": component.source,
+        "fmiVersion": component.description.fmi_version,
+        "connectors": ports,
+    }
+
+
+def _wire_json(wire: Wire) -> dict[str, Any]:
+    return {
+        "source": str(wire.source),
+        "destination": str(wire.destination),
+        "factor": wire.conversion.factor,
+        "offset": wire.conversion.offset,
+        "table": [list(pair) for pair in wire.conversion.table],
+    }
+
+
+def _cycle(cycle: ComponentCycle) -> dict[str, Any]:
+    return {
+        "components": list(cycle.components),
+        "algebraicLoops": [_loop_json(loop) for loop in cycle.loops],
+        "brokenBy": [{"output": str(i.output), "input": str(i.input)} for i in cycle.broken_by],
+    }
+
+
+def _loop_json(loop: AlgebraicLoop) -> dict[str, Any]:
+    return {
+        "outputs": [str(signal) for signal in loop.outputs],
+        "torn": [str(signal) for signal in loop.block.torn],
+        "closedBy": [
+            {
+                "source": str(e.source),
+                "destination": str(e.destination),
+                "kind": "wire" if e.need is Need.WIRE else "feedthrough",
+                "declared": e.declared,
+            }
+            for e in loop.closed_by
+        ],
+    }
+
+
+def graph_svg(graph: SystemGraph) -> str:
+    """In layers from left to right in the direction of the wires, whatever the documents say of places."""
+    spans = _numbered(graph)
+    marked = {spans[edge]: (Remark(Mark.LOOP, "", 0, "part of an algebraic loop"),) for edge in loop_edges(graph)}
+    return sheet_svg(arranged({(): _stated(graph, spans)}), marked)
+
+
+def _numbered(graph: SystemGraph) -> Mapping[tuple[Signal, Signal], Span]:
+    """What is drawn comes from no file: each line has a number of its own instead."""
+    edges = [*connected(graph.network), *((edge.source, edge.destination) for edge in graph.feedthrough)]
+    return {edge: Span("", number, number) for edge, number in zip(dict.fromkeys(edges), count(1))}
+
+
+def _stated(graph: SystemGraph, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedSheet:
+    network = graph.network
+    components = network.components
+    return StatedSheet(
+        path=(),
+        name=network.name,
+        canvas=None,
+        blocks=tuple(_block(graph, component, spans) for component in components.values()),
+        lines=tuple(
+            StatedLine(_end(source), _end(destination), None, f"{source} → {destination}", spans[source, destination])
+            for source, destination in connected(network)
+        ),
+        notes=(),
+        pins=tuple(_pin(port) for port in network.ports),
+    )
+
+
+def _block(graph: SystemGraph, component: Component, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedBlock:
+    return StatedBlock(
+        path=(component.name,),
+        source=component.source.rpartition("/")[2],
+        described="",
+        extent=None,
+        rotation=0.0,
+        icon=None,
+        pins=tuple(_pin(port) for port in component.ports),
+        opens=False,
+        span=Span(component.position.file, component.position.line, component.position.line),
+        feedthrough=tuple(
+            StatedFeedthrough(
+                edge.source.variable,
+                edge.destination.variable,
+                f"{edge.destination} depends on {edge.source}",
+                spans[edge.source, edge.destination],
+            )
+            for edge in graph.feedthrough
+            if edge.source.component == component.name
+        ),
+    )
+
+
+def _pin(port: Port) -> StatedPin:
+    unit = f" [{port.unit}]" if port.unit else ""
+    return StatedPin(
+        port.signal.variable, port.kind, None, None, f"{port.signal.variable}: {port.kind} {port.type}{unit}"
+    )
+
+
+def _end(signal: Signal) -> tuple[str, str]:
+    return signal.component, signal.variable
+
+
+GRAPH_RENDERERS: Mapping[str, Callable[[SystemGraph], str]] = MappingProxyType(
+    {"text": graph_text, "json": graph_json, "dot": graph_dot, "svg": graph_svg}
+)

@@ -1,0 +1,169 @@
+"""Curves, panels, paper sizes and fewer points: what every kind of plot shares."""
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One signal of one run.
+
+    Attributes
+    ----------
+    unit
+        Of the values; "" or None: no unit.
+    t, y : (n,)
+        Times [s] and values.
+    held
+        Drawn as a staircase (discrete signals); else as a line.
+    run
+        Which of several runs it is of.
+    """
+
+    label: str
+    unit: str | None
+    t: Floats
+    y: Floats
+    held: bool = False
+    run: str = ""
+
+    @property
+    def name(self) -> str:
+        """As a legend has it."""
+        return f"{self.label} ({self.run})" if self.run else self.label
+
+
+@dataclass(frozen=True, slots=True)
+class Styled:
+    """A curve with the numbers of its colour and of its dash pattern, counted from 0."""
+
+    curve: Curve
+    colour: int
+    dash: int
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """Curves of one unit over a common axis of time."""
+
+    unit: str
+    curves: tuple[Styled, ...]
+
+    @property
+    def axis_label(self) -> str:
+        return f"[{self.unit}]" if self.unit else "[-]"
+
+
+def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
+    """In the order in which the units first occur.
+
+    Raises
+    ------
+    ValueError
+        There is nothing to draw: no curve, or none with a point.
+    """
+    if not curves:
+        raise ValueError("there is no signal to draw")
+    curves = [curve for curve in curves if curve.t.size]
+    if not curves:
+        raise ValueError("there is nothing to draw: the results have no rows")
+    units = dict.fromkeys(curve.unit or "" for curve in curves)
+    return tuple(
+        Panel(unit, tuple(_styled(list(_merged(curve for curve in curves if (curve.unit or "") == unit)))))
+        for unit in units
+    )
+
+
+def _merged(curves: Iterable[Curve]) -> Iterator[Curve]:
+    """Curves of a run with the same values as one with all their labels: a wire's two ends would hide each other."""
+    by_values: dict[tuple[str, bytes], list[Curve]] = {}
+    for curve in curves:
+        by_values.setdefault((curve.run, curve.y.tobytes()), []).append(curve)
+    for same in by_values.values():
+        yield replace(same[0], label=_label([curve.label for curve in same]))
+
+
+def _label(labels: Sequence[str]) -> str:
+    """Of curves that are one, as many names as can be read."""
+    if len(labels) <= _NAMES:
+        return " = ".join(labels)
+    return f"{' = '.join(labels[: _NAMES - 1])} = … ({len(labels)} signals)"
+
+
+_NAMES = 8
+
+
+def _styled(curves: Sequence[Curve]) -> Iterator[Styled]:
+    """Signals differ by colour and runs by dashes; a single signal's runs by both: equal ones hide each other else."""
+    labels = {label: number for number, label in enumerate(dict.fromkeys(curve.label for curve in curves))}
+    runs = {run: number for number, run in enumerate(dict.fromkeys(curve.run for curve in curves))}
+    for curve in curves:
+        label, run = labels[curve.label], runs[curve.run]
+        yield Styled(curve, label, run) if len(labels) > 1 else Styled(curve, run, run)
+
+
+MOST_POINTS = 4000
+"""Of a curve in a page: more than a screen has columns."""
+
+
+def thinned(curve: Curve, most: int = MOST_POINTS) -> Curve:
+    """A curve of at most about `most` points with the smallest and the largest of each stretch, and both ends."""
+    n = len(curve.t)
+    if n <= most:
+        return curve
+    bounds = np.linspace(0, n, most // 2 + 1).astype(int)[:-1]
+    lows, highs = np.minimum.reduceat(curve.y, bounds), np.maximum.reduceat(curve.y, bounds)
+    stretch = np.searchsorted(bounds, np.arange(n), side="right") - 1
+    extreme = (curve.y == lows[stretch]) | (curve.y == highs[stretch]) | np.isnan(curve.y)
+    # Of equal values in a stretch the first will do.
+    keep = np.unique(np.stack([stretch[extreme], curve.y[extreme]]), axis=1, return_index=True)[1]
+    chosen = np.union1d(np.flatnonzero(extreme)[keep], [0, n - 1])
+    return replace(curve, t=curve.t[chosen], y=curve.y[chosen])
+
+
+_INCHES = {"in": 1.0, "mm": 1 / 25.4, "cm": 1 / 2.54}
+_SMALLEST, _LARGEST = 0.8, 200.0
+"""Of a side [inches]: of less, axes and their labels leave nothing to a curve."""
+_DOTS, _PIXELS = 600.0, 1e8
+"""Dots per inch for print, and what a picture may have of them, which is some 400 MB of memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Of a whole picture [inches]."""
+
+    width: float
+    height: float
+
+    @classmethod
+    def parse(cls, text: str) -> "Size":
+        """From a text like `160x90mm`, `16x9cm` or `6.3x3.5in`.
+
+        Raises
+        ------
+        ValueError
+            It is none, or a side is not between 0.8 and 200 inches.
+        """
+        found = re.fullmatch(r"\s*([\d.]+)\s*[x×]\s*([\d.]+)\s*(mm|cm|in)\s*", text)
+        try:
+            sides = [float(found[place]) * _INCHES[found[3]] for place in (1, 2)] if found else []
+        except ValueError:
+            sides = []
+        if len(sides) != 2 or not all(math.isfinite(side) and _SMALLEST <= side <= _LARGEST for side in sides):
+            raise ValueError(
+                "a size is WIDTHxHEIGHT with a unit, like 160x90mm or 6.3x3.5in, each from 0.8 to 200 inches; "
+                f"found {text!r}"
+            )
+        return cls(*sides)
+
+    @property
+    def dots_per_inch(self) -> float:
+        """600, and fewer for posters."""
+        return min(_DOTS, math.sqrt(_PIXELS / (self.width * self.height)))

@@ -1,0 +1,432 @@
+"""Explanations and inventories of systems as text and JSON."""
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from types import MappingProxyType
+from typing import Any
+
+from ssptool.documents.diagnostics import Position
+from ssptool.fmu.description import Value
+from ssptool.network.explanation import Explained, Explanation, Origin
+from ssptool.network.inventory import ComponentEntry, InsideEntry, Inventory, VariableEntry
+from ssptool.network.network import (
+    IDENTITY,
+    Assignment,
+    Conversion,
+    Leg,
+    ProvenanceStep,
+    Signal,
+    StepKind,
+    Unmatched,
+    Wire,
+)
+
+
+def explanations_text(explained: Sequence[Explained]) -> str:
+    """Each in a paragraph: the value, how it came about step by step, what it overrode, where it goes."""
+    return "\n\n".join("\n".join(_lines(each)) for each in explained)
+
+
+def explanations_table(explained: Sequence[Explained]) -> str:
+    """One line each."""
+    rows = [("name", "kind", "value", "from", "description"), *map(_row, explained)]
+    return "\n".join(columns(rows))
+
+
+def explanations_json(explained: Sequence[Explained]) -> str:
+    """Names of signals and units are strings; steps and legs are in the order of the signal's way."""
+    return json.dumps([_content(each) for each in explained], indent=2, ensure_ascii=False)
+
+
+EXPLANATION_RENDERERS: Mapping[str, Callable[[Sequence[Explained]], str]] = MappingProxyType(
+    {"text": explanations_text, "table": explanations_table, "json": explanations_json}
+)
+
+
+def _lines(explained: Explained) -> Iterator[str]:
+    if isinstance(explained, Unmatched):
+        yield f"{explained.name} is the name of no variable"
+        yield f"  given at {explained.position}, and without effect"
+        if explained.near:
+            yield f"  did you mean {' or '.join(explained.near)}?"
+        return
+    yield _headline(explained)
+    yield f"  {_what(explained)}"
+    if why := _why(explained):
+        yield f"  {why}"
+    if explained.arriving is not None:
+        yield from _section("comes from", _way(explained.arriving, explained.brought))
+    if explained.assignment is not None:
+        yield from _given(explained, explained.assignment)
+    if explained.default is not None and explained.origin in (Origin.ASSIGNMENT, Origin.CONNECTION):
+        value = quantity(explained.default.value, explained.unit)
+        yield from _section("otherwise", [f"{value}, the start value in the FMU{_at(explained)}"])
+    if explained.refused:
+        lines = [f"{item.feature}   {item.position}" for item in explained.refused]
+        yield from _section("it is given what is not supported", lines)
+    yield from _section("during a run", explained.during)
+    if explained.leaving:
+        yield from _section("goes to", (line for wire in explained.leaving for line in _onward(wire)))
+
+
+def _given(explanation: Explanation, assignment: Assignment) -> Iterator[str]:
+    if explanation.origin is Origin.ASSIGNMENT:
+        yield from _section("how it came about", _steps(assignment.chain))
+    elif assignment.chain[-1].kind is not StepKind.CONNECTION:
+        yield from _section("it is given a value as well, but the connection wins", _steps(assignment.chain))
+    yield from _section("instead of", _losers(assignment))
+
+
+def _headline(explanation: Explanation) -> str:
+    parts = [str(explanation.signal)]
+    if explanation.arriving is not None:
+        parts.append(explanation.arriving.conversion.formula(str(explanation.arriving.source)))
+    if explanation.value is not None:
+        parts.append(quantity(explanation.value, explanation.unit, explanation.item))
+    return " = ".join(parts) + (f"   ({explanation.description})" if explanation.description else "")
+
+
+def _what(explanation: Explanation) -> str:
+    """The connector or variable itself, e.g. `parameter of resources/System1.fmu, Float64 [kg], …:12`."""
+    unit = f" [{explanation.unit}]" if explanation.unit else ""
+    of = explanation.source or explanation.signal.component or "the root system"
+    return f"{explanation.kind} of {of}, {explanation.type}{unit}, {explanation.position}"
+
+
+def _why(explanation: Explanation) -> str:
+    """In words, where nothing that follows says it."""
+    match explanation.origin:
+        case Origin.CONNECTION | Origin.ASSIGNMENT:
+            return ""
+        case Origin.CALCULATED:
+            return "calculated by the FMU"
+        case Origin.TABLE:
+            return "read from the table"
+        case Origin.NOTHING if explanation.during:
+            return "nothing in the system sets it"
+        case Origin.NOTHING if explanation.refused:
+            return "no value that is supported is given to it"
+        case Origin.NOTHING if explanation.source:
+            return "nothing sets it, and the FMU states no start value"
+        case Origin.NOTHING:
+            return "nothing sets it: it is not connected, and not given a value"
+        case Origin.DEFAULT:
+            why = "from which a run goes on" if explanation.during else _AT_DEFAULT.get(explanation.kind, _UNSET)
+            return f"the start value in the FMU{_at(explanation)}, {why}"
+
+
+_UNSET = "because nothing else sets it"
+_AT_DEFAULT = {
+    "constant": "a constant",
+    "output": "from where the FMU calculates on",
+    "local": "from where the FMU calculates on",
+    "input": "which stays for the whole run, because it is not connected",
+}
+
+
+def _at(explanation: Explanation) -> str:
+    return "" if explanation.default is None else f" ({explanation.default.position})"
+
+
+def _losers(assignment: Assignment) -> Iterator[str]:
+    for loser in assignment.overridden:
+        yield f"{quantity(loser.assignment.value, loser.assignment.unit)}, because {loser.reason}"
+        yield from (f"  {line}" for line in _steps(loser.assignment.chain))
+
+
+def _steps(chain: Iterable[ProvenanceStep]) -> list[str]:
+    return columns(
+        (str(step.kind), f"{step.name} = {quantity(step.value, step.unit)}", *_place(step)) for step in chain
+    )
+
+
+def _place(step: ProvenanceStep) -> tuple[str, str]:
+    if step.kind is StepKind.OVERRIDE:
+        return f"{step.position} {step.detail}", ""
+    return str(step.position), step.detail
+
+
+def _way(wire: Wire, brought: Assignment | None) -> Iterator[str]:
+    if brought is None:
+        yield str(wire.source)
+    else:
+        yield f"{wire.source} = {quantity(brought.value, brought.unit)}"
+        yield from (f"  {line}" for line in _steps(brought.chain))
+    yield from columns((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
+
+
+def _onward(wire: Wire) -> Iterator[str]:
+    equation = _equation(str(wire.destination), wire)
+    if len(wire.legs) == 1:
+        yield f"{equation}   {wire.legs[0].position}"
+        return
+    yield equation
+    rows = ((str(leg.kind), f"→ {leg.destination}", _change(leg), str(leg.position)) for leg in wire.legs)
+    yield from (f"  {line}" for line in columns(rows))
+
+
+def _change(leg: Leg) -> str:
+    """What a leg does to the value, e.g. `mm → m: 0.001·v, then 2·v + 1`."""
+    parts = []
+    if leg.units is not None:
+        parts.append(f"{leg.units[0]} → {leg.units[1]}: {leg.unit_conversion}")
+    if leg.transformation != IDENTITY:
+        parts.append(str(leg.transformation))
+    return ", then ".join(parts)
+
+
+def _equation(destination: str, wire: Wire) -> str:
+    return f"{destination} = {wire.conversion.formula(str(wire.source))}"
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    content = list(lines)
+    if content:
+        yield f"  {title}"
+        yield from (f"    {line}" for line in content)
+
+
+def columns(rows: Iterable[tuple[str, ...]]) -> list[str]:
+    """Rows with aligned columns, three blanks between them."""
+    table = list(rows)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    filled = [width > 0 for width in widths]
+    return [
+        "   ".join(cell.ljust(width) for cell, width, shown in zip(row, widths, filled, strict=True) if shown).rstrip()
+        for row in table
+    ]
+
+
+def quantity(value: Value, unit: str | None, item: str = "") -> str:
+    """A value with its unit and, of an enumeration, its name."""
+    match value:
+        case bool():
+            text = "true" if value else "false"
+        case float():
+            text = f"{value:.15g}"
+        case bytes():
+            text = value.hex().upper()
+        case str():
+            text = repr(value)
+        case _:
+            text = str(value)
+    return " ".join(filter(None, (text, unit, item and f"({item})")))
+
+
+def _row(explained: Explained) -> tuple[str, str, str, str, str]:
+    if isinstance(explained, Unmatched):
+        near = f"; did you mean {explained.near[0]}?" if explained.near else ""
+        return explained.name, "–", "", f"no variable, given at {explained.position}{near}", ""
+    value = "" if explained.value is None else quantity(explained.value, explained.unit, explained.item)
+    during = "; changed during a run" if explained.during and explained.origin is not Origin.TABLE else ""
+    return str(explained.signal), explained.kind, value, f"{_short(explained)}{during}", explained.description
+
+
+def _short(explanation: Explanation) -> str:
+    match explanation.origin:
+        case Origin.CONNECTION:
+            assert explanation.arriving is not None
+            return f"{explanation.arriving.conversion.formula(str(explanation.arriving.source))} (connected)"
+        case Origin.ASSIGNMENT:
+            assert explanation.assignment is not None
+            beaten = ", ".join(quantity(each.assignment.value, None) for each in explanation.assignment.overridden)
+            return f"{explanation.assignment.chain[0].position}" + (f", instead of {beaten}" if beaten else "")
+        case Origin.DEFAULT:
+            return "constant of the FMU" if explanation.kind == "constant" else "start value in the FMU"
+        case Origin.CALCULATED:
+            return "calculated by the FMU"
+        case Origin.TABLE:
+            return f"{explanation.source}, {', '.join(explanation.during)}"
+        case Origin.NOTHING:
+            return "only what is not supported" if explanation.refused else "nothing sets it"
+
+
+def _content(explained: Explained) -> dict[str, Any]:
+    if isinstance(explained, Unmatched):
+        place = _position(explained.position)
+        return {"name": explained.name, "origin": "unmatched", "position": place, "near": list(explained.near)}
+    default, arriving = explained.default, explained.arriving
+    return {
+        "name": str(explained.signal),
+        "component": explained.signal.component,
+        "variable": explained.signal.variable,
+        "kind": explained.kind,
+        "type": explained.type,
+        "unit": explained.unit,
+        "description": explained.description,
+        "fmu": explained.source or None,
+        "position": _position(explained.position),
+        "origin": explained.origin.value,
+        "value": _plain(explained.value),
+        "item": explained.item or None,
+        "default": default and {"value": _plain(default.value), "position": _position(default.position)},
+        "assignment": None if explained.assignment is None else _assignment(explained.assignment),
+        "comesFrom": arriving
+        and {
+            **_wire(arriving, arriving.source),
+            "assignment": None if explained.brought is None else _assignment(explained.brought),
+        },
+        "goesTo": [_wire(wire, wire.destination) for wire in explained.leaving],
+        "duringRun": list(explained.during),
+        "notSupported": [{"feature": item.feature, "position": _position(item.position)} for item in explained.refused],
+    }
+
+
+def _assignment(assignment: Assignment) -> dict[str, Any]:
+    return {
+        "value": _plain(assignment.value),
+        "unit": assignment.unit,
+        "steps": [
+            {
+                "kind": step.kind.value,
+                "name": step.name,
+                "value": _plain(step.value),
+                "unit": step.unit,
+                "detail": step.detail,
+                "position": _position(step.position),
+            }
+            for step in assignment.chain
+        ],
+        "overridden": [{**_assignment(loser.assignment), "reason": loser.reason} for loser in assignment.overridden],
+    }
+
+
+def _wire(wire: Wire, other: Signal) -> dict[str, Any]:
+    """A wire seen from one of its ends; `signal` is the other one."""
+    return {"signal": str(other), **_factors(wire.conversion), "legs": [_leg(leg) for leg in wire.legs]}
+
+
+def _leg(leg: Leg) -> dict[str, Any]:
+    return {
+        "kind": leg.kind.value,
+        "source": str(leg.source),
+        "destination": str(leg.destination),
+        "units": None if leg.units is None else list(leg.units),
+        "unitConversion": _factors(leg.unit_conversion),
+        "transformation": _factors(leg.transformation),
+        "position": _position(leg.position),
+    }
+
+
+def _factors(conversion: Conversion) -> dict[str, Any]:
+    table = {"table": [list(pair) for pair in conversion.table]} if conversion.table else {}
+    return {"factor": conversion.factor, "offset": conversion.offset, **table}
+
+
+def _position(position: Position) -> dict[str, Any]:
+    return {"file": position.file, "line": position.line, "address": position.address}
+
+
+def _plain(value: Value | None) -> Any:
+    return value.hex().upper() if isinstance(value, bytes) else value
+
+
+SCREENFUL = 40
+"""Variables of a component that are listed where nobody asked for more."""
+
+
+def inventory_text(inventory: Inventory) -> str:
+    return "\n".join(_inventory_lines(inventory))
+
+
+def inventory_screenful(inventory: Inventory) -> str:
+    """The text with the first variables of each component, and the number of the others."""
+    return "\n".join(_inventory_lines(inventory, SCREENFUL))
+
+
+def inventory_json(inventory: Inventory) -> str:
+    return json.dumps(asdict(inventory), indent=2, ensure_ascii=False, default=bytes.hex)
+
+
+def _inventory_lines(inventory: Inventory, most: int | None = None) -> Iterator[str]:
+    if inventory.variables:
+        yield from _with_variables(inventory, most)
+        return
+    variant, experiment = inventory.variant, inventory.experiment
+    yield f"{variant.name}  ({variant.file} in {inventory.path}, SSP {variant.version})"
+    if inventory.description:
+        yield f"  {inventory.description}"
+    yield f"  {inventory.wires} wires, {inventory.assignments} parameter and start values"
+    yield f"  default experiment: {_time(experiment.start)} … {_time(experiment.stop)}"
+    yield ""
+    yield "Components"
+    for component in inventory.components:
+        yield from (f"  {line}" for line in _component(component))
+    yield ""
+    yield "Variants"
+    for entry in inventory.variants:
+        yield f"  {entry.name}  ({entry.file}, SSP {entry.version})"
+
+
+def _with_variables(inventory: Inventory, most: int | None) -> Iterator[str]:
+    """Each component that has any, with a table of `most` of them."""
+    of: dict[str, list[VariableEntry]] = defaultdict(list)
+    for variable in inventory.variables:
+        of[variable.component].append(variable)
+    for number, entry in enumerate(one for one in inventory.components if one.name in of):
+        if number:
+            yield ""
+        yield from _component(entry)
+        heads = ("variable", "causality", "variability", "type", "unit", "start", "range", "description")
+        yield from (f"  {line}" for line in columns((heads, *map(_variable, of[entry.name][:most]))))
+        if most is not None and len(of[entry.name]) > most:
+            yield f"  … and {len(of[entry.name]) - most} more (--variables PATTERN; '*' lists all)"
+
+
+def _variable(entry: VariableEntry) -> tuple[str, ...]:
+    shape = f"[{', '.join(map(str, entry.shape))}]" if entry.shape else ""
+    value = entry.start if entry.value is None else entry.value
+    item = next((name for name, number in entry.items if number == value and not isinstance(value, bool)), "")
+    start = "" if value is None else quantity(value, None, item) + (", …" if entry.shape else "")
+    set_by = "" if entry.value is None else "  (set by the system)"
+    bounds = "" if entry.minimum is entry.maximum is None else f"{_bound(entry.minimum)} … {_bound(entry.maximum)}"
+    return (
+        entry.variable + shape,
+        entry.causality,
+        entry.variability,
+        entry.type,
+        entry.unit or "",
+        start + set_by,
+        bounds,
+        entry.description,
+    )
+
+
+def _bound(value: float | None) -> str:
+    return "" if value is None else f"{value:.15g}"
+
+
+def _time(value: float | None) -> str:
+    return "not stated" if value is None else f"{value:g} s"
+
+
+def _component(entry: ComponentEntry) -> Iterator[str]:
+    yield f"{entry.name}  ({entry.source})"
+    if not entry.fmi_version:
+        yield f"  {entry.model}; {entry.outputs} outputs"
+        return
+    yield f"  {entry.model}, FMI {entry.fmi_version}: {', '.join(entry.interfaces) or 'no interface'}"
+    yield f"  {entry.inputs} inputs, {entry.outputs} outputs, {entry.parameters} parameters"
+    if entry.capabilities:
+        yield f"  {', '.join(entry.capabilities)}"
+    for document in entry.documents:
+        yield f"  inside: {document.file}{_told(document)}"
+
+
+def _told(document: InsideEntry) -> str:
+    """The name of a document in an FMU, and of a parameter set how many parameters it has."""
+    if document.problem:
+        return f"  ({document.problem})"
+    facts = [document.name] if document.name else []
+    if document.kind == "ssv":
+        parameters = "1 parameter" if document.parameters == 1 else f"{document.parameters} parameters"
+        matching = document.parameters - len(document.unmatched)
+        facts.append(f"{parameters}, {matching} of {document.parameters} match a variable")
+    return f"  ({': '.join(facts)})" if facts else ""
+
+
+INVENTORY_RENDERERS: Mapping[str, Callable[[Inventory], str]] = MappingProxyType(
+    {"text": inventory_text, "screenful": inventory_screenful, "json": inventory_json}
+)

@@ -1,0 +1,293 @@
+"""Bind parameter sets to elements and map parameter names; unbind and unmap."""
+
+import copy
+from collections.abc import Mapping
+from pathlib import Path
+
+from ssptool.documents import ssc, ssd, ssm, ssv
+from ssptool.documents.document import Document
+from ssptool.documents.element import insert_indented
+from ssptool.editing.add import store, store_copy, stored
+from ssptool.editing.changes import EditError, UnknownName, hint
+from ssptool.editing.draft import Draft
+from ssptool.editing.names import Name, Place, find_element
+from ssptool.editing.parameters import Addressees, Bound, bound, uses_of
+from ssptool.editing.units import number_text
+
+
+def bind(
+    draft: Draft, file: Path | str, to: Name, prefix: str, mapping: Path | str | None, inline: bool
+) -> ssd.ParameterBinding:
+    """Give the parameters of a set to an element, after all that it has: so they win.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such file or entry.
+    InvalidDocument
+        It is no parameter set, or no mapping.
+    """
+    place = find_element(draft.system, to)
+    root = _document(draft, file).root_as(ssv.ParameterSet)
+    renaming = None if mapping is None else _document(draft, mapping).root_as(ssm.ParameterMapping)
+    if inline:
+        binding = ssd.ParameterBinding.new()
+        if prefix:
+            binding.prefix = prefix
+        place.element.add(binding)
+        binding.add(_holding(root))
+    else:
+        file = _stored(draft, file)
+        binding = add_binding(draft, place.element, file, prefix)
+    if mapping is not None and renaming is not None:
+        binding.add(ssd.ParameterMapping.new(source=draft.reference(_stored(draft, mapping))))
+    matching, missing = _matches(draft, binding)
+    draft.note(f"bound {file} to {place}: {matching} of its {matching + len(missing)} names match a variable")
+    if missing:
+        draft.note(f"nothing matches {', '.join(missing[:6])}{' …' if len(missing) > 6 else ''}")
+    return binding
+
+
+def add_binding(draft: Draft, element: ssd.SystemElement, entry: str, prefix: str = "") -> ssd.ParameterBinding:
+    binding = ssd.ParameterBinding.new(source=draft.reference(entry))
+    if prefix:
+        binding.prefix = prefix
+    element.add(binding)
+    return binding
+
+
+def inline_set(draft: Draft, element: ssd.SystemElement, name: str) -> tuple[ssd.ParameterBinding, ssv.ParameterSet]:
+    """A new binding of an element with an empty inline set."""
+    values = ssv.ParameterSet.new(version=draft.version, name=name)
+    binding = ssd.ParameterBinding.new()
+    element.add(binding)
+    binding.add(_holding(values))
+    found = binding.parameter_set
+    assert found is not None
+    return binding, found
+
+
+def add_mapping(
+    draft: Draft,
+    source: str,
+    target: str,
+    to: Name,
+    of: str | None,
+    factor: float | None,
+    offset: float | None,
+) -> ssm.MappingEntry:
+    """Give a parameter of a binding another name, or one name more.
+
+    A binding with a mapping uses only the names that are mapped; so a binding that had none gets entries that keep
+    the names which matched something.
+
+    Raises
+    ------
+    EditError
+        There is no binding, or several and `of` does not say which; or the entry is there already.
+    UnknownName
+        The set has no such parameter, or the element no such variable.
+    """
+    chosen = chosen_binding(draft, to, of)
+    sources = [chosen.binding.prefix + parameter.name for parameter in chosen.values.parameters]
+    if source not in sources:
+        raise UnknownName(f"parameter in {chosen} called", source, sources)
+    addressees = Addressees(draft)
+    if not addressees.of(".".join((*chosen.place.path, target))):
+        raise UnknownName(f"variable of {chosen.place} called", target, addressees.names())
+    for entry in () if chosen.mapping is None else chosen.mapping.entries:
+        if entry.target == target:
+            raise EditError(f"{target} already gets its value from {entry.source} in the mapping of {chosen}")
+    mapping = ensure_mapping(draft, chosen, addressees, {}, taken=target)
+    entry = ssm.MappingEntry.new(source=source, target=target)
+    if factor is not None or offset is not None:
+        entry.transformation = ssc.LinearTransformation.new()
+        for key, value in (("factor", factor), ("offset", offset)):
+            if value is not None:
+                entry.transformation.set(key, number_text(value))
+    mapping.add(entry)
+    draft.note(f"mapped {source} to {target} in the binding of {chosen} to {chosen.place}")
+    return entry
+
+
+def ensure_mapping(
+    draft: Draft, each: Bound, addressees: Addressees, renamed: Mapping[str, str], taken: str = ""
+) -> ssm.ParameterMapping:
+    """The mapping of a binding, where `renamed` names have their new targets.
+
+    A new one keeps every other name that matches something, but not the `taken` one.
+    """
+    if each.mapping is not None:
+        for entry in each.mapping.entries:
+            entry.target = renamed.get(entry.target, entry.target)
+        return each.mapping
+    renaming = ssm.ParameterMapping.new(version=draft.version)
+    for use in uses_of(each):
+        target = renamed.get(use.name)
+        if target is None and use.name != taken and addressees.of(use.full):
+            target = use.name
+        if target is not None:
+            renaming.append(ssm.MappingEntry.new(source=use.name, target=target))
+    holder = ssd.ParameterMapping.new()
+    holder.append(renaming)
+    each.binding.add(holder)
+    if len(renaming):
+        draft.note(f"the binding of {each} has a mapping now, which keeps the {len(renaming)} names that it used")
+    return renaming
+
+
+def chosen_binding(draft: Draft, to: Name, of: str | None) -> Bound:
+    """The binding of an element that can be mapped; `of` is its set, if there are several.
+
+    Raises
+    ------
+    EditError
+        There is none, or there are several.
+    """
+    place = find_element(draft.system, to)
+    found = [each for each in bound(draft) if each.place.element is place.element]
+    if of is not None:
+        found = [each for each in found if of in (each.file, each.file.rpartition("/")[2])]
+    if not found:
+        raise EditError(f"{place} has no binding{'' if of is None else f' of {of}'} that can be mapped: bind one first")
+    if len(found) > 1:
+        names = ", ".join(map(str, found))
+        raise EditError(f"{place} has {len(found)} bindings ({names}): say which one with --of")
+    return found[0]
+
+
+def _document(draft: Draft, file: Path | str) -> Document:
+    if Path(file).is_file():
+        return Document(str(file), Path(file).read_bytes())
+    return draft.archive.document(stored(draft, str(file)))
+
+
+def _stored(draft: Draft, file: Path | str) -> str:
+    return store(draft, Path(file)) if Path(file).is_file() else store_copy(draft, stored(draft, str(file)))
+
+
+def _holding(values: ssv.ParameterSet) -> ssd.ParameterValues:
+    holder = ssd.ParameterValues.new()
+    own = copy.deepcopy(values)
+    own.tail = None
+    insert_indented(holder, 0, own)
+    return holder
+
+
+def _matches(draft: Draft, binding: ssd.ParameterBinding) -> tuple[int, list[str]]:
+    addressees = Addressees(draft)
+    names = [use for each in bound(draft) if each.binding is binding for use in uses_of(each)]
+    missing = [use.name for use in names if not addressees.of(use.full)]
+    return len(names) - len(missing), missing
+
+
+INLINE = "inline"
+
+
+def unbind(draft: Draft, file: str, of: Name, number: int | None, with_resource: bool) -> None:
+    """Take a parameter binding away from an element.
+
+    Parameters
+    ----------
+    file
+        The parameter set, as an entry or the name of one; or "inline".
+    number
+        Which one is meant, from 1, if the element has several of that set.
+    with_resource
+        Take the files of the set and of its mapping out of the archive, if nothing else refers to them.
+
+    Raises
+    ------
+    UnknownName, AmbiguousName
+        There is no such element, or there are several.
+    EditError
+        It has no such binding, or several.
+    """
+    place = find_element(draft.system, of)
+    binding = _binding(draft, place, file, number)
+    mapping = binding.parameter_mapping
+    sources = [binding.source, None if mapping is None else mapping.source]
+    entries = {entry for source in sources if (entry := draft.entry(source))}
+    binding.delete()
+    draft.note(f"took the binding of {_named(draft, binding)} away from {place}")
+    for entry in sorted(entries):
+        draft.release(entry, with_resource)
+
+
+def unmap(draft: Draft, source: str, target: str, to: Name, of: str | None) -> None:
+    """Take an entry out of the mapping of a binding.
+
+    An inline mapping that means nothing any more, because every name of the set stands for itself, goes as well.
+
+    Raises
+    ------
+    EditError
+        There is no binding, or several and `of` does not say which; or its mapping has no such entry.
+    """
+    chosen = chosen_binding(draft, to, of)
+    entries = () if chosen.mapping is None else chosen.mapping.entries
+    found = [entry for entry in entries if (entry.source, entry.target) == (source, target)]
+    if not found:
+        known = [f"{entry.source}={entry.target}" for entry in entries]
+        has = f"the mapping of {chosen} has no" if known else f"the binding of {chosen} has no mapping with an"
+        raise EditError(f"{has} entry {source}={target}{hint(f'{source}={target}', known)}")
+    for entry in found:
+        entry.delete()
+    draft.note(f"{source} no longer sets {target} in the binding of {chosen} to {chosen.place}")
+    if _means_nothing(draft, chosen):
+        unmap_all(draft, to, of)
+    elif chosen.mapping is not None and not chosen.mapping.entries:
+        draft.note(f"no parameter of {chosen} is used now; `unmap --all` lets its own names count again")
+
+
+def unmap_all(draft: Draft, to: Name, of: str | None) -> None:
+    """Take the mapping of a binding away: the parameters have their own names again. Raises as `unmap`."""
+    chosen = chosen_binding(draft, to, of)
+    holder = chosen.binding.parameter_mapping
+    if holder is None:
+        raise EditError(f"the binding of {chosen} to {chosen.place} has no mapping")
+    entry = draft.entry(holder.source)
+    holder.delete()
+    draft.note(f"the binding of {chosen} to {chosen.place} has no mapping now")
+    draft.release(entry)
+
+
+def _binding(draft: Draft, place: Place, file: str, number: int | None) -> ssd.ParameterBinding:
+    bindings = place.element.parameter_bindings
+    found = [each for each in bindings if _is_meant(draft, each, file)]
+    if not found:
+        known = ", ".join(dict.fromkeys(_named(draft, each) for each in bindings))
+        raise EditError(f"{place} has no binding of {file}; {f'it has {known}' if known else 'it has none at all'}")
+    if number is None and len(found) > 1:
+        raise EditError(f"{place} has {len(found)} bindings of {file}: say which one with --number 1 … {len(found)}")
+    if number is not None and not 1 <= number <= len(found):
+        raise EditError(f"{place} has {len(found)} bindings of {file}, so there is no number {number}")
+    return found[(number or 1) - 1]
+
+
+def _is_meant(draft: Draft, binding: ssd.ParameterBinding, file: str) -> bool:
+    if binding.source is None:
+        return file == INLINE
+    entry = draft.entry(binding.source) or binding.source
+    return file in (entry, entry.rpartition("/")[2], binding.source)
+
+
+def _named(draft: Draft, binding: ssd.ParameterBinding) -> str:
+    return INLINE if binding.source is None else draft.entry(binding.source) or binding.source
+
+
+def _means_nothing(draft: Draft, chosen: Bound) -> bool:
+    """Whether an inline mapping only says what would hold without it."""
+    holder, mapping = chosen.binding.parameter_mapping, chosen.mapping
+    if holder is None or holder.source is not None or mapping is None:
+        return False
+    if not mapping.entries or not all(map(_is_plain, mapping.entries)):
+        return False
+    mapped = {entry.source for entry in mapping.entries}
+    names = [chosen.binding.prefix + parameter.name for parameter in chosen.values.parameters]
+    addressees = Addressees(draft)
+    return not any(addressees.of(".".join((*chosen.place.path, name))) for name in names if name not in mapped)
+
+
+def _is_plain(entry: ssm.MappingEntry) -> bool:
+    return entry.source == entry.target and entry.transformation is None and not entry.suppress_unit_conversion

@@ -1,0 +1,287 @@
+"""Rename an element or a connector, and everything that refers to it."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ssptool.documents import ssd
+from ssptool.editing.add import require_free
+from ssptool.editing.bind import ensure_mapping
+from ssptool.editing.changes import EditError
+from ssptool.editing.draft import Draft
+from ssptool.editing.names import ConnectorPlace, Name, Place, find
+from ssptool.editing.nested import enter, host_paths, is_host
+from ssptool.editing.parameters import Addressees, Bound, Use, uses
+from ssptool.network.targets import Target, VariableTarget
+
+
+def rename(draft: Draft, old: Name, new: str) -> None:
+    """Rename an element or a connector. `new` is its own name, without those of the systems around it.
+
+    Connections, and the names by which parameters and mappings address it, follow. A parameter set or a mapping that
+    other structures use stays as it is for them: the binding gets a mapping, or a copy of it.
+
+    Raises
+    ------
+    UnknownName, AmbiguousName
+        There is no such element or connector, or there are several.
+    EditError
+        The new name is taken or empty, it is the root system, or a parameter cannot follow.
+    """
+    found = find(draft.system, old)
+    if isinstance(found, ConnectorPlace):
+        _rename_connector(draft, found, new)
+    elif not found.path:
+        draft.system.name = new
+        draft.note(f"renamed the root system to {new}")
+    else:
+        _rename_element(draft, found, new)
+
+
+def _rename_element(draft: Draft, place: Place, new: str) -> None:
+    element, system, old = place.element, place.system, place.path[-1]
+    if new == old:
+        raise EditError(f"{place} has that name already")
+    require_free(system, new, str(Place(place.path[:-1], system)), "choose another name")
+    path = (*place.path[:-1], new)
+    following = _following(draft, place.path, path, None)
+    _require_free_to_follow(following)
+    for connection in system.connections:
+        if connection.get("startElement") == old:
+            connection.start_element = new
+        if connection.get("endElement") == old:
+            connection.end_element = new
+    element.name = new
+    draft.note(f"renamed {place} to {'.'.join(path)}")
+    _follow(following)
+
+
+def _rename_connector(draft: Draft, found: ConnectorPlace, new: str) -> None:
+    owner, old = found.owner, found.connector.name
+    if not new:
+        raise EditError("a connector needs a name")
+    if new in {each.name for each in owner.element.connectors}:
+        raise EditError(f"{owner} already has a connector {new!r}")
+    inside = _inside(draft, found)
+    fmu = draft.fmu(owner.element)
+    if fmu is not None and new not in fmu.variables:
+        raise EditError(f"{found} has the name of a variable of its FMU, which has none called {new!r}")
+    # The parameters of an FMU's variable do not follow: they address the variable, whichever connector there is.
+    addressed = fmu is None
+    following = _following(draft, (*owner.path, old), (*owner.path, new), old) if addressed else []
+    if inside is not None:
+        following += _following(inside[0], (old,), (new,), old, inside[0])
+    _require_free_to_follow(following)
+    _rename_uses(found, old, new)
+    if inside is not None:
+        _rename_uses(inside[1], old, new)
+    draft.note(f"renamed the connector {found.owner}.{old} to {new}" if owner.path else f"renamed {old} to {new}")
+    if inside is not None:
+        inside[0].note(f"renamed {old} to {new}")
+    _follow(following)
+
+
+def _inside(draft: Draft, found: ConnectorPlace) -> tuple[Draft, ConnectorPlace] | None:
+    """The connector of the structure that a component is made of, which has the same name and keeps having it."""
+    if not is_host(found.owner.element):
+        return None
+    inner = enter(draft, found.owner)
+    for connector in inner.system.connectors:
+        if connector.name == found.connector.name:
+            return inner, ConnectorPlace(Place((), inner.system), connector)
+    return None
+
+
+def _rename_uses(found: ConnectorPlace, old: str, new: str) -> None:
+    """Rename a connector, and what refers to it in its document."""
+    owner, connector = found.owner, found.connector
+    if isinstance(owner.element, ssd.System):
+        _rename_ends(owner.element, "", old, new)
+    if owner.around:
+        _rename_ends(owner.system, owner.element.name, old, new)
+    for sibling in owner.element.connectors:
+        for clock in sibling.clocks:
+            if clock.name == old:
+                clock.name = new
+        for dimension in sibling.dimensions:
+            if dimension.size_connector == old:
+                dimension.size_connector = new
+    connector.name = new
+
+
+def _rename_ends(system: ssd.System, element: str, old: str, new: str) -> None:
+    for connection in system.connections:
+        if connection.start_element == element and connection.start_connector == old:
+            connection.start_connector = new
+        if connection.end_element == element and connection.end_connector == old:
+            connection.end_connector = new
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Following:
+    """A use of a parameter in a structure, and the name that it is to have in the element of its binding."""
+
+    draft: Draft
+    use: Use
+    name: str
+
+
+def _following(
+    draft: Draft,
+    old: tuple[str, ...],
+    new: tuple[str, ...],
+    connector: str | None,
+    outermost: Draft | None = None,
+) -> list[Following]:
+    """The uses that address what is renamed, found before it is: in its structure and in those around it."""
+    found = []
+    for around, path in draft.outwards():
+        for host in _hosts_of(draft, around, path):
+            found += _following_in(around, (*host, *old), (*host, *new), connector)
+        if around is outermost:
+            break
+        if around.host is None and around is not draft:
+            for variant, host in _of_other_variants(draft, around):
+                found += _following_in(variant, (*host, *old), (*host, *new), connector)
+    return found
+
+
+def _of_other_variants(draft: Draft, root: Draft) -> Iterator[tuple[Draft, tuple[str, ...]]]:
+    """Where other variants of the package have the document; their parameters address it as well."""
+    for document in root.archive.variants():
+        if document.name != root.document.name:
+            variant = Draft(root.archive, document, root.notes, root.packages)
+            for host in host_paths(draft, document.name):
+                yield variant, host
+
+
+def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Where a structure is in one around it; in the outermost at every place where a document is used."""
+    if around is draft or around.host is not None:
+        return [path]
+    return [path, *(host for host in host_paths(draft) if host != path)]
+
+
+def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[Following]:
+    addressees = Addressees(draft)
+    found = []
+    before, after = ".".join(old), ".".join(new)
+    for use in uses(draft):
+        path = use.bound.place.path
+        if len(path) >= len(old) or path != old[: len(path)]:
+            continue  # Bindings of the element itself and below it do not know its name.
+        rest = use.full.removeprefix(before)
+        if rest == use.full or (rest if connector else not rest.startswith(".")):
+            continue
+        meant = [_is_meant(target, old, connector) for target in addressees.of(use.full)]
+        if meant and not all(meant):
+            if any(meant):
+                raise EditError(
+                    f"{use.full} in {use.bound} addresses {before} and something else of the same name: "
+                    "it cannot follow; give the two different names first"
+                )
+            continue
+        shift = len(".".join(path)) + 1 if path else 0
+        found.append(Following(draft, use, (after + rest)[shift:]))
+    return found
+
+
+def _is_meant(target: Target, old: tuple[str, ...], connector: str | None) -> bool:
+    if isinstance(target, VariableTarget):
+        return connector is None and target.place.path[: len(old)] == old
+    if connector is None:
+        return target.key.path[: len(old)] == old
+    return (*target.key.path, target.key.connector) == old
+
+
+def _require_free_to_follow(following: list[Following]) -> None:
+    """Raise EditError if some name cannot follow, before anything is renamed."""
+    groups = _by_binding(following)
+    mapping = [(draft.document.name, bound.mapping_file) for draft, bound, _ in groups if bound.mapping is not None]
+    for draft, bound, group in groups:
+        if bound.mapping is not None:
+            _require_own_mapping(draft, bound, Counter(mapping))
+        elif not _is_shared(draft, bound):
+            _new_prefix(bound, group)
+
+
+def _follow(following: list[Following]) -> None:
+    """Give the uses their new names, where they are shared without touching what others see."""
+    for draft, bound, group in _by_binding(following):
+        if bound.mapping is not None:
+            names = {each.use.entry.target: each.name for each in group if each.use.entry is not None}
+            ensure_mapping(draft, bound, Addressees(draft), names)
+        elif _is_shared(draft, bound):
+            # The set belongs to others as well: this binding maps its names to the new ones.
+            ensure_mapping(draft, bound, Addressees(draft), {each.use.name: each.name for each in group})
+        elif (prefix := _new_prefix(bound, group)) is not None:
+            bound.binding.prefix = prefix
+        else:
+            for each in group:
+                each.use.parameter.name = each.name[len(bound.binding.prefix) :]
+    if following:
+        count = len(following)
+        note = following[0].draft.outermost.note
+        note(f"{count} parameter names follow" if count > 1 else "one parameter name follows")
+
+
+def _by_binding(following: list[Following]) -> list[tuple[Draft, Bound, list[Following]]]:
+    groups: dict[ssd.ParameterBinding, tuple[Draft, Bound, list[Following]]] = {}
+    for each in following:
+        groups.setdefault(each.use.bound.binding, (each.draft, each.use.bound, []))[2].append(each)
+    return list(groups.values())
+
+
+def _new_prefix(bound: Bound, group: list[Following]) -> str | None:
+    """The prefix that a binding needs for the new names; None if its own will do.
+
+    It changes only if the old name stands in it, and all parameters of the set are addressed through it.
+    """
+    prefix = bound.binding.prefix
+    if all(each.name.startswith(prefix) for each in group):
+        return None
+    new = group[0].name.removesuffix(group[0].use.parameter.name)
+    complete = len(group) == len(bound.values.parameters)
+    if not complete or any(each.name != new + each.use.parameter.name for each in group):
+        raise EditError(f"the prefix {prefix!r} of the binding of {bound} cuts through the name: change it by hand")
+    return new
+
+
+def _is_shared(draft: Draft, bound: Bound) -> bool:
+    """Whether the values are seen by another structure, or by another binding of this one."""
+    return bound.binding.source is not None and bool(_others(draft, bound.file))
+
+
+def _require_own_mapping(draft: Draft, bound: Bound, following: Counter[tuple[str, str]]) -> None:
+    """A mapping that others use as well cannot be edited for one; for all of them it can.
+
+    `following` counts, by document and mapping, the bindings whose names follow.
+    """
+    holder, file = bound.binding.parameter_mapping, bound.mapping_file
+    if holder is None or holder.source is None:
+        return
+    here = draft.document.name
+    others = [user for user in draft.users(file) if user != here]
+    staying = [user for user in others if following[user, file] < _references(draft, user, file)]
+    if following[here, file] < _references(draft, here, file):
+        staying.append(f"another binding of {here}")
+    if staying:
+        raise EditError(
+            f"the mapping {file} addresses what is renamed, and {' and '.join(staying)} "
+            f"use{'s' * (len(staying) == 1)} it as well: give this binding a mapping of its own first"
+        )
+
+
+def _references(draft: Draft, user: str, file: str) -> int:
+    """How many bindings of a document of the archive have this mapping."""
+    other = Draft(draft.archive, draft.archive.document(user))
+    mappings = other.root.every(ssd.ParameterMapping)
+    return sum(each.source is not None and other.entry(each.source) == file for each in mappings)
+
+
+def _others(draft: Draft, file: str) -> list[str]:
+    """Who else has a parameter set: other structures, and this one if it does more than once."""
+    here = draft.document.name
+    bindings = draft.root.every(ssd.ParameterBinding)
+    references = [each for each in bindings if each.source is not None and draft.entry(each.source) == file]
+    return [user for user in draft.users(file) if user != here] + [f"other bindings of {here}"] * (len(references) > 1)

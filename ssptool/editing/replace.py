@@ -1,0 +1,204 @@
+"""Replace the FMU of a component, and list the consequences."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from ssptool.documents import ssd
+from ssptool.documents.ssd import ConnectorKind as Kind
+from ssptool.editing.add import SIGNALS, implementation_of, require_ssp_for, signal_type, store, stored
+from ssptool.editing.changes import EditError
+from ssptool.editing.connect import described
+from ssptool.editing.draft import Draft
+from ssptool.editing.names import Name, Place, find_element, shown
+from ssptool.editing.parameters import Addressees, Use, uses
+from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable, named
+from ssptool.fmu.read_description import read_description
+from ssptool.network.connectors import settable
+from ssptool.network.conversion import canonical, convertible, document_units
+from ssptool.network.targets import VariableTarget
+
+
+class Weight(StrEnum):
+    """How bad a consequence is."""
+
+    BREAKS = "breaks"
+    CHANGES = "changes"
+    NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What the new FMU means for something that the documents say of the old one."""
+
+    weight: Weight
+    name: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.weight}: {self.name}: {self.message}"
+
+
+class SameFmu(EditError):
+    """There is nothing to replace: the component is this FMU already."""
+
+
+class BreakingReplacement(EditError):
+    """A replacement that breaks something; `consequences` holds all that it means."""
+
+    def __init__(self, component: str, consequences: tuple[Consequence, ...]) -> None:
+        breaking = [each for each in consequences if each.weight is Weight.BREAKS]
+        listed = "".join(f"\n  {each.name}: {each.message}" for each in breaking)
+        super().__init__(f"the new FMU of {component} breaks {len(breaking)} things{listed}")
+        self.component = component
+        self.consequences = consequences
+
+
+def consequences(draft: Draft, component: Name, fmu: Path | str) -> tuple[Consequence, ...]:
+    """What replacing the FMU of a component means; nothing is changed. Raises as `replace`, but for what breaks."""
+    place, _ = _component(draft, component)
+    return tuple(_consequences(draft, place, _description(draft, fmu)))
+
+
+def replace(draft: Draft, component: Name, fmu: Path | str, force: bool) -> tuple[Consequence, ...]:
+    """Let a component be another FMU. Connectors keep their names; types that differ become those of the new FMU.
+
+    Parameters
+    ----------
+    force
+        Replace it even if that breaks something.
+
+    Raises
+    ------
+    UnknownName, AmbiguousName
+        There is no such component, or there are several.
+    UnreadableFmu, FileNotFoundError
+        The file is no FMU.
+    BreakingReplacement
+        Connectors, connections or parameters use what the new FMU does not have.
+    """
+    place, element = _component(draft, component)
+    description = _description(draft, fmu)
+    found = tuple(_consequences(draft, place, description))
+    if not force and any(each.weight is Weight.BREAKS for each in found):
+        raise BreakingReplacement(str(place), found)
+    adapted = _adapted(element, description)
+    require_ssp_for(draft, str(place), description)
+    old = draft.entry(element.source)
+    entry = store(draft, Path(fmu)) if Path(fmu).is_file() else stored(draft, str(fmu))
+    if entry == old:
+        raise SameFmu(f"{place} is this FMU already ({entry})")
+    element.source = draft.reference(entry)
+    if element.implementation not in (ssd.Implementation.ANY, *description.interface_types):
+        element.implementation = implementation_of(description)
+        draft.note(f"{place} is {element.implementation} now: the new FMU offers that")
+    for connector, variable in adapted:
+        connector.type = signal_type(variable, description, draft.root)
+    draft.note(f"replaced the FMU of {place}: {entry} instead of {old or element.source}")
+    for each in found:
+        draft.note(str(each))
+    draft.release(old)
+    return found
+
+
+def _adapted(element: ssd.Component, description: FmuDescription) -> list[tuple[ssd.Connector, Variable]]:
+    """The connectors that state another type than the new FMU has, with its variables."""
+    found = ((each, description.variables.get(each.name)) for each in element.connectors)
+    return [(connector, variable) for connector, variable in found if variable and _other_type(connector, variable)]
+
+
+def _component(draft: Draft, name: Name) -> tuple[Place, ssd.Component]:
+    place = find_element(draft.system, name)
+    if not isinstance(place.element, ssd.Component):
+        raise EditError(f"{shown(name)!r} is no component, but a {type(place.element).__name__.lower()}")
+    return place, place.element
+
+
+def _description(draft: Draft, fmu: Path | str) -> FmuDescription:
+    path = Path(fmu)
+    return read_description(path if path.is_file() else draft.archive.local_path(stored(draft, str(fmu))))
+
+
+def _consequences(draft: Draft, place: Place, new: FmuDescription) -> Iterator[Consequence]:
+    for connector in place.element.connectors:
+        name = f"{place}.{connector.name}"
+        variable = new.variables.get(connector.name)
+        if variable is None:
+            yield Consequence(Weight.BREAKS, name, f"no such variable{_connected(place, connector.name)}")
+        else:
+            yield from _of_connector(draft, place, connector, variable, new)
+    yield from _of_parameters(draft, place, new)
+    declared = {connector.name for connector in place.element.connectors}
+    for variable in new.variables.values():
+        if variable.causality in SIGNALS and variable.name not in declared:
+            yield Consequence(
+                Weight.NEW, f"{place}.{variable.name}", f"an {variable.causality} that has no connector yet"
+            )
+
+
+def _of_connector(
+    draft: Draft, place: Place, connector: ssd.Connector, variable: Variable, new: FmuDescription
+) -> Iterator[Consequence]:
+    name, kind = f"{place}.{connector.name}", connector.kind
+    constant = kind is Kind.CONSTANT and variable.variability is Variability.CONSTANT
+    if kind not in (Kind.UNSPECIFIED, Kind.INOUT) and str(kind) != str(variable.causality) and not constant:
+        message = f"the connector is {kind}, the variable {variable.causality}{_connected(place, connector.name)}"
+        yield Consequence(Weight.BREAKS, name, message)
+    if _other_type(connector, variable):
+        message = f"{connector.type_name} becomes {variable.type}{_connected(place, connector.name)}"
+        yield Consequence(Weight.CHANGES, name, message)
+        return
+    unit, own = named(document_units(draft.root), connector.unit), named(new.units, variable.unit)
+    if unit is None or own is None or unit == own:
+        return
+    if not convertible(unit, own):
+        yield Consequence(Weight.BREAKS, name, f"the connector is in {unit.name}, the variable in {own.name}")
+    elif (unit.factor, unit.offset) != (own.factor, own.offset):
+        yield Consequence(Weight.CHANGES, name, f"values in {unit.name} will be converted to {own.name}")
+
+
+def _of_parameters(draft: Draft, place: Place, new: FmuDescription) -> Iterator[Consequence]:
+    for around, path in draft.outwards():
+        addressees = Addressees(around)
+        for use in uses(around):
+            for target in addressees.of(use.full):
+                if isinstance(target, VariableTarget) and target.place.path == (*path, *place.path):
+                    yield from _of_parameter(use, target, new)
+
+
+def _of_parameter(use: Use, target: VariableTarget, new: FmuDescription) -> Iterator[Consequence]:
+    variable, where = new.variables.get(target.name), f"set by {use.bound}"
+    if variable is None:
+        yield Consequence(Weight.BREAKS, use.full, f"no such variable, {where}")
+        return
+    if variable.causality is Causality.INDEPENDENT or not settable(variable):
+        yield Consequence(Weight.BREAKS, use.full, f"the FMU calculates it, {where}")
+    if variable.type != target.type:
+        yield Consequence(Weight.BREAKS, use.full, f"{target.type} becomes {variable.type}, {where}")
+    own, before = named(new.units, variable.unit), target.unit
+    if own is None or before is None or own == before:
+        return
+    if not convertible(own, before):
+        yield Consequence(Weight.BREAKS, use.full, f"the unit {before.name} becomes {own.name}, {where}")
+    elif (own.factor, own.offset) != (before.factor, before.offset):
+        stated = "is converted" if use.parameter.unit else f"means {own.name} instead of {before.name} now"
+        yield Consequence(Weight.CHANGES, use.full, f"its value {stated}, {where}")
+
+
+def _other_type(connector: ssd.Connector, variable: Variable) -> bool:
+    return connector.type_name is not None and canonical(connector.type_name) != variable.type
+
+
+def _connected(place: Place, connector: str) -> str:
+    """What a connector is connected to, as the end of a message."""
+    ends = [
+        described(connection, place.path[:-1])
+        for connection in place.system.connections
+        if (place.element.name, connector)
+        in (
+            (connection.start_element, connection.start_connector),
+            (connection.end_element, connection.end_connector),
+        )
+    ]
+    return f" (connection of {'; '.join(ends)})" if ends else ""

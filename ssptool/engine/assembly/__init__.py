@@ -1,0 +1,1 @@
+"""FMUs of a plan: loaded, instantiated and registered with a kernel."""

@@ -1,0 +1,525 @@
+"""Assembly: the running FMUs of a plan with their kernel, released in the right order."""
+
+import contextlib
+import ctypes
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ssptool.engine.assembly.driver import Driver
+from ssptool.engine.assembly.event_members import Member, RunningEvents, StepReport
+from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
+from ssptool.engine.assembly.ode_instance import AsInstance, idle_steps
+from ssptool.engine.assembly.pool import Fresh, Pool, Sources
+from ssptool.engine.assembly.processes import lost_process
+from ssptool.engine.failure import Ending, Failure, wish_to_end
+from ssptool.engine.kernel import create
+from ssptool.engine.kernel.interface import Call, Code, InstanceTable, Kernel, Outcome, functions_for
+from ssptool.engine.kernel.slots import holds_integer, in_cell, read_cell
+from ssptool.engine.masters.capabilities import ADJOINT
+from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde, PlannedWire
+from ssptool.engine.recording.iteration_log import COUPLING_FACTS, LOOP_FACTS, IterationLog, open_log
+from ssptool.engine.watch import Watch
+from ssptool.fmu.binary import FmuBinary
+from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.event_mode import EventMode
+from ssptool.fmu.instance import FmiError, FmuInstance
+from ssptool.fmu.messages import STATUS, status_word
+from ssptool.fmu.model_exchange import functions_of_exchange
+
+Explain = Callable[[Outcome, float], Failure]
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A kernel holds one saved state per instance, so a second one on the same instances holds another. `count`: of
+    instances.
+    """
+
+    kernel: Kernel
+    second: Kernel
+    group: int
+    second_group: int
+    explain: Explain
+    count: int
+    _parts: dict[Set[int], int] = field(default_factory=dict)
+
+    def save(self, time: float) -> Failure | None:
+        # The first kernel as well: it then tells the FMUs that they may be set back.
+        outcome = self.kernel.save(self.group)
+        outcome = self.second.save(self.second_group) if outcome.ok else outcome
+        return None if outcome.ok else self.explain(outcome, time)
+
+    def restore(self, time: float, but: Set[int] = frozenset()) -> Failure | None:
+        """All but some instances."""
+        outcome = self.second.restore(self._part(but) if but else self.second_group)
+        return None if outcome.ok else self.explain(outcome, time)
+
+    def _part(self, but: Set[int]) -> int:
+        if but not in self._parts:
+            self._parts[but] = self.second.group([index for index in range(self.count) if index not in but])
+        return self._parts[but]
+
+
+@contextmanager
+def open_checkpoint(kernel: Kernel, tables: Sequence[InstanceTable], explain: Explain) -> Iterator[Checkpoint]:
+    """For all instances of a kernel; its states are freed on leaving, which must be before the instances are."""
+    integers = {
+        slot
+        for table in tables
+        for slot, kind in zip(
+            (*table.input_slots, *table.output_slots), (*table.input_types, *table.output_types), strict=True
+        )
+        if holds_integer(kind)
+    }
+    second = create(len(kernel.values), integers=sorted(integers), native=kernel.name == "native")
+    for table in tables:
+        # It never steps them, so nobody asks it for inputs.
+        second.add(replace(table, environment=0))
+    everyone = range(len(tables))
+    try:
+        yield Checkpoint(kernel, second, kernel.group(everyone), second.group(everyone), explain, len(tables))
+    finally:
+        second.release()
+
+
+@dataclass(frozen=True, slots=True)
+class Assembly:
+    """Running FMUs and the kernel that they are registered with. Indices and slots are those of the plan.
+
+    Attributes
+    ----------
+    instances
+        In the order of the plan.
+    tables
+        Those of the kernel: of the instances, and last that of `ode`, if there is one.
+    loop_log, coupling_log
+        Take the iterates of algebraic loops and of macro steps, if somebody asked for them.
+    driver
+        What acts on them from outside, if anything does.
+    ode
+        What the kernel steps in place of all components of model exchange, where there are others too.
+    ode_kernel
+        A kernel for these components alone, with the slots of the whole, where nothing leads in from other components.
+    events
+        The components of co-simulation that use event mode, if there are any; with those of model exchange, if the
+        events of their ODE are those of all.
+    integrated
+        Those of model exchange that exchange something at events only, if there is an ODE.
+    kept
+        Stand-ins of which the kernel has the addresses only.
+    logging
+        What the FMUs log.
+    remarks
+        What is to be said of the run besides its results; each once.
+    at_end
+        Takes what is to be done when the FMUs are not needed any more, before they are freed.
+    """
+
+    plan: Plan
+    kernel: Kernel
+    instances: tuple[FmuInstance, ...]
+    logging: FmuLogging
+    tables: tuple[InstanceTable, ...] = ()
+    loop_log: IterationLog | None = None
+    coupling_log: IterationLog | None = None
+    checkpoint: Checkpoint | None = None
+    driver: "Driver | None" = None
+    ode: "AsInstance | None" = None
+    ode_kernel: Kernel | None = None
+    events: "RunningEvents | None" = None
+    integrated: "RunningEvents | None" = None
+    kept: tuple[object, ...] = ()
+    remarks: dict[str, None] = field(default_factory=dict)
+    at_end: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def of_ode(self) -> "Assembly":
+        """The same with the kernel of the components of model exchange."""
+        return self if self.ode_kernel is None else replace(self, kernel=self.ode_kernel)
+
+    def events_of_ode(self) -> "RunningEvents":
+        """What components of model exchange exchange at events, with the present kernel."""
+        assert self.integrated is not None
+        return self.integrated.within(self.kernel)
+
+    def remark(self, text: str) -> None:
+        """Something to be said of the run besides its results."""
+        self.remarks[text] = None
+
+    def retreats(self) -> Iterator[str]:
+        """Of FMUs that have refused to follow their inputs."""
+        for index, order, since, function, status in self.kernel.retreats:
+            if not function:  # it was before the simulation was saved
+                continue
+            how = "run along lines (order 1)" if order else "are held at their value in the middle of each step"
+            yield (
+                f"component {self.instances[index].name}: {function} returned {status_word(status)}, so its inputs "
+                f"{how} from t = {since:.12g} s on"
+            )
+
+    def explain(self, outcome: Outcome, time: float) -> Failure:
+        """What a kernel operation that failed means."""
+        if outcome.code is Code.NONFINITE:
+            return self._nonfinite(outcome, time)
+        if outcome.code is Code.RANGE:
+            return self._out_of_range(outcome, time)
+        if outcome.code is not Code.FMI:
+            raise AssertionError(f"{outcome} is not for a component to answer for")
+        if outcome.instance == len(self.instances) and self.ode is not None:
+            return self.ode.explain()
+        if lost := lost_process(self.instances, time):
+            return lost
+        instance = self.instances[outcome.instance]
+        if _asks_to_end(outcome, instance):
+            return wish_to_end(instance.name, time, instance.last_successful_time())
+        returned = f"returned {status_word(outcome.fmi_status)}"
+        answer = "did not do what was asked" if ":" in outcome.function else returned
+        messages = instance.log.latest()
+        return Failure(
+            Ending.FMI,
+            f"component {instance.name}: {outcome.function} {answer}",
+            f"try a smaller step size, or other start values and parameters ({self._more(messages)})",
+            time,
+            instance.name,
+            outcome.function,
+            messages,
+            recoverable=outcome.fmi_status == STATUS.index("discard"),
+        )
+
+    def _nonfinite(self, outcome: Outcome, time: float) -> Failure:
+        name = self.instances[outcome.instance].name
+        signal, value = self.plan.signals[outcome.slot], self.kernel.values[outcome.slot]
+        return Failure(
+            Ending.NONFINITE,
+            f"component {name}: {signal} is {value} (from {outcome.function})",
+            "check parameters and start values, and try a smaller step size: the solution may be unstable",
+            time,
+            name,
+            outcome.function,
+            self.instances[outcome.instance].log.latest(),
+        )
+
+    def _out_of_range(self, outcome: Outcome, time: float) -> Failure:
+        name, signal = self.instances[outcome.instance].name, self.plan.signals[outcome.slot]
+        kind = self.plan.types[outcome.slot]
+        return Failure(
+            Ending.FMI,
+            f"component {name}: {signal} cannot be {read_cell(self.kernel, outcome.slot, kind)!r}, "
+            f"because {outcome.function} does not take that",
+            "connect signals of the same type, or map the values on the connection",
+            time,
+            name,
+            outcome.function,
+        )
+
+    def refused(self, error: FmiError, time: float) -> Failure:
+        """An FMU's answer outside of the kernel: when it is initialized or terminated."""
+        if lost := lost_process(self.instances, time):
+            return lost
+        return Failure(
+            Ending.FMI,
+            f"component {error.instance}: {error.function} returned {status_word(error.status)}",
+            f"check parameters and start values ({self._more(error.messages)})",
+            time,
+            error.instance,
+            error.function,
+            error.messages,
+        )
+
+    def _more(self, messages: Sequence[str]) -> str:
+        return more_about(self.plan.settings, messages)
+
+    def perform(self, calls: Sequence[Call]) -> Outcome:
+        """These calls once, at the present instant."""
+        return self.kernel.evaluate(self.kernel.sweep(calls))
+
+    def terminate(self, time: float) -> Failure | None:
+        """End all FMUs regularly; the first refusal is returned, after all others were ended."""
+        failure: Failure | None = None
+        for instance in self.instances:
+            try:
+                instance.terminate()
+            except FmiError as error:
+                failure = failure or self.refused(error, time)
+        return failure
+
+    def abandon(self, failure: Failure) -> None:
+        """End all FMUs but the one that failed, of which FMI allows only that it is freed."""
+        failed = "" if failure.ending is Ending.TERMINATED else failure.component  # at the start
+        for instance in self.instances:
+            if instance.name != failed:
+                with contextlib.suppress(FmiError):
+                    instance.terminate()
+
+
+def _asks_to_end(outcome: Outcome, instance: FmuInstance) -> bool:
+    """Whether there is no step after this one, which did not come to its end, or after the last one."""
+    if outcome.function == "fmi3DoStep:terminateSimulation":
+        return True
+    discarded = outcome.function == "fmi2DoStep" and outcome.fmi_status == STATUS.index("discard")
+    return discarded and instance.wants_to_end()
+
+
+@contextmanager
+def assemble(
+    plan: Plan,
+    archive: Sources,
+    native: bool | None = None,
+    watch: Watch | None = None,
+    pool: Pool | None = None,
+) -> Iterator[Assembly]:
+    """Load and instantiate every FMU of a plan; on leaving free states, instances and libraries.
+
+    `watch`, if given, notes every call to them. With a `pool`, libraries and instances are those of earlier runs where
+    that can be, and are left to it for later ones.
+
+    Raises
+    ------
+    UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu
+        A binary cannot be used here.
+    FmiError
+        An FMU refuses to be instantiated.
+    ImportError
+        `native` is True and there is no native kernel.
+    """
+    with ExitStack() as stack:
+        kernel = create(len(plan.signals), integers=plan.integers, native=native)
+        kernel.use_threads(min(plan.settings.threads, len(plan.instances)))
+        logging = stack.enter_context(open_fmu_logging(plan.settings))
+        kernel.report_time(logging.clock.address)
+        remarks: dict[str, None] = {}
+        supply = pool if pool is not None else stack.enter_context(Fresh())
+        instances: list[FmuInstance] = []
+        tables: list[InstanceTable] = []
+        members: list[Member] = []
+        integrated: list[Member] = []
+        kept: list[_Added] = []
+        for planned in plan.instances:
+            binary = supply.binary(
+                archive.local_path(planned.source), planned.description, planned.interface, planned.process
+            )
+            coupled = plan.coupled_ode is not None and len(instances) in plan.coupled_ode.instances
+            added = _add(kernel, plan, binary, supply, watch, len(instances), coupled, logging)
+            if note := added.note:
+                remarks[note] = None
+            if added.member is not None:
+                (members if planned.name in plan.event_modes.members else integrated).append(added.member)
+            kept.append(added)
+            instances.append(added.instance)
+            tables.append(added.table)
+            stack.callback(supply.give_back, binary, added.instance, keep=_serves_again(plan, planned, watch))
+        # Pushed last, so that it is done first: saved states belong to instances that must still be there.
+        stack.callback(kernel.release)
+        logging.clock.time = plan.interval.start
+        assembly = Assembly(
+            plan, kernel, tuple(instances), logging, tuple(tables), kept=tuple(kept), remarks=remarks, at_end=stack
+        )
+        if plan.ode is not None:
+            assembly = replace(assembly, integrated=RunningEvents(plan, kernel, integrated, plan.ode.events))
+        if members:
+            assembly = replace(assembly, events=RunningEvents(plan, kernel, members, plan.event_modes))
+        if plan.coupled_ode is not None:
+            assembly = _with_ode(assembly, plan.coupled_ode)
+        _connect(kernel, plan, (*plan.wires, *plan.shown_wires))
+        yield _watched(assembly)
+
+
+def _with_ode(assembly: Assembly, ode: PlannedOde) -> Assembly:
+    """Of model exchange beside co-simulation: all together are one more instance of the kernel."""
+    plan = assembly.plan
+    instance = AsInstance(StepReport() if plan.event_modes.with_ode else None)
+    assembly.kernel.add(instance.table())
+    kernel = create(len(plan.signals), integers=plan.integers, native=assembly.kernel.name == "native")
+    kernel.report_time(assembly.logging.clock.address)
+    for index, table in enumerate(assembly.tables):
+        kernel.add(replace(table, environment=0) if index in ode.instances else _unobserved(table))
+    slots = _outputs(plan, ode)
+    _connect(kernel, plan, [wire for wire in (*plan.wires, *plan.shown_wires) if wire.source in slots])
+    tables = (*assembly.tables, instance.table())
+    return replace(assembly, tables=tables, ode=instance, ode_kernel=kernel)
+
+
+def _unobserved(table: InstanceTable) -> InstanceTable:
+    """For a kernel in which the instance is only to be known."""
+    nothing: dict[str, Any] = dict.fromkeys(
+        ("observed_slots", "observed_references", "observed_types", "observed_elements"), ()
+    )
+    return replace(table, environment=0, **nothing)
+
+
+def _watched(assembly: Assembly) -> Assembly:
+    """With the logs, the second set of states and the driver that settings and stimuli ask for."""
+    settings, stack = assembly.plan.settings, assembly.at_end
+    driver = _driver(assembly) if assembly.plan.stimuli else None  # before any group is registered
+    loops, coupling, checkpoint = None, None, None
+    if settings.log_loops is not None:
+        loops = stack.enter_context(open_log(settings.log_loops, LOOP_FACTS))
+    if settings.log_coupling is not None:
+        coupling = stack.enter_context(open_log(settings.log_coupling, COUPLING_FACTS))
+    events = assembly.plan.event_modes
+    repeats = settings.adaptive is not None and all(one.capabilities.saves_state for one in assembly.plan.instances)
+    if repeats or (events.rolls_back and len(assembly.tables) > 1):
+        checkpoint = stack.enter_context(open_checkpoint(assembly.kernel, assembly.tables, assembly.explain))
+    return replace(assembly, loop_log=loops, coupling_log=coupling, checkpoint=checkpoint, driver=driver)
+
+
+def _driver(assembly: Assembly) -> "Driver":
+    plan, ode = assembly.plan, assembly.plan.coupled_ode
+    more = () if ode is None or assembly.ode_kernel is None else ((assembly.ode_kernel, _outputs(plan, ode)),)
+    at_events = [one.acted for one in (assembly.events, assembly.integrated) if one is not None]
+    return Driver(plan, assembly.instances, assembly.kernel, more, at_events)
+
+
+def _outputs(plan: Plan, ode: PlannedOde) -> frozenset[int]:
+    """Slots from which the kernel of an ODE has wires."""
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    held = frozenset(slots[signal] for signal in ode.events.outputs)
+    own = (plan.instances[index] for index in ode.instances)
+    return held | {slot for one in own for slot in (*one.output_slots, *one.observed_slots)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Added:
+    """An instance that is registered with the kernel."""
+
+    instance: FmuInstance
+    table: InstanceTable
+    member: "Member | None"
+    note: str
+
+
+def _add(
+    kernel: Kernel,
+    plan: Plan,
+    binary: FmuBinary,
+    supply: Pool,
+    watch: Watch | None,
+    index: int,
+    coupled: bool,
+    logging: FmuLogging,
+) -> _Added:
+    planned = plan.instances[index]
+    events = plan.event_modes.members.get(planned.name)
+    of_ode = plan.ode.events.members.get(planned.name) if plan.ode is not None else None
+    environment = kernel.environment() if coupled or _asks_for_inputs(planned) else 0
+    instance = supply.take(binary, planned.name) if _serves_again(plan, planned, watch) else None
+    if instance is None:
+        with watch.during(index, _making(planned)) if watch else contextlib.nullcontext():
+            instance = _instantiated(binary, plan, planned, kernel, environment, logging)
+    table = _table(planned, instance, environment)
+    if watch:
+        instance.intercept(watch.around(index))
+        table = watch.stand_in(index, table)
+    note = logging.start(instance)
+    if coupled:
+        table = idle_steps(table)
+    step = StepReport() if events is not None and not coupled else None
+    if step is not None:
+        table = replace(table, report=step.numbers)
+    kernel.add(table)
+    own = events or of_ode
+    member = None if own is None else Member(index, own, instance, EventMode(instance), step)
+    return _Added(instance, table, member, note)
+
+
+def _making(planned: PlannedInstance) -> str:
+    """The function that instantiates."""
+    major = planned.description.fmi_major
+    return "fmiInstantiateSlave" if major == 1 else f"fmi{major}Instantiate"
+
+
+def _instantiated(
+    binary: FmuBinary, plan: Plan, planned: PlannedInstance, kernel: Kernel, environment: int, logging: FmuLogging
+) -> FmuInstance:
+    events = plan.event_modes.members.get(planned.name)
+    # Only an FMU that asks for its inputs inside a step needs someone to ask.
+    asks = _asks_for_inputs(planned)
+    try:
+        return binary.instantiate(
+            planned.name,
+            environment=environment if asks else 0,
+            intermediate_update=kernel.intermediate_update_address() if asks else 0,
+            required_inputs=[name for name, _ in planned.moving] if asks else (),
+            logging=logging.everything,
+            log=logging.log(planned.name, planned.description),
+            description=planned.description,
+            event_mode=events is not None,
+            early_return=events is not None and events.returns_early,
+        )
+    except FmiError as error:
+        facts = error.instance, error.function, error.status, error.messages
+        raise FmiError(*facts, more_about(plan.settings, error.messages)) from None
+
+
+def _table(planned: PlannedInstance, instance: FmuInstance, environment: int) -> InstanceTable:
+    return InstanceTable(
+        fmi_major=planned.description.fmi_major,
+        functions=_functions(planned, instance),
+        component=instance.component,
+        input_slots=planned.input_slots,
+        input_references=planned.input_references,
+        output_slots=planned.output_slots,
+        output_references=planned.output_references,
+        environment=environment,
+        input_types=planned.input_types,
+        output_types=planned.output_types,
+        input_elements=planned.input_elements,
+        output_elements=planned.output_elements,
+        observed_slots=planned.observed_slots,
+        observed_references=tuple(variable.reference for variable in planned.observed_variables),
+        observed_types=tuple(variable.type for variable in planned.observed_variables),
+        observed_elements=tuple(variable.element for variable in planned.observed_variables),
+        # Of model exchange, evaluations of the ODE have set them.
+        refreshed=planned.interface is InterfaceType.CO_SIMULATION,
+    )
+
+
+def _functions(planned: PlannedInstance, instance: FmuInstance) -> dict[str, int]:
+    """Those that a kernel and an integrator want. What model exchange does not have is never called; should it be, it
+    refuses.
+    """
+    types = (*planned.input_types, *planned.output_types, *(one.type for one in planned.observed_variables))
+    wanted = functions_for(planned.description.fmi_major, types)
+    present = instance.functions
+    if planned.interface is InterfaceType.CO_SIMULATION:
+        optional = (ADJOINT,) if planned.capabilities.adjoint_derivatives else ()
+        return {name: present[name] for name in (*wanted, *optional)}
+    exchange = functions_of_exchange(planned.description.fmi_major)
+    return {name: present.get(name, _REFUSAL) for name in (*wanted, *exchange)}
+
+
+_refuse = ctypes.CFUNCTYPE(ctypes.c_int)(lambda: STATUS.index("error"))
+_REFUSAL = ctypes.cast(_refuse, ctypes.c_void_p).value or 0
+
+
+def _serves_again(plan: Plan, planned: PlannedInstance, watch: Watch | None) -> bool:
+    """Whether the instance may be one of another run: it asks for its inputs for ever of the kernel that it was made
+    for, it is watched for ever, it was told for ever whether there is event mode and whether to log everything, the
+    sizes of its arrays stay as they were, and of FMI 1.0 it was initialized in its own way.
+    """
+    old = planned.description.fmi_major == 1 or planned.name in plan.event_modes.members
+    logs = plan.settings.fmu_log is not None
+    return not (old or logs or _asks_for_inputs(planned) or watch or planned.structure)
+
+
+def _asks_for_inputs(planned: PlannedInstance) -> bool:
+    simulated = planned.interface is InterfaceType.CO_SIMULATION
+    return simulated and planned.description.fmi_major == 3 and bool(planned.wired) and planned.capabilities.follows
+
+
+def _connect(kernel: Kernel, plan: Plan, wires: Sequence[PlannedWire]) -> None:
+    kernel.connect(
+        [wire.source for wire in wires],
+        [wire.destination for wire in wires],
+        [wire.conversion.factor for wire in wires],
+        # To add −0.0 changes nothing; to add 0.0 changes the sign of a zero.
+        [wire.conversion.offset or -0.0 for wire in wires],
+        {
+            number: {in_cell(source): in_cell(target) for source, target in wire.conversion.table}
+            for number, wire in enumerate(wires)
+            if wire.conversion.table
+        },
+    )
+    kernel.record_slots(plan.recorded)

@@ -1,0 +1,195 @@
+"""Inputs and scenarios applied to the kernel during a run."""
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from ssptool.engine.assembly.event_members import ActedAtEvents
+from ssptool.engine.assembly.propagation import pass_on
+from ssptool.engine.kernel.interface import OK, ActedWire, Call, Instruction, Kernel, Op, Outcome
+from ssptool.engine.kernel.slots import write_cell
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.planning.stimuli import Feeds, change_of, feeds_of
+from ssptool.engine.stimuli.course import Modification, active
+from ssptool.engine.stimuli.stimuli import boundaries, same_time
+from ssptool.fmu.description import Value
+from ssptool.fmu.instance import FmuInstance
+from ssptool.network.network import Signal
+
+
+class _Acted(NamedTuple):
+    destination: int
+    source_type: str
+    destination_type: str
+    at_source: tuple[Modification, ...]
+    at_destination: tuple[Modification, ...]
+
+
+class ActedWires:
+    """Of one kernel. `sources`: slots from which it has the wires."""
+
+    def __init__(self, plan: Plan, kernel: Kernel, sources: Collection[int]) -> None:
+        self._kernel = kernel
+        self._wires = tuple(_acted(plan, sources))
+
+    def go_to(self, t: float) -> None:
+        """From now on modifications are those at t [s]."""
+        kernel = self._kernel
+        if self._wires:
+            kernel.act(
+                [
+                    ActedWire(
+                        one.destination,
+                        change_of(kernel, one.source_type, active(one.at_source, t)),
+                        change_of(kernel, one.destination_type, active(one.at_destination, t)),
+                    )
+                    for one in self._wires
+                ]
+            )
+
+
+def _acted(plan: Plan, sources: Collection[int]) -> Iterator[_Acted]:
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    elsewhere = plan.event_modes.inputs | (plan.ode.events.inputs if plan.ode is not None else frozenset())
+    for gate in plan.stimuli.gates:
+        if gate.destination in elsewhere:
+            continue
+        source, destination = slots[gate.source], slots[gate.destination]
+        if source in sources:
+            types = plan.types[source], plan.types[destination]
+            yield _Acted(destination, *types, gate.at_source, gate.at_destination)
+    # Connectors of systems inside on the way of what a source gives, which are there for the trace.
+    changed = {slots[gate.source]: gate.at_source for gate in plan.stimuli.gates if gate.at_source}
+    for wire in plan.shown_wires:
+        if wire.source in changed and wire.source in sources:
+            types = plan.types[wire.source], plan.types[wire.destination]
+            yield _Acted(wire.destination, *types, changed[wire.source], ())
+
+
+class Driver:
+    """Goes through the stretches between jumps. Within each, every course is continuous, and at its ends has the
+    limit from inside.
+
+    Attributes
+    ----------
+    end : [s]
+        Of the present stretch; inf where nothing jumps any more.
+    stretch
+        Its number, from 0.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        instances: tuple[FmuInstance, ...],
+        kernel: Kernel,
+        more: Sequence[tuple[Kernel, Collection[int]]] = (),
+        at_events: Sequence[ActedAtEvents] = (),
+    ) -> None:
+        """`more`: kernels beside the one of all components, with the slots from which they have the wires; `at_events`
+        are connections that no kernel has.
+        """
+        self.kernel = kernel
+        self._plan = plan
+        self._instances = {instance.name: instance for instance in instances}
+        self._feeds = Feeds(plan, kernel)
+        kernels = ((kernel, range(len(plan.signals))), *more)
+        self._kernels = [one for one, _ in kernels]
+        self._wires: tuple[ActedWires | ActedAtEvents, ...] = (
+            *(ActedWires(plan, one, sources) for one, sources in kernels),
+            *at_events,
+        )
+        self._boundaries = boundaries(plan.stimuli.jumps, plan.interval.start, plan.interval.stop)
+        self._knots = sorted(set(chain.from_iterable(one.course.knots for one in feeds_of(plan))))
+        self._actions = sorted(plan.stimuli.actions)
+        self.go_to(0)
+
+    # -- stretches -------------------------------------------------------------------------------------------
+
+    def write(self, t: float) -> None:
+        """What the courses are at t [s], which is in the present stretch."""
+        if self._feeds:
+            self._feeds.write(t)
+
+    def jump(self) -> Outcome:
+        """From the end of the present stretch to the start of the next, with tunable parameters that change there.
+
+        Raises
+        ------
+        FmiError
+            An FMU refuses the value of a parameter.
+        Stopped
+            Parameters that depend on each other do not settle.
+        """
+        boundary = self._boundaries[self.stretch]
+        self.go_to(self.stretch + 1)
+        self.write(self._begin)
+        changed = dict.fromkeys(self._set_parameters(boundary.first, boundary.last))
+        if changed and self._plan.parameter_wires:
+            changed = pass_on(self._plan, self._instances, changed, self._give, boundary.last)
+        calls = [Call(i, (), one.output_slots) for i, one in enumerate(self._plan.instances) if one.name in changed]
+        calls = [call for call in calls if call.outputs]
+        return self.kernel.evaluate(self.kernel.sweep(calls)) if calls else OK
+
+    def _give(self, signal: Signal, value: Value) -> None:
+        self._instances[signal.component].set({signal.variable: value})
+        if signal in self._plan.signals:
+            slot = self._plan.signals.index(signal)
+            for kernel in self._kernels:
+                write_cell(kernel, slot, self._plan.types[slot], value)
+
+    def go_to(self, stretch: int) -> None:
+        """The stretch after so many jumps, in which values and parameters are already what they were there."""
+        self.stretch = stretch
+        self._begin, self.end = self.limits(stretch)
+        if self._feeds:
+            self._feeds.between(self._begin, self.end)
+        for wires in self._wires:
+            wires.go_to(self._begin)
+
+    def limits(self, stretch: int) -> tuple[float, float]:
+        """Start and end [s] of a stretch."""
+        begin = self._boundaries[stretch - 1].last if stretch else self._plan.interval.start
+        return begin, self._boundaries[stretch].first if stretch < len(self._boundaries) else math.inf
+
+    def only_courses(self, stretch: int) -> bool:
+        """Whether at the end of a stretch tables jump and nothing else does."""
+        if self.stepwise or stretch >= len(self._boundaries):
+            return False
+        first, last = self._boundaries[stretch]
+        place = bisect_left(self._actions, first)
+        return place == len(self._actions) or self._actions[place] > last
+
+    def limit(self, t: float) -> float:
+        """The next time after t [s] that an integrator must not step over; inf if there is none."""
+        for knot in self._knots[bisect_right(self._knots, t) :]:
+            if not same_time(knot, t):
+                return min(knot, self.end)
+        return self.end
+
+    def _set_parameters(self, first: float, last: float) -> Iterator[str]:
+        for setting in self._plan.stimuli.settings:
+            if any(first <= one.time <= last for one in setting.modifications):
+                change = active(setting.modifications, last)
+                value = setting.base if change is None else change(setting.base)
+                self._instances[setting.signal.component].set({setting.signal.variable: value})
+                yield setting.signal.component
+
+    # -- macro steps -----------------------------------------------------------------------------------------
+
+    @property
+    def stepwise(self) -> bool:
+        """Whether there are functions, which have to be asked at every step."""
+        return self._feeds.has_functions
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """What a macro step begins with, where there are no functions."""
+        return (Instruction(Op.DRIVE),) if self._feeds else ()
+
+    def begin(self, h: float, end: float) -> None:
+        """Before the macro step of size h [s] to `end` [s]."""
+        if self._feeds:
+            self._feeds.drive(end, h)

@@ -1,0 +1,348 @@
+"""Instances in event mode, their clocks, and the values that pass between them at events."""
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ssptool.engine.assembly.clocks import Agenda
+from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.kernel.interface import Floats, Kernel
+from ssptool.engine.kernel.slots import NOTHING, read_cell, write_cell
+from ssptool.engine.planning.events import Clocked, EventMember, EventModes
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.stimuli.course import Modification, active
+from ssptool.engine.stimuli.stimuli import Stimuli
+from ssptool.fmu.description import Value
+from ssptool.fmu.event_mode import EventMode
+from ssptool.fmu.instance import FmuInstance
+from ssptool.network.arrays import wholes
+from ssptool.network.conversion import INTEGER_RANGES
+from ssptool.network.network import Signal, Wire
+
+_EVENT, _REACHED, _WAITS = range(3)
+
+
+class StepReport:
+    """The report of one instance, to which its kernel writes.
+
+    Attributes
+    ----------
+    numbers : (3,)
+        For its `InstanceTable`.
+    """
+
+    def __init__(self) -> None:
+        self.numbers: Floats = np.array([0.0, math.nan, 0.0])
+
+    @property
+    def wanted(self) -> bool:
+        """An event is to be handled where the last step has ended."""
+        return bool(self.numbers[_EVENT])
+
+    @property
+    def reached(self) -> float | None:
+        """Where it ended [s]; None: nothing has been heard of it yet."""
+        t = float(self.numbers[_REACHED])
+        return None if math.isnan(t) else t
+
+    def wait(self) -> None:
+        """The instance is where the next step ends, and does nothing in it."""
+        self.numbers[_WAITS] = 1.0
+
+    def reset(self) -> None:
+        """Nothing has been heard of the step that begins."""
+        self.numbers[:] = 0.0, math.nan, 0.0
+
+    def recall(self, *, wanted: bool) -> None:
+        """Be as after a step of which that was said."""
+        self.reset()
+        self.numbers[_EVENT] = wanted
+
+
+class ActedAtEvents:
+    """Of the connections into some inputs; nothing is done before `go_to`."""
+
+    def __init__(self, stimuli: Stimuli, inputs: Collection[Signal]) -> None:
+        self._gates = tuple(gate for gate in stimuli.gates if gate.destination in inputs)
+        self._now: dict[Signal, tuple[Modification | None, Modification | None]] = {}
+
+    def go_to(self, t: float) -> None:
+        """From now on modifications are those at t [s]."""
+        for gate in self._gates:
+            self._now[gate.destination] = active(gate.at_source, t), active(gate.at_destination, t)
+
+    def carry(self, wire: Wire, value: Value) -> Value:
+        """What the destination of a wire gets where its source has this value."""
+        at_source, at_destination = self._now.get(wire.destination, (None, None))
+        if at_source is not None:
+            value = at_source(value)
+        value = wire.conversion.carry(value)
+        return value if at_destination is None else at_destination(value)
+
+
+class OutOfRange(Exception):
+    """Of an integer with what a scenario adds to it."""
+
+    def __init__(self, signal: Signal, value: Value, kind: str) -> None:
+        super().__init__(f"component {signal.component}: {signal} cannot be {value!r}, because it is of type {kind}")
+        self.component = signal.component
+
+    def failure(self, t: float) -> Failure:
+        return Failure(Ending.FMI, str(self), "let the scenario add less", t, self.component)
+
+
+@dataclass(slots=True)
+class Member:
+    """A running instance in event mode; `active` are its clocks that tick in the present event iteration.
+
+    `next_time` [s] is that of its next time event. What is integrated has no `step` that would report, and whoever
+    integrates it sees to its modes and discrete states.
+    """
+
+    index: int
+    planned: EventMember
+    instance: FmuInstance
+    mode: EventMode
+    step: StepReport | None = None
+    active: set[str] = field(default_factory=set)
+    next_time: float = math.inf
+
+    @property
+    def name(self) -> str:
+        return self.planned.name
+
+    def is_active(self, one: Clocked) -> bool:
+        return not self.active.isdisjoint(one.clocks)
+
+
+class RunningEvents:
+    """All members, by the number of their instance.
+
+    Attributes
+    ----------
+    agenda
+        When their clocks tick.
+    acted
+        What a scenario does to connections into their inputs.
+    inputs, real
+        The slots of all inputs of components, and which slots (slots,) hold real numbers.
+    single
+        Whether there are algebraic loops with signals of type Float32.
+    """
+
+    def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[Member], modes: EventModes) -> None:
+        self.plan = plan
+        self.kernel = kernel
+        self.members: Mapping[int, Member] = {member.index: member for member in members}
+        self.stepped = tuple(member for member in self.members.values() if member.step is not None)
+        self.modes = {index: member.mode for index, member in self.members.items()}
+        timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
+        self.agenda = Agenda(plan.interval.start, timed)
+        self.acted = ActedAtEvents(plan.stimuli, modes.inputs)
+        self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        self._whole = wholes(plan.network)
+        self._ticked: set[Signal] = set()
+        self._wires: Mapping[Signal, Wire] = {wire.destination: wire for wire in modes.wires}
+        self._modes = modes
+        self._clocks = {
+            Signal(member.name, clock.name): (member, clock)
+            for member in self.members.values()
+            for clock in member.planned.clocks
+        }
+        shown = (self._slots[signal] for signal in self._clocks if signal in self._slots)
+        self._clock_slots = np.array(tuple(shown), dtype=np.intp)
+        self.inputs = np.array([slot for one in plan.instances for slot in one.input_slots], dtype=np.intp)
+        self.real = np.ones(len(plan.signals), dtype=bool)
+        self.real[list(plan.integers)] = False
+        self.single = any(loop.single for loop in plan.loops)
+
+    def within(self, kernel: Kernel) -> "RunningEvents":
+        """The same in another kernel with the same slots: who uses this one must not go on doing so."""
+        other = RunningEvents(self.plan, kernel, self.members.values(), self._modes)
+        other.agenda, other.acted = self.agenda, self.acted
+        return other
+
+    @property
+    def next_time(self) -> float:
+        """Of the next tick or time event that is known [s]."""
+        return min((self.agenda.next_time, *(member.next_time for member in self.members.values())))
+
+    # -- initialization ------------------------------------------------------------------------------------------
+
+    def present(self) -> None:
+        """What is exchanged at events only has its start value before the first one."""
+        for member in self.members.values():
+            planned = self.plan.instances[member.index]
+            starts, variables = planned.starts, planned.description.variables
+            for one in (*member.planned.inputs, *member.planned.outputs):
+                value = starts.get(one.signal.variable, variables[one.signal.variable].start)
+                kind = self.plan.types[self._slots[one.signal]]
+                write_cell(self.kernel, self._slots[one.signal], kind, _nothing(kind) if value is None else value)
+
+    def pass_on_at_start(self) -> list[Signal]:
+        """In initialization mode, set inputs that belong to no clock; which have changed.
+
+        Raises
+        ------
+        FmiError, OutOfRange
+        """
+        changed = []
+        for member in self.members.values():
+            moved = [one.signal for one in member.planned.inputs if not one.clocks and self._take(one)]
+            self._set(member, moved)
+            changed += moved
+        return changed
+
+    # -- event mode ----------------------------------------------------------------------------------------------
+
+    def enter(self) -> None:
+        for member in self.stepped:
+            member.mode.enter()
+
+    def leave(self) -> None:
+        for member in self.stepped:
+            member.mode.leave()
+
+    def pending(self) -> bool:
+        """Whether an input that belongs to no clock is not what its wire delivers."""
+        return any(not one.clocks and self._delivered(one) is not None for _, one in self._inputs())
+
+    def pass_on(self, fresh: frozenset[Signal]) -> list[Signal]:
+        """Set inputs that have changed, or that belong to clocks that are `fresh`; those that have changed."""
+        changed = []
+        for member in self.members.values():
+            own, first = [], []
+            for one in member.planned.inputs:
+                if one.clocks and not member.is_active(one):
+                    continue
+                if self._take(one):
+                    own.append(one.signal)
+                elif any(Signal(member.name, name) in fresh for name in one.clocks):
+                    first.append(one.signal)
+            self._set(member, [*own, *first])
+            changed += own
+        return changed
+
+    def collect(self) -> list[Signal]:
+        """Read outputs whose clocks tick; those that have changed."""
+        changed = []
+        for member in self.members.values():
+            signals = [one.signal for one in member.planned.outputs if member.is_active(one)]
+            found = member.instance.get([signal.variable for signal in signals]) if signals else {}
+            changed += [signal for signal in signals if self._write(signal, found[signal.variable])]
+        return changed
+
+    def tick(self, clocks: Iterable[Signal]) -> frozenset[Signal]:
+        """Activate input clocks that are not active yet: those that are so now, and have not been before."""
+        fresh = [signal for signal in clocks if signal.variable not in self._clocks[signal][0].active]
+        for member in self.members.values():
+            own = [self._clocks[signal][1] for signal in fresh if signal.component == member.name]
+            if own:
+                member.mode.tick(own)
+                member.active.update(clock.name for clock in own)
+        self._ticked.update(fresh)
+        return frozenset(fresh)
+
+    def listen(self) -> frozenset[Signal]:
+        """Output clocks that tick, and have not done so before in this event iteration."""
+        found = []
+        for member in self.members.values():
+            waiting = [clock for clock in member.planned.ticking if clock.name not in member.active]
+            if waiting:
+                ticking = member.mode.ticking(waiting)
+                member.active.update(clock.name for clock in ticking)
+                found += [Signal(member.name, clock.name) for clock in ticking]
+        self._ticked.update(found)
+        return frozenset(found)
+
+    def triggered_by(self, clocks: Iterable[Signal]) -> Iterator[Signal]:
+        """Input clocks that connections lead to from these."""
+        for signal in clocks:
+            yield from self._modes.clock_wires.get(signal, ())
+
+    def show_ticks(self) -> None:
+        """After an event: connectors of clocks that have ticked in it are true, until the next step or event."""
+        for signal in self._ticked & self._slots.keys():
+            self.kernel.integers[self._slots[signal]] = 1
+
+    def hide_ticks(self) -> None:
+        if self._clock_slots.size:
+            self.kernel.integers[self._clock_slots] = 0
+            self._ticked.clear()
+
+    def rest(self) -> None:
+        """An event iteration is over: no clock is active any more."""
+        for member in self.members.values():
+            member.active.clear()
+
+    @property
+    def ticking(self) -> tuple[str, ...]:
+        """Names of the clocks that are active."""
+        return tuple(f"{member.name}.{name}" for member in self.members.values() for name in sorted(member.active))
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def _inputs(self) -> Iterator[tuple[Member, Clocked]]:
+        for member in self.members.values():
+            for one in member.planned.inputs:
+                yield member, one
+
+    def _take(self, one: Clocked) -> bool:
+        """Give an input what its wire delivers; whether that is something else. May raise OutOfRange."""
+        value = self._delivered(one)
+        if value is not None:
+            kind = self.plan.types[self._slots[one.signal]]
+            lowest, highest = INTEGER_RANGES.get(kind, (-math.inf, math.inf))
+            if not isinstance(value, str | bytes) and not lowest <= value <= highest:
+                raise OutOfRange(one.signal, value, kind)
+            self._write(one.signal, value)
+        return value is not None
+
+    def _set(self, member: Member, inputs: Sequence[Signal]) -> None:
+        """Let the FMU have these, arrays as a whole."""
+        if not inputs:
+            return
+        arrays = {self._whole[signal] for signal in inputs if signal in self._whole}
+        beside = (one.signal for one in member.planned.inputs if self._whole.get(one.signal) in arrays)
+        values = {}
+        for signal in dict.fromkeys([*inputs, *beside]):
+            slot = self._slots[signal]
+            values[signal.variable] = read_cell(self.kernel, slot, self.plan.types[slot])
+        member.instance.set(values)
+
+    def _delivered(self, one: Clocked) -> Value | None:
+        """What the wire into an input has for it; None if that is what it has, or there is no wire."""
+        wire = self._wires.get(one.signal)
+        if wire is None:
+            return None
+        source, slot = self._slots[wire.source], self._slots[one.signal]
+        value = self.acted.carry(wire, read_cell(self.kernel, source, self.plan.types[source]))
+        kind = self.plan.types[slot]
+        if kind in ("Float64", "Float32"):
+            value = float(value)
+        return None if value == read_cell(self.kernel, slot, kind) else value
+
+    def _write(self, signal: Signal, value: Value) -> bool:
+        slot = self._slots[signal]
+        before = int(self.kernel.integers[slot])
+        write_cell(self.kernel, slot, self.plan.types[slot], value)
+        return int(self.kernel.integers[slot]) != before
+
+    # -- to go on in another process -----------------------------------------------------------------------------
+
+    def memory(self) -> dict[str, np.ndarray]:
+        return {
+            "agenda": np.array(self.agenda.memory(), dtype=np.str_),
+            "next": np.array([member.next_time for member in self.members.values()]),
+        }
+
+    def recall(self, memory: Mapping[str, np.ndarray]) -> None:
+        self.agenda.recall(memory["agenda"].tolist())
+        for member, time in zip(self.members.values(), memory["next"].tolist(), strict=True):
+            member.next_time = time
+
+
+def _nothing(kind: str) -> Value:
+    return NOTHING.get(kind, 0)

@@ -1,0 +1,322 @@
+"""The plan of a run, made from an open system or a flat network, settings and stimuli."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from ssptool.documents.archive import Archive
+from ssptool.documents.document import Document
+from ssptool.documents.ssd import SystemStructureDescription
+from ssptool.engine.assembly.fmu_log import check_fmu_log
+from ssptool.engine.assembly.processes import distribute
+from ssptool.engine.assembly.propagation import check_settings
+from ssptool.engine.choices.integrator import (
+    COUPLED_TOLERANCE,
+    choose_integrator,
+    integrator_of,
+    refuse_integrator,
+    refuse_substeps,
+    unfollowed,
+)
+from ssptool.engine.choices.master import Situation, choose_master
+from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
+from ssptool.engine.failure import UnsupportedByFmu
+from ssptool.engine.masters.adaptive import Adaptive
+from ssptool.engine.masters.capabilities import VARIES_STEP, Capabilities
+from ssptool.engine.masters.energy import EnergyControlled
+from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.masters.jumps import Eventful
+from ssptool.engine.masters.master import CLOSE, Master
+from ssptool.engine.masters.short_step import WithShortStep
+from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
+from ssptool.engine.planning.events import EventModes, plan_event_modes, plan_ode_events
+from ssptool.engine.planning.implementations import Implementations, choose_implementations
+from ssptool.engine.planning.interval import Choice, Interval, choose_interval
+from ssptool.engine.planning.plan import Plan, PlannedLoop, PlannedOde
+from ssptool.engine.planning.power_bonds import (
+    NO_UNITS,
+    NotAPowerBond,
+    PowerBond,
+    Units,
+    bonds_of,
+    bonds_of_terminals,
+    declared_bonds,
+)
+from ssptool.engine.planning.schedule import Schedules
+from ssptool.engine.planning.slots import SlotTable
+from ssptool.engine.planning.stimuli import resolve
+from ssptool.engine.recording.iteration_log import check_log_name
+from ssptool.engine.settings import InitName, MasterName, Settings
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_tables
+from ssptool.fmu.description import InterfaceType
+from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
+from ssptool.network.conversion import document_units, notes_on_units
+from ssptool.network.dependencies import Stage
+from ssptool.network.flatten import build_network
+from ssptool.network.network import Network, Wire
+from ssptool.network.unconnected import notes_on_inputs
+from ssptool.rules.acceptance import NOTHING_ACCEPTED, Acceptance
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.scenario import Scenario
+
+
+def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabilities], interval: Interval) -> Master:
+    """The master, with macro steps that end where something jumps.
+
+    Raises
+    ------
+    UnsupportedByFmu
+        An FMU takes steps of one size only, and something jumps in the middle of one.
+    """
+    if not stimuli:
+        return master
+    assert isinstance(
+        master,
+        Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled,
+    )
+    between = _between(stimuli, interval)
+    for name, can in everyone.items():
+        if between is not None and not can.varies_step:
+            raise UnsupportedByFmu(
+                name,
+                VARIES_STEP,
+                f"a jump of an input at t = {between!r} s, which is inside a macro step of {interval.step:g} s,",
+                "a step size that divides the times of all jumps",
+            )
+    return Eventful(master)
+
+
+def _between(stimuli: Stimuli, interval: Interval) -> float | None:
+    """The first jump that is not at the end of a macro step [s]."""
+    for time, _ in boundaries(stimuli.jumps, interval.start, interval.stop):
+        steps = (time - interval.start) / interval.step
+        if abs(steps - round(steps)) > CLOSE:
+            return time
+    return None
+
+
+def make_plan(
+    network: Network,
+    settings: Settings,
+    stimuli: Stimuli = NO_STIMULI,
+    bonds: tuple[PowerBond, ...] = (),
+    units: Units = NO_UNITS,
+) -> Plan:
+    """Resolve names to slots, dependencies to sweeps, and what the user left open to choices with reasons.
+
+    `bonds` are power bonds that are taken where the settings declare none; `units` define those of the system.
+
+    Raises
+    ------
+    Unsupported, UnsupportedByFmu, UnsupportedCombination
+        The system or the settings need what cannot be simulated.
+    ValueError
+        A time or a number does not fit.
+    BadInputs
+        A driven input has no value at the start time.
+    """
+    prepared = _prepare(network, settings, stimuli)
+    network, implementations = prepared.network, prepared.implementations
+    table = SlotTable(network, implementations.of, prepared.stimuli, prepared.events.beside(prepared.of_ode))
+    instances = tuple(table.instance(name) for name in network.components)
+    check_fmu_log(settings, instances)
+    distribution = distribute(instances, settings)
+    numbered = zip(instances, distribution.processes, strict=True)
+    instances = tuple(replace(one, process=number) if number else one for one, number in numbered)
+    choices, notes = (*prepared.choices, *distribution.choices), (*prepared.notes, *distribution.notes)
+    prepared = prepared._replace(choices=choices, notes=notes)
+    return _planned(prepared, settings, Schedules(table, instances, implementations.exchange), bonds, units)
+
+
+class _Prepared(NamedTuple):
+    """A network as it is planned: with driven inputs as its own, and with what is to be known of each component."""
+
+    network: Network
+    interval: Interval
+    stimuli: Stimuli
+    parameter_wires: tuple[Wire, ...]
+    implementations: Implementations
+    events: EventModes
+    of_ode: EventModes
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+
+
+def _prepare(network: Network, settings: Settings, stimuli: Stimuli) -> _Prepared:
+    network = with_connected_locals(network)
+    refuse(network)
+    for log in (settings.log_loops, settings.log_coupling):
+        if log is not None:
+            check_log_name(log)
+    interval, choices = choose_interval(network, settings, lambda: _in_equal_steps(network, settings))
+    stimuli.check_start(interval.start)
+    network, parameter_wires, notes = settle_parameters(network)
+    notes = (*notes, *notes_on_tables(stimuli, interval.start, interval.stop))
+    notes = (*notes, *notes_on_inputs(network, {one.signal for one in stimuli.driven}))
+    notes = (*notes, *notes_on_units(network.assumed_units))
+    network = extended(network, stimuli, interval.start)
+    check_settings(network, parameter_wires, (one.signal for one in stimuli.settings))
+    implementations = choose_implementations(network, settings)
+    events = plan_event_modes(network, implementations.of)
+    of_ode = plan_ode_events(network, implementations.of)
+    if events and implementations.exchange:
+        events, of_ode = shared_with_ode(network, implementations.of, events, of_ode)
+    choices = (*choices, implementations.choice)
+    notes = (*notes, *unfollowed(network, settings, interval.step, implementations.exchange))
+    return _Prepared(network, interval, stimuli, parameter_wires, implementations, events, of_ode, choices, notes)
+
+
+def _in_equal_steps(network: Network, settings: Settings) -> list[str]:
+    """Components whose FMUs take communication steps of one size only."""
+    of = choose_implementations(network, settings).of
+    found = ((name, one.description.interface(of[name])) for name, one in network.components.items())
+    return [
+        name
+        for name, interface in found
+        if of[name] is InterfaceType.CO_SIMULATION and interface is not None and not interface.variable_step
+    ]
+
+
+def _planned(
+    prepared: _Prepared, settings: Settings, schedules: Schedules, bonds: tuple[PowerBond, ...], units: Units
+) -> Plan:
+    network, table, events = prepared.network, schedules.table, prepared.events
+    initialization = schedules.initialization()
+    ode = schedules.ode(prepared.of_ode)
+    groups = schedules.groups() if ode is None or not ode.alone else (schedules.whole(ode),)
+    power = bonds_of(network, settings, bonds, schedules.exchange, units)
+    master, choices = _choose_master(schedules, settings, ode, events, prepared.interval, power)
+    return Plan(
+        network=network,
+        settings=settings,
+        interval=prepared.interval,
+        master=master,
+        init=settings.init,
+        signals=table.signals,
+        nominal=table.nominal,
+        types=table.types,
+        columns=tuple(table.column(table.ports[slot]) for slot in table.recorded),
+        recorded=table.recorded,
+        instances=tuple(schedules.instances),
+        wires=table.wires(),
+        groups=groups,
+        ode=ode,
+        initialization=initialization,
+        loops=tuple(schedules.loops),
+        constants=MappingProxyType(table.constants() | table.driven(prepared.interval.start)),
+        guesses=MappingProxyType(table.guesses()),
+        choices=(
+            *prepared.choices,
+            *choices,
+            *_threads(settings, master, ode),
+            _init_choice(settings, schedules.loops),
+        ),
+        notes=(*prepared.notes, *table.notes(), *prepared.implementations.notes, *events.notes),
+        stimuli=prepared.stimuli,
+        event_modes=events,
+        parameter_wires=prepared.parameter_wires,
+    )
+
+
+def _choose_master(
+    schedules: Schedules,
+    settings: Settings,
+    ode: PlannedOde | None,
+    events: EventModes,
+    interval: Interval,
+    bonds: tuple[PowerBond, ...],
+) -> tuple[Master, tuple[Choice, ...]]:
+    everyone = {one.name: one.capabilities for one in schedules.instances}
+    exchange = {name: everyone[name] for name in schedules.exchange}
+    if ode is not None and ode.alone:
+        return choose_integrator(exchange, settings, schedules.table.network)
+    fed = {
+        one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
+    }
+    bonded = tuple(dict.fromkeys(signal.component for bond in bonds for signal in (bond.first, bond.second)))
+    successors = frozenset(wire.destination.component for wire in schedules.table.flow.wires if wire.source.component)
+    power, cycles = tuple(map(schedules.table.bond, bonds)), schedules.cycles()
+    single = any("Float32" in one.input_types for one in schedules.instances if any(one.name in c for c in cycles))
+    situation = Situation(fed, cycles, everyone, power, bonded, successors, single)
+    base, choices = choose_master(situation, settings)
+    acted = acted_on(base, schedules.table.stimuli, everyone, interval)
+    base = with_event_mode(base, events) if events else acted
+    if interval.end is not None and not base.chooses_steps:
+        base = WithShortStep(base)
+    if ode is None:
+        refuse_integrator(settings)
+        return base, choices
+    from ssptool.engine.ode.master import Beside  # only systems of model exchange load CVODE
+
+    refuse_substeps(exchange, settings)
+    integrator, more = integrator_of(exchange, settings, schedules.table.network, COUPLED_TOLERANCE)
+    return Beside(base, integrator), (*choices, *more)
+
+
+def _threads(settings: Settings, master: Master, ode: PlannedOde | None) -> Iterator[Choice]:
+    """What becomes of the threads that were asked for."""
+    if settings.threads == 1:
+        return
+    if ode is not None and ode.alone:
+        yield Choice("threads", "1", "components of model exchange are integrated as one")
+    elif master.name == MasterName.GAUSS_SEIDEL:
+        reason = "gauss-seidel steps one component after the other; master jacobi steps them side by side"
+        yield Choice("threads", "1", reason)
+    elif ode is not None:
+        reason = "one integrates the components of model exchange while the others step those of co-simulation"
+        yield Choice("threads", str(settings.threads), reason)
+
+
+def _init_choice(settings: Settings, loops: Sequence[PlannedLoop]) -> Choice:
+    at_start = [loop for loop in loops if loop.stage is Stage.INITIALIZATION]
+    if settings.init is not InitName.AUTO:
+        return Choice("init", settings.init, "asked for")
+    if not at_start:
+        return Choice("init", "one pass", "no algebraic loop at the start")
+    chain = "newton, then accelerated and damped iteration, then homotopy"
+    return Choice("init", chain, f"{len(at_start)} algebraic loop(s) at the start")
+
+
+def planned(
+    archive: Archive,
+    structure: Document,
+    *,
+    parameters: Sequence[Path],
+    start_values: Mapping[str, str],
+    settings: Settings | None,
+    inputs: "Given | None",
+    interpolation: str | Mapping[str, str] | None = None,
+    scenario: "Scenario | Path | str | None",
+    accepted: Acceptance = NOTHING_ACCEPTED,
+) -> Plan:
+    """The plan for a structure of an archive, in spite of the findings that are accepted."""
+    settings = settings or Settings()
+    network = build_network(archive, structure, start_values=start_values, parameter_files=parameters)
+    network = network.accepting(accepted.codes)
+    units = document_units(structure.root_as(SystemStructureDescription))
+    stimuli = resolve(network, settings, inputs, interpolation, scenario, units)
+    bonds = _bonds(archive, network, units) if settings.adaptive is not None and not settings.power_bonds else ()
+    plan = make_plan(network, settings, stimuli, bonds, units)
+    return replace(plan, accepted=accepted.findings, notes=(*accepted.notes, *plan.notes))
+
+
+def _bonds(archive: Archive, network: Network, units: Units) -> tuple[PowerBond, ...]:
+    """What annotations and terminals say of them; one that cannot be read says nothing."""
+    stated: list[PowerBond] = []
+    for pair in network.annotated.power_bonds:
+        with contextlib.suppress(NotAPowerBond):
+            stated.extend(declared_bonds(network, [pair], units))
+    if stated:
+        return tuple(stated)
+    terminals: dict[str, Mapping[str, Terminal]] = {}
+    for name, component in network.components.items():
+        with contextlib.suppress(UnreadableTerminals):
+            terminals[name] = read_terminals(archive.local_path(component.source))
+    return bonds_of_terminals(network, terminals, units)

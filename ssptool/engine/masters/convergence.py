@@ -1,0 +1,359 @@
+"""Convergence of iterated steps: measures with their limits; stagnation and divergence told apart."""
+
+import itertools
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.masters.protocols import Memory
+
+if TYPE_CHECKING:
+    from ssptool.engine.masters.protocols import Remarking
+
+Judge: TypeAlias = Callable[[Floats, Floats], float]
+"""x and found − x (m,), m ≥ 1 → how many times too large the second is: 1 or less has converged; nan has not."""
+
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""To which part of themselves values are taken to be the same: a few operations on them leave as much."""
+
+
+def same(x: Floats, found: Floats) -> bool:
+    """Whether they agree as far as numbers can."""
+    return bool(np.all(np.abs(found - x) <= ROUNDING * np.abs(x)))
+
+
+class MeasureName(StrEnum):
+    """What a difference is compared with."""
+
+    ABSOLUTE = "absolute"
+    RELATIVE = "relative"
+    RESIDUAL_RELATIVE = "residual-relative"
+
+
+class Measure(Protocol):
+    """A limit of the difference between values that went into a step and those that came out for them."""
+
+    @property
+    def name(self) -> str: ...
+
+    def begin(self, nominal: Floats) -> Judge:
+        """For the iterations of one step; nominal values (m,) are in the units of the signals."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Absolute:
+    """Every |found − x| is at most the limit, in the unit of its signal."""
+
+    limit: float
+
+    @property
+    def name(self) -> str:
+        return f"absolute {self.limit:g}"
+
+    def begin(self, nominal: Floats) -> Judge:
+        return lambda x, change: float(np.abs(change).max()) / self.limit
+
+
+@dataclass(frozen=True, slots=True)
+class Relative:
+    """Every |found − x| is at most limit · max(|x|, nominal)."""
+
+    limit: float
+
+    @property
+    def name(self) -> str:
+        return f"relative {self.limit:g}"
+
+    def begin(self, nominal: Floats) -> Judge:
+        return lambda x, change: float((np.abs(change) / (self.limit * np.maximum(np.abs(x), nominal))).max())
+
+
+@dataclass(frozen=True, slots=True)
+class ResidualRelative:
+    """‖found − x‖ has become `limit` of what it was at the first guess, or what rounding leaves; 2-norm in nominal
+    values.
+
+    References
+    ----------
+    Uekermann 2016, "Partitioned fluid-structure interaction on massively parallel systems", §3.5.
+    """
+
+    limit: float
+
+    @property
+    def name(self) -> str:
+        return f"residual-relative {self.limit:g}"
+
+    def begin(self, nominal: Floats) -> Judge:
+        first: list[float] = []
+
+        def judge(x: Floats, change: Floats) -> float:
+            size = float(np.linalg.norm(change / nominal))
+            first.append(size)
+            # A first guess that is right to the last digit cannot be bettered: at rest, say.
+            rounding = ROUNDING * float(np.linalg.norm(np.maximum(np.abs(x) / nominal, 1.0)))
+            return size / max(self.limit * first[0], rounding)
+
+        return judge
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Several measures, all of which have to be met."""
+
+    measures: tuple[Measure, ...]
+
+    @property
+    def name(self) -> str:
+        return " and ".join(measure.name for measure in self.measures)
+
+    def begin(self, nominal: Floats) -> Judge:
+        judges = [measure.begin(nominal) for measure in self.measures]
+        if len(judges) == 1:
+            return judges[0]
+        # Each is asked, so that each sees every iterate; max() of Python would drop a nan.
+        return lambda x, change: float(np.max([judge(x, change) for judge in judges]))
+
+
+@dataclass(frozen=True, slots=True)
+class FixedCount:
+    """No measure at all: a step is over after exactly so many iterations, whatever is left to agree.
+
+    What solvers of flows and structures do that know a number of outer corrections only. Values that are not finite
+    never pass.
+    """
+
+    count: int
+
+    @property
+    def name(self) -> str:
+        return f"none, after {self.count} iterations"
+
+    def begin(self, nominal: Floats) -> Judge:
+        done = itertools.count(1)
+        return lambda x, change: self.count / next(done) if np.all(np.isfinite(change)) else np.nan
+
+
+MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
+    MeasureName.ABSOLUTE: Absolute,
+    MeasureName.RELATIVE: Relative,
+    MeasureName.RESIDUAL_RELATIVE: ResidualRelative,
+}
+
+
+GROWTH_LIMIT = 1e6
+"""Iterates that come to differ by this factor more than they once did will not come back."""
+
+WINDOW, FALL = 6, 0.5
+"""So many iterations that do not bring the change below this part of the least one before them: it has stopped falling.
+"""
+
+NOISE_LIMIT = 1e-3
+"""Up to this part of the size of a signal (the larger of value and nominal value), noise of FMUs explains a change that
+stops falling."""
+
+NOISE_MARGIN = 10.0
+"""What is left is at most so many times the noise: iterates are drawn away from the solution by noise, too."""
+
+TRIED = 3
+"""After so many steps in a row that a method has not done, the next one is taken at once."""
+
+
+class Agreement:
+    """Of what went into a step and what came out for it, over the iterations of that step.
+
+    Changes are relative to the larger of value and nominal value.
+
+    Attributes
+    ----------
+    excess
+        How many times too large the difference is, as the measure has it.
+    noisy
+        It was accepted because it is no larger than `floor`, a change that is known to be noise.
+    first, last, least
+        The largest change at the first, the last and the best iterate.
+    grows
+        In nominal values iterates differ by more than the first ones did.
+    noise
+        How far what comes out strays around the best iterate, once that was `probed`; 0: not at all.
+    best, worst
+        That best iterate, and the place of the largest change there.
+    """
+
+    def __init__(self, measure: Measure, nominal: Floats, floor: float = 0.0) -> None:
+        self.excess = np.inf
+        self.noisy = False
+        self.first = self.last = self.least = np.inf
+        self.best = np.zeros_like(nominal)
+        self.worst = 0
+        self._judge = measure.begin(nominal)
+        self._nominal = nominal
+        self._counted = isinstance(measure, FixedCount)
+        self._floor = floor
+        self.noise = 0.0
+        self.probed = False
+        self.grows = False
+        self._first = self._smallest = np.inf  # in nominal values
+        self._leasts: list[float] = []
+
+    def reached(self, x: Floats, found: Floats) -> bool:
+        """Also where there is nothing left to iterate, although a limit below the last digit asks for it."""
+        self.excess = self._judge(x, found - x)
+        if self.excess <= 1.0 or (not self._counted and same(x, found)):
+            return True
+        change = np.abs(found - x) / np.maximum(np.abs(x), self._nominal)
+        worst = int(np.argmax(change))
+        self.last = float(change[worst])
+        if not self._leasts:
+            self.first = self.last
+        if not self.last >= self.least:
+            self.least, self.best, self.worst = self.last, np.array(x), worst
+        self._leasts.append(self.least)
+        self.noisy = not self._counted and self.last <= self._floor
+        return self.noisy
+
+    def lost(self, x: Floats, found: Floats) -> bool:
+        """Whether the iterates have run away."""
+        # Not the excess: where x runs away, what is allowed does so with it.
+        size = float((np.abs(found - x) / self._nominal).max())
+        if self._smallest == np.inf:
+            self._first = size
+        self.grows = not size <= self._first
+        self._smallest = min(self._smallest, size)
+        return not self._counted and not size <= GROWTH_LIMIT * self._smallest
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether noise explains what is left at the best iterate."""
+        return self.noise > 0.0 and self.least <= min(NOISE_MARGIN * self.noise, NOISE_LIMIT)
+
+    @property
+    def stagnates(self) -> bool:
+        """Whether the change has stopped falling."""
+        before = self._leasts[: -WINDOW or None]
+        return not self._counted and bool(before) and self.least > FALL * before[-1]
+
+
+@dataclass(slots=True)
+class Settled:
+    """Steps of a group that were done although their iteration did not converge.
+
+    Attributes
+    ----------
+    floor
+        The largest change that is known to be noise.
+    noisy, level, signal, time
+        Steps that were accepted at the noise of the FMUs; the largest change left in one, of which signal, and the
+        start of that step [s].
+    damped, unrepeated
+        Steps that were done with stronger damping, and without repetition.
+    damped_from, unrepeated_from
+        The start of the first one [s].
+    failed, failed_damped
+        Steps in a row in which the method of choice, and stronger damping, did not converge.
+    """
+
+    floor: float = 0.0
+    noisy: int = 0
+    level: float = 0.0
+    signal: str = ""
+    time: float = 0.0
+    damped: int = 0
+    damped_from: float = 0.0
+    unrepeated: int = 0
+    unrepeated_from: float = 0.0
+    failed: int = 0
+    failed_damped: int = 0
+
+    def note_noise(self, t: float, level: float, signal: str) -> None:
+        self.noisy += 1
+        if level > self.level:
+            self.level, self.signal, self.time = level, signal, t
+
+    def note_damped(self, t: float) -> None:
+        self.damped_from = self.damped_from if self.damped else t
+        self.damped += 1
+        self.failed_damped = 0
+
+    def note_unrepeated(self, t: float) -> None:
+        self.unrepeated_from = self.unrepeated_from if self.unrepeated else t
+        self.unrepeated += 1
+        self.failed_damped += 1
+
+    def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
+        who = ", ".join(names)
+        if self.noisy:
+            yield (
+                f"{_steps(self.noisy)} of {who} stopped converging at the noise of the FMUs and stand as they were "
+                f"then: {self.signal} changed by up to {self.level:.2g} of its size (step from t = {self.time:.6g} s)"
+            )
+        if self.damped:
+            yield (
+                f"{_steps(self.damped)} of {who} did not converge and were repeated with stronger damping, the first "
+                f"from t = {self.damped_from:.6g} s"
+            )
+        if self.unrepeated:
+            yield (
+                f"{_steps(self.unrepeated)} of {who} did not converge and were done without iterations, with "
+                f"extrapolated inputs, the first from t = {self.unrepeated_from:.6g} s; compare with a smaller step "
+                "size"
+            )
+
+    def memory(self) -> "Memory":
+        return {"settled": np.array([self.floor, self.failed, self.failed_damped])}
+
+    def recall(self, memory: "Memory") -> None:
+        floor, failed, failed_damped = memory["settled"].tolist()
+        self.floor, self.failed, self.failed_damped = floor, int(failed), int(failed_damped)
+
+
+def settled_of(known: dict[tuple[str, ...], "Remarking"], names: tuple[str, ...]) -> Settled:
+    """Those of the group of these names, which outlast a master that starts anew."""
+    found = known.setdefault(names, Settled())
+    assert isinstance(found, Settled)
+    return found
+
+
+def _steps(count: int) -> str:
+    return "1 macro step" if count == 1 else f"{count} macro steps"
+
+
+MISSES, MISSES_WITHIN = 5, 50
+"""So many steps in which plain iteration was not good enough, within so many steps, are too many."""
+
+
+class Caution:
+    """How the first iterates of a step come to the next one: as what was found, without acceleration, while that does.
+
+    Attributes
+    ----------
+    given_up
+        Where that was not good enough in several of the last steps.
+    """
+
+    def __init__(self, plain_iterations: int) -> None:
+        self.given_up = plain_iterations == 1
+        self._plain_iterations = plain_iterations
+        self._misses: deque[float] = deque(maxlen=MISSES)
+
+    def goes_on_plainly(self, iteration: int, t: float, h: float) -> bool:
+        """After an iteration of the step of size h [s] from t [s] whose values do not agree."""
+        if not self.given_up and iteration == self._plain_iterations:
+            self._misses.append(t)
+            within = t - self._misses[0] < MISSES_WITHIN * h
+            self.given_up = len(self._misses) == MISSES and within
+            return False
+        return not self.given_up and iteration < self._plain_iterations
+
+    def memory(self) -> Memory:
+        return {"cautious": np.array(self.given_up), "misses": np.array(self._misses, dtype=float)}
+
+    def recall(self, memory: Memory) -> None:
+        self.given_up = bool(memory["cautious"])
+        self._misses.extend(memory["misses"].tolist())

@@ -1,0 +1,311 @@
+"""Macro steps that end where inputs or scenarios jump."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeGuard
+
+import numpy as np
+
+from ssptool.engine.failure import BadInputs, Failure
+from ssptool.engine.kernel.interface import Code, Floats, Instruction, Op
+from ssptool.engine.masters.adaptive import Adaptive, Base
+from ssptool.engine.masters.energy import EnergyControlled
+from ssptool.engine.masters.gauss_seidel import GaussSeidel
+from ssptool.engine.masters.iterated import Iterated
+from ssptool.engine.masters.jacobi import Jacobi
+from ssptool.engine.masters.master import CLOSE, Coupled, OneStepper, Participants, Remembering, Stepper, Stretch
+from ssptool.engine.masters.program import Inputs, Program
+from ssptool.engine.masters.protocols import Drive, Memory, part_of, under
+
+FEW_STEPS = 16
+"""Between two jumps: with more than that, to let them happen one by one costs little beside."""
+
+
+def goes_through(stepper: OneStepper, system: Coupled) -> TypeGuard[Program]:
+    """Whether the kernel can do the next jump, with no more to it than the courses."""
+    alone = system.ode is None and system.events is None and not system.stepwise
+    drive = system.drive
+    return alone and drive is not None and isinstance(stepper, Program) and drive.only_courses(drive.stretch)
+
+
+def through_jumps(program: Program, t: float, rows: Floats) -> Stretch:
+    """From t [s] as far as rows, dense jumps and the run go: a row for each step and each other side of a jump."""
+    system, drive = program.system, program.system.drive
+    assert drive is not None
+    points = np.array([point for point, _ in zip(_points(system, t), rows, strict=False)])
+    outcome = system.kernel.run_through(program.instructions(), _jump(system), points, rows[: len(points)])
+    done = outcome.steps
+    drive.go_to(drive.stretch + int(np.count_nonzero(points[:done, 1] == 0.0)))
+    if outcome.ok:
+        return Stretch(done)
+    t, h, reached, _ = points[done].tolist()
+    if outcome.code is not Code.LOOP:
+        return Stretch(done, system.explain_step(outcome, t, reached if h else t))
+    failure = _solved(system, reached, rows[done]) if h else _jumped(system, t, rows[done])
+    return Stretch(done + (failure is None), failure)
+
+
+def _points(system: Coupled, t: float) -> Iterator[tuple[float, float, float, float]]:
+    """What the kernel is to do, until jumps are no longer dense."""
+    drive = system.drive
+    assert drive is not None
+    stretch, stop = drive.stretch, system.stop
+    _, end = drive.limits(stretch)
+    while True:
+        if t >= end:
+            if not drive.only_courses(stretch):
+                return
+            stretch += 1
+            begin, end = drive.limits(stretch)
+            yield t, 0.0, begin, end
+            if min(end, stop) - t > FEW_STEPS * system.step:
+                return
+        elif t >= stop - CLOSE * system.step:
+            return
+        else:
+            h, point = system.next_step(t, min(end, stop))
+            yield t, h, point, 0.0
+            t = point
+
+
+def _jump(system: Coupled) -> tuple[Instruction, ...]:
+    """What `Coupled.settle` does, as a program."""
+    group, sweep = system.everything.group, system.everything.sweep
+    exchange = Instruction(Op.EXCHANGE, group)
+    settled = (exchange, Instruction(Op.EVALUATE, sweep), exchange)
+    return (*settled, Instruction(Op.FORGET), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
+
+
+def _solved(system: Coupled, reached: float, row: Floats) -> Failure | None:
+    """What remains of a step with a loop that the kernel does not solve."""
+    failure = system.evaluate(system.everything.sweep, reached)
+    if failure is None:
+        system.finish_at(reached, row)
+    return failure
+
+
+def _jumped(system: Coupled, t: float, row: Floats) -> Failure | None:
+    """The jump at t [s] from its beginning: what the kernel has tried in a loop leads nowhere."""
+    system.kernel.take_back()
+    failure = system.through_jump(t)
+    system.record(t, row)
+    return failure
+
+
+@dataclass(frozen=True, slots=True)
+class Eventful:
+    """The macro steps of another master, cut at every jump of an input: a communication point is there, with one row
+    for each side of it, and no input is extrapolated over it.
+
+    Driven inputs run over a step as they are given, where the FMU can follow; else they have the value of its middle,
+    which is exact to the second order, or where inputs are to be held that of its start.
+    """
+
+    base: Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def chooses_steps(self) -> bool:
+        return True
+
+    def start(self, system: Coupled) -> Stepper:
+        return _Stretches(self, system)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return (
+            "driven inputs run as they are given; the step ends where one of them jumps",
+            *self.base.outline(groups),
+            "at a jump: record, set both what jumps and what follows from it, record again",
+        )
+
+
+def _nothing(end: float) -> None:
+    pass
+
+
+class Following(NamedTuple):
+    """A master in each of whose steps driven inputs run as they are given, and `after` is called with the end of it."""
+
+    base: Base
+    after: Callable[[float], None] = _nothing
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def inputs(self) -> Inputs:
+        return self.base.inputs
+
+    def start(self, system: Coupled) -> OneStepper:
+        return following(self.base.start(system), system, self.after)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return self.base.outline(groups)
+
+
+class _Follower(NamedTuple):
+    stepper: OneStepper
+    drive: Drive | None
+    after: Callable[[float], None]
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        raise AssertionError("steps are asked for one by one")
+
+    def memory(self) -> Memory:
+        return _memory(self.stepper)
+
+    def recall(self, memory: Memory) -> None:
+        _recall(self.stepper, memory)
+
+    def step(self, t: float, h: float, end: float) -> int | Failure:
+        if self.drive is not None:
+            self.drive.begin(h, end)
+        outcome = self.stepper.step(t, h, end)
+        self.after(end)
+        return outcome
+
+
+def following(stepper: OneStepper, system: Coupled, after: Callable[[float], None] = _nothing) -> OneStepper:
+    """The same stepper, in each of whose steps driven inputs run as they are given, `after` which this is called."""
+    return _Follower(stepper, system.drive, after)
+
+
+def _memory(stepper: Stepper) -> Memory:
+    if not isinstance(stepper, Remembering):
+        raise TypeError("this master does not remember")
+    return stepper.memory()
+
+
+def _recall(stepper: Stepper, memory: Memory) -> None:
+    if isinstance(stepper, Remembering):
+        stepper.recall(memory)
+
+
+def _drive(system: Coupled) -> Drive:
+    if system.drive is None:
+        raise ValueError("nothing acts on this system from outside")
+    return system.drive
+
+
+class _Stretches:
+    """Stretch after stretch between jumps, row by row."""
+
+    def __init__(self, master: Eventful, system: Coupled) -> None:
+        self.system = system
+        self.drive = _drive(system)
+        self.base = master.base
+        self.t = system.start
+        self.counts: list[int] = []
+        self.rejected = 0
+        self.steps = self._steps()
+
+    @property
+    def finished(self) -> bool:
+        # A jump that rounding has put just before the stop time leaves no step to be done.
+        return self.t >= self.system.stop - CLOSE * self.system.step and not self._at_jump
+
+    @property
+    def _at_jump(self) -> bool:
+        return self.t >= self.drive.end
+
+    @property
+    def _end(self) -> float:
+        """Of the present stretch, or of the run."""
+        return min(self.drive.end, self.system.stop)
+
+    def _steps(self) -> "_Equal | _Varying":
+        if isinstance(self.base, Adaptive):
+            return _Varying(replace(self.base, base=Following(self.base.base)), self.system, self.t, self._end)
+        if isinstance(self.base, EnergyControlled):
+            return _Varying(self.base, self.system, self.t, self._end)
+        stepper = self.base.start(self.system)
+        return _Equal(stepper, following(stepper, self.system), self.system)
+
+    def run(self, first: int, rows: Floats) -> Stretch:
+        self.counts, self.rejected = [], 0
+        filled = 0
+        failure: Failure | None = None
+        while filled < len(rows) and not self.finished and failure is None:
+            if self._at_jump:
+                failure = self._jump(rows[filled])
+                filled += failure is None
+                continue
+            try:
+                taken = self.steps.next(self.t, self._end, rows[filled:])
+            except BadInputs as error:
+                failure = error.failure(self.t)
+                continue
+            self.counts += taken.iterations
+            self.rejected += taken.rejected
+            filled += taken.steps
+            failure = taken.failure
+            if taken.steps:
+                self.t = float(rows[filled - 1, 0])
+        return Stretch(filled, failure, tuple(self.counts), self.rejected, self.finished)
+
+    def memory(self) -> Memory:
+        own = {"t": np.array(self.t), "stretch": np.array(self.drive.stretch)}
+        return {**own, **under("base", _memory(self.steps.stepper))}
+
+    def recall(self, memory: Memory) -> None:
+        self.t = float(memory["t"])
+        self.drive.go_to(int(memory["stretch"]))
+        self.steps = self._steps()
+        _recall(self.steps.stepper, part_of(memory, "base"))
+
+    def _jump(self, row: Floats) -> Failure | None:
+        """The other side of the instant that has been reached."""
+        try:
+            failure = self.system.through_jump(self.t)
+        except BadInputs as error:
+            failure = error.failure(self.t)
+        if failure is not None:
+            return failure
+        self.system.record(self.t, row)
+        if isinstance(self.base, Adaptive | EnergyControlled):
+            self.steps = self._steps()
+        return None
+
+
+@dataclass(slots=True)
+class _Equal:
+    """Macro steps from point to point of the grid, cut at the end of a stretch: as many at once as are whole, where
+    nothing changes from one to the next.
+    """
+
+    stepper: OneStepper
+    follower: OneStepper
+    system: Coupled
+
+    def next(self, t: float, end: float, rows: Floats) -> Stretch:
+        """From t to some next points, none of them after `end` [s]."""
+        system, number = self.system, self.system.passed(t)
+        on_grid = not system.stepwise and t == system.time(number)
+        count = system.whole_steps(number, end) if on_grid else 0
+        if count < FEW_STEPS and len(rows) > 1 and goes_through(self.stepper, system):
+            return through_jumps(self.stepper, t, rows)
+        if count:
+            return self.stepper.run(number, rows[:count])
+        return self._one(t, end, rows[0])
+
+    def _one(self, t: float, end: float, row: Floats) -> Stretch:
+        h, point = self.system.next_step(t, end)
+        iterations = self.follower.step(t, h, point)
+        if isinstance(iterations, Failure):
+            return Stretch(0, iterations)
+        self.system.finish_at(point, row)
+        return Stretch(1, None, (iterations,))
+
+
+class _Varying:
+    """Adaptive steps within one stretch."""
+
+    def __init__(self, master: Adaptive | EnergyControlled, system: Coupled, start: float, end: float) -> None:
+        self.stepper: Stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
+
+    def next(self, t: float, end: float, rows: Floats) -> Stretch:
+        return self.stepper.run(0, rows)

@@ -1,0 +1,149 @@
+"""Protocols of the parts of a coupled system besides instances: inputs from outside, ODE, checkpoints."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.failure import Failure
+from ssptool.engine.kernel.interface import Floats, Instruction, Outcome
+
+if TYPE_CHECKING:
+    pass
+
+Memory = Mapping[str, NDArray[Any]]
+"""What somebody has to remember, as arrays by name."""
+
+
+def under(name: str, memory: Memory) -> dict[str, NDArray[Any]]:
+    """The memory of a part, in that of the whole."""
+    return {f"{name}/{key}": value for key, value in memory.items()}
+
+
+def part_of(memory: Memory, name: str) -> Memory:
+    """What a part remembers: the inverse of `under`."""
+    return {key.removeprefix(f"{name}/"): value for key, value in memory.items() if key.startswith(f"{name}/")}
+
+
+class Remarking(Protocol):
+    """Counts steps of a group that were done otherwise than planned."""
+
+    def remarks(self, names: tuple[str, ...]) -> Iterator[str]:
+        """In words, for the group of these names."""
+        ...
+
+
+class Checkpoint(Protocol):
+    """States of all instances, kept beside the one that a kernel saves."""
+
+    def save(self, time: float) -> Failure | None: ...
+
+    def restore(self, time: float) -> Failure | None: ...
+
+
+class Ode(Protocol):
+    """Components of model exchange, all together: most of what can be done to them can be done in event mode only."""
+
+    def intervene(self, action: Callable[[], None]) -> Failure | None:
+        """Let `action` set what it likes at the communication point that was reached, which is an event."""
+        ...
+
+
+class Updated(NamedTuple):
+    """A component has updated its discrete states in event mode; `again`: it wants another event iteration."""
+
+    component: str
+    again: bool
+
+
+class Component(Ode, Protocol):
+    """An ODE that is stepped as if it were a component of co-simulation."""
+
+    def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Rows (k, 1 + recorded) of communication points, the one before them being `before`, with those of events in
+        between: new ones, or the same where there are no events. And which of them are communication points.
+        """
+        ...
+
+    @property
+    def listens(self) -> bool:
+        """Whether components of co-simulation feed inputs that are set at events only."""
+        ...
+
+    def waits(self) -> bool:
+        """Whether such an input has changed, so that there has to be an event at the communication point reached."""
+        ...
+
+    @property
+    def next_time(self) -> float:
+        """When the next event is known to be [s]."""
+        ...
+
+    def enter(self) -> None:
+        """Into event mode, with all other components. Like `update` and `leave`, may raise `Stopped`, `FmiError`."""
+        ...
+
+    def update(self, t: float) -> Sequence[Updated]:
+        """New discrete states, at t [s]."""
+        ...
+
+    def leave(self, *, changed: bool, first: bool) -> bool:
+        """Into continuous time, from where signals are now, which have `changed` or not; `first`: for the first time
+        after initialization. Gives whether it was more than an indicator of its own that leaves zero.
+        """
+        ...
+
+    def news(self) -> tuple[int, int]:
+        """Events, and evaluations of derivatives, since this was asked last."""
+        ...
+
+    def memory(self) -> Memory:
+        """What is needed to go on from where it is, as it does itself from now on."""
+        ...
+
+    def recall(self, memory: Memory) -> None:
+        """Go on from there."""
+        ...
+
+
+class Drive(Protocol):
+    """What acts on the system from outside."""
+
+    end: float
+    """Until which time [s] nothing jumps."""
+    stretch: int
+    """How often it has jumped."""
+
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """What a macro step begins with, as part of a program."""
+        ...
+
+    def begin(self, h: float, end: float) -> None:
+        """Before a macro step of size h [s] to `end` [s], where it is not a program. May raise BadInputs."""
+        ...
+
+    def jump(self) -> Outcome:
+        """To the other side of `end`. May raise FmiError."""
+        ...
+
+    def go_to(self, stretch: int) -> None:
+        """Be where it was when it had jumped so often; values and parameters are those of then."""
+        ...
+
+    def write(self, t: float) -> None:
+        """What acts is as it is at t [s], which is not after `end`."""
+        ...
+
+    def limits(self, stretch: int) -> tuple[float, float]:
+        """Start and end [s] of a stretch."""
+        ...
+
+    def only_courses(self, stretch: int) -> bool:
+        """Whether at the end of a stretch nothing jumps but what the kernel knows by itself."""
+        ...
+
+    def limit(self, t: float) -> float:
+        """The next time after t [s] that an integrator must not step over."""
+        ...

@@ -1,0 +1,346 @@
+"""Masters of systems with an ODE: alone, or beside components of co-simulation."""
+
+import contextlib
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
+from ssptool.engine.failure import Ending, Failure, Stopped
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.kernel.slots import copy_cells
+from ssptool.engine.masters.master import Coupled, Master, Participants, Remembering, Stepper, Stretch
+from ssptool.engine.masters.protocols import Component, Drive, Memory, part_of, under
+from ssptool.engine.ode.integration import Integrated, Integration, Tally
+from ssptool.engine.ode.position import Position
+from ssptool.engine.ode.system import OdeSystem, Sweeps
+from ssptool.engine.planning.interval import Interval
+from ssptool.fmu.instance import FmiError
+
+if TYPE_CHECKING:
+    from ssptool.engine.ode.component import OdeComponent
+
+
+class Alone:
+    """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`."""
+
+    def __init__(self, integration: Integration, interval: Interval) -> None:
+        self.integration = integration
+        self._interval = interval
+        self._tally = Tally(integration)
+        self._point = 1  # the next communication point
+        self._at_point = True  # the last row that was made is that of a communication point
+        self._reached = interval.start  # by rows that were handed out
+        self._failure: Failure | None = None
+
+    def begin(self) -> None:
+        """From initialized components to the first instant of continuous time."""
+        start = self._interval.start
+        try:
+            self.integration.begin()
+        except Stopped as stopped:
+            self._failure = stopped.failure
+        except FmiError as error:
+            self._failure = self.integration.system.refused(error, start).failure
+        else:
+            self.integration.system.row(start)  # the first point of the history
+
+    def run(self, _first: int, rows: Floats) -> Stretch:
+        waiting, filled = self.integration.rows, 0
+        points = np.zeros(len(rows), dtype=bool)
+        while filled < len(rows) and self._produce():
+            rows[filled] = waiting.popleft()
+            points[filled] = self._at_point and not waiting
+            self._reached = float(rows[filled, 0])
+            filled += 1
+        finished = self._point > self._interval.steps and not waiting
+        failure = None if waiting else self._failure
+        events, evaluations = self._tally.news()
+        return Stretch(
+            filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
+        )
+
+    def _produce(self) -> bool:
+        """Go on until there is a row to hand out; False at the end of the run and after a failure."""
+        integration = self.integration
+        try:
+            if self._point == 1 and self._failure is None:
+                integration.cross_at_start()
+            while not integration.rows and self._failure is None and self._point <= self._interval.steps:
+                point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
+                self._at_point = integration.advance(point, self._interval.stop)
+                self._point += self._at_point
+        except Stopped as stopped:
+            self._failure = stopped.failure
+            self._end_there()
+        except FmiError as error:
+            self._failure = integration.system.refused(error, integration.time).failure
+        return bool(integration.rows)
+
+    def _end_there(self) -> None:
+        """A row where a component has ended the simulation, which need be no communication point."""
+        integration, failure = self.integration, self._failure
+        if failure is None or failure.ending is not Ending.TERMINATED or integration.rows:
+            return
+        if self._reached < failure.time <= self._interval.stop:
+            with contextlib.suppress(Stopped, FmiError):  # the end itself is well without it
+                integration.rows.append(integration.system.row(failure.time))
+
+    def intervene(self, action: Callable[[], None]) -> Failure | None:
+        """Let something be done to the components, at the communication point that was reached."""
+        integration = self.integration
+        try:
+            integration.go_to(integration.position(self._reached))
+            integration.intervene(action)
+        except Stopped as stopped:
+            return stopped.failure
+        except FmiError as error:
+            return integration.system.refused(error, self._reached).failure
+        return None
+
+    def memory(self) -> Memory:
+        rows, drive = self.integration.rows, self.integration.system.drive
+        t = float(rows[-1][0]) if rows else self._reached
+        position = self.integration.position(t)
+        self.integration.start_over(position)
+        return {
+            "point": np.array([self._point, self._at_point]),
+            "rows": np.array(rows).reshape(-1, self.integration.system.width),
+            **({} if drive is None else {"stretch": np.array(drive.stretch)}),
+            **under("position", position.memory()),
+        }
+
+    def recall(self, memory: Memory) -> None:
+        self._point, self._at_point = memory["point"].tolist()
+        self.integration.rows.extend(memory["rows"])
+        if self.integration.system.drive is not None:
+            self.integration.system.drive.go_to(int(memory["stretch"]))
+        position = Position.recalled(part_of(memory, "position"))
+        self._reached = position.t
+        self.integration.go_to(position)
+        self._tally = Tally(self.integration, self.integration.statistics)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """`base` couples; to it the ODE of all components of model exchange is one more component of co-simulation.
+
+    To that it adds rows: each event inside a macro step has one for its left and one for its right side. There the
+    signals of the ODE are those that it had, and all others are interpolated between communication points. Where
+    signals of others that the ODE takes at events only change at a communication point, there is an event too. Where
+    events of the ODE are those of the whole system, macro steps end at them, and `base` makes their rows.
+    """
+
+    base: Master
+    integrator: Integrated
+
+    @property
+    def name(self) -> str:
+        return self.base.name
+
+    @property
+    def chooses_steps(self) -> bool:
+        return True
+
+    def start(self, system: Coupled) -> Stepper:
+        if system.ode is None:
+            raise ValueError("there are no components of model exchange in this system")
+        return _WithEvents(self.base.start(system), system, system.ode, self.base.chooses_steps)
+
+    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
+        return (*self.base.outline(groups), *self.integrator.as_component())
+
+
+def _nothing() -> None:
+    pass
+
+
+class Row(NamedTuple):
+    """Time and signals, at a communication point or on a side of an event."""
+
+    cells: Floats
+    point: bool
+
+
+class _WithEvents:
+    """Puts rows of events between those of communication points."""
+
+    def __init__(self, base: Stepper, system: Coupled, ode: Component, chooses_steps: bool) -> None:
+        self.base, self.system, self.ode, self.chooses_steps = base, system, ode, chooses_steps
+        self.steps = system.macro_steps
+        self.point = 0  # communication points since the start
+        self.rows: deque[Row] = deque()  # not handed out yet
+        self.last = np.empty(1 + len(system.recorded))
+        system.record(system.start, self.last)
+        self.failure: Failure | None = None
+        self.done = self.steps == 0
+
+    def run(self, _first: int, rows: Floats) -> Stretch:
+        points = np.zeros(len(rows), dtype=bool)
+        filled = self._hand_out(rows, points)
+        iterations: tuple[int, ...] = ()
+        rejected = events = 0
+        while filled < len(rows) and not self.finished and self.failure is None:
+            if self.ode.waits():
+                filled += self._react(rows[filled], points[filled : filled + 1])
+                continue
+            count = len(rows) - filled if self.chooses_steps else min(len(rows) - filled, self.steps - self.point)
+            count = 1 if self.ode.listens else count
+            # Where they belong if there are no events: who follows the run, or survives it, sees each step at once.
+            stretch = self.base.run(self.point, rows[filled : filled + count])
+            iterations += stretch.iterations
+            rejected += stretch.rejected
+            events += stretch.events
+            filled = self._take(stretch, rows, points, filled)
+        failure = None if self.rows else self.failure
+        own, evaluations = self.ode.news()
+        finished = self.finished and not self.rows
+        return Stretch(filled, failure, iterations, rejected, finished, events + own, evaluations, points[:filled])
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing more to be done."""
+        return self.done and not self.ode.waits()
+
+    def memory(self) -> Memory:
+        if not isinstance(self.base, Remembering):
+            raise TypeError("this master does not remember")
+        width = 1 + len(self.system.recorded)
+        return {
+            "point": np.array(self.point),
+            "last": self.last,
+            "rows": np.array([row.cells for row in self.rows]).reshape(-1, width),
+            "points": np.array([row.point for row in self.rows], dtype=bool),
+            **under("base", self.base.memory()),
+            **under("ode", self.ode.memory()),
+        }
+
+    def recall(self, memory: Memory) -> None:
+        self.point, self.last = int(memory["point"]), memory["last"]
+        self.rows = deque(map(Row, memory["rows"], memory["points"].tolist()))
+        for row in self.rows:
+            if row.point:
+                self.system.kernel.values[self.system.recorded] = row.cells[1:]
+                self.system.kernel.accept(float(row.cells[0]))
+        if isinstance(self.base, Remembering):
+            self.base.recall(part_of(memory, "base"))
+        nothing = np.empty((0, len(self.last)))
+        self.done = self.base.run(self.point, nothing).finished if self.chooses_steps else self.point == self.steps
+        self.ode.recall(part_of(memory, "ode"))
+
+    def _react(self, row: Floats, point: NDArray[np.bool_]) -> int:
+        """To the other side of the communication point that was reached, since signals of others that the ODE takes at
+        events only have changed there. Gives how many rows are filled.
+        """
+        t = float(self.last[0])
+        for _ in range(MAX_ITERATIONS):
+            if self.system.events is not None:
+                self.failure = self.system.events.intervene(self.system, t, _nothing)
+            else:
+                self.failure = self.ode.intervene(_nothing) or self.system.settle(t)
+            if self.failure is not None:
+                return 0
+            if not self.ode.waits():
+                self.system.record(t, row)
+                point[:] = True
+                self.last = row.copy()
+                return 1
+        self.failure = endless(t, (), ())
+        return 0
+
+    def _take(self, stretch: Stretch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
+        """Put rows of events between those of a stretch; what finds no room waits. Returns how many are filled now."""
+        self.point += stretch.steps
+        self.failure = stretch.failure
+        self.done = stretch.finished if self.chooses_steps else self.point == self.steps
+        if not stretch.steps:
+            return filled
+        found = rows[filled : filled + stretch.steps]
+        woven, are_points = self.ode.weave(self.last, found)
+        self.last = found[-1].copy()
+        room = min(len(woven), len(rows) - filled)
+        self.rows.extend(map(Row, woven[room:], are_points[room:].tolist()))
+        rows[filled : filled + room] = woven[:room]
+        points[filled : filled + room] = are_points[:room]
+        return filled + room
+
+    def _hand_out(self, rows: Floats, points: NDArray[np.bool_]) -> int:
+        filled = 0
+        while filled < len(rows) and self.rows:
+            row = self.rows.popleft()
+            rows[filled], points[filled] = row.cells, row.point
+            filled += 1
+        return filled
+
+
+Evaluate = Callable[[int, float], Failure | None]
+
+
+class MissingIntegrator(Exception):
+    """FMPy brings no SUNDIALS for this platform."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"model exchange needs CVODE, which FMPy does not bring for this platform ({reason}); "
+            "run the components as co-simulation (--implementation cs), if the FMUs offer it"
+        )
+        self.reason = reason
+
+
+def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "Alone":
+    """A system that is nothing but an ODE, at the first instant of continuous time; or if it does not start `afresh`,
+    before it recalls where it was.
+
+    Raises
+    ------
+    MissingIntegrator
+        There is no CVODE here.
+    """
+    integration = _integration(assembly, sweeps, evaluate, assembly.driver)
+
+    alone = Alone(integration, assembly.plan.interval)
+    if afresh:
+        alone.begin()
+    return alone
+
+
+def begin_beside(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeComponent":
+    """An ODE beside components of co-simulation, likewise; `sweeps` and `evaluate` are those of the kernel of its own.
+
+    Raises
+    ------
+    MissingIntegrator
+        There is no CVODE here.
+    """
+    plan, own = assembly.plan, assembly.of_ode.kernel
+    copy_cells(assembly.kernel, own, np.arange(len(own.values)), plan.numbered)
+    integration = _integration(assembly.of_ode, sweeps, evaluate)
+    from ssptool.engine.ode.component import OdeComponent
+
+    component = OdeComponent(integration, assembly)
+    if afresh:
+        component.begin()
+    assert assembly.ode is not None
+    assembly.ode.stepped = component
+    return component
+
+
+def _integration(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, drive: Drive | None = None) -> "Integration":
+    plan, master = assembly.plan, assembly.plan.master
+    integrator = master.integrator if isinstance(master, Beside) else master
+    assert plan.ode is not None and isinstance(integrator, Integrated)
+    try:
+        # Only here: other platforms can co-simulate all the same.
+        from ssptool.engine.ode.integration import Integration
+    except (ImportError, OSError) as error:
+        raise MissingIntegrator(str(error)) from error
+    everyone = assembly.kernel.group(range(len(plan.instances)))
+    integration = Integration(OdeSystem(assembly, plan.ode, sweeps, everyone, evaluate, drive), plan, integrator)
+    # Not at the end of the run: a simulation that stands there can still be saved, and its inputs set.
+    assembly.at_end.callback(integration.close)
+    return integration

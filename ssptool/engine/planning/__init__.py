@@ -1,0 +1,1 @@
+"""Plan of a run: everything resolved, nothing loaded."""

@@ -1,0 +1,219 @@
+"""Unsupported features of a network, refused by name; connections of parameters, settled before the first step."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from ssptool.engine.failure import Unsupported
+from ssptool.engine.kernel.slots import holds_integer
+from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
+from ssptool.network.connectors import settable
+from ssptool.network.conversion import Relation, relation
+from ssptool.network.network import Component, Network, Port, Signal, Wire
+
+GIVEN = frozenset({"parameter", "structuralParameter"})
+"""Kinds of connectors of the system whose values are known: they were given to what they lead to (SSP 2.0 §5.2.3)."""
+
+CALCULATED = frozenset({"calculatedParameter", "constant"})
+"""Kinds of connectors of components that an FMU knows the values of in initialization mode."""
+
+_TAKING = frozenset({"input", "inout", "parameter"})
+
+
+class Settled(NamedTuple):
+    """A network without its connections of parameters, and those of them through which FMUs tell each other values in
+    initialization mode.
+    """
+
+    network: Network
+    wires: tuple[Wire, ...]
+    notes: tuple[str, ...]
+
+
+def with_connected_locals(network: Network) -> Network:
+    """The network with connectors of kind `local` that are connected as the outputs that they act as (SSP 2.0
+    §5.3.2.1, Allowed Connections).
+    """
+    ends = {end for wire in network.wires for end in (wire.source, wire.destination)}
+
+    def acting(ports: tuple[Port, ...]) -> tuple[Port, ...]:
+        return tuple(
+            replace(port, kind="output") if port.kind == "local" and port.signal in ends else port for port in ports
+        )
+
+    components = {name: replace(one, ports=acting(one.ports)) for name, one in network.components.items()}
+    return replace(network, components=components, ports=acting(network.ports))
+
+
+def settle_parameters(network: Network) -> Settled:
+    """Take the connections of parameters out of the network.
+
+    Raises
+    ------
+    Unsupported
+        One of them leads to where a value cannot be set any more when it is known.
+    """
+    ports = _ports(network)
+    apart = [wire for wire in network.wires if is_of_parameters(wire, ports)]
+    if not apart:
+        return Settled(network, (), ())
+    for wire in apart:
+        if problem := _problem(network, wire, ports):
+            raise problem
+    calculated = tuple(wire for wire in apart if wire.source.component and wire.destination.component)
+    out = [str(wire.destination) for wire in apart if not wire.destination.component]
+    notes = (f"not recorded, because they are no signals: {', '.join(out)}",) if out else ()
+    wires = tuple(wire for wire in network.wires if wire not in apart)
+    return Settled(replace(network, wires=wires, dangling=(*network.dangling, *apart)), calculated, notes)
+
+
+def is_of_parameters(wire: Wire, ports: dict[Signal, Port]) -> bool:
+    source = ports.get(wire.source)
+    return source is not None and source.kind in (CALCULATED if wire.source.component else GIVEN)
+
+
+def _ports(network: Network) -> dict[Signal, Port]:
+    return {port.signal: port for port in _every(network)}
+
+
+def _every(network: Network) -> Iterator[Port]:
+    yield from network.ports
+    for component in network.components.values():
+        yield from component.ports
+
+
+def _problem(network: Network, wire: Wire, ports: dict[Signal, Port]) -> Unsupported | None:
+    subject, destination = f"connection {wire.source} → {wire.destination}", ports.get(wire.destination)
+    if not wire.source.component or not wire.destination.component or destination is None:
+        return None
+    if destination.kind not in _TAKING:
+        return Unsupported(
+            subject,
+            f"{wire.source} is known when the FMUs are in initialization mode, and the {destination.kind} "
+            f"{wire.destination} has to be set before that",
+            "give it its value in a parameter set",
+        )
+    for signal in (wire.source, wire.destination):
+        if network.components[signal.component].description.fmi_major == 1:
+            return Unsupported(
+                subject,
+                f"the FMU of {signal.component} is of FMI 1.0, which has no initialization mode to exchange it in",
+                "give the parameter its value in a parameter set",
+            )
+    return None
+
+
+_EXCHANGED = frozenset({"input", "output"})
+_CARRIED = frozenset({Relation.IDENTICAL, Relation.WIDENING, Relation.ENUMERATION})
+
+
+def refuse(network: Network) -> None:
+    """Raise `Unsupported` for the first thing that cannot be simulated."""
+    for problem in _problems(network):
+        raise problem
+
+
+def _problems(network: Network) -> Iterator[Unsupported]:
+    for item in network.unsupported:
+        advice = "remove it to simulate the rest"
+        if item.rules:
+            advice += f", or leave it out with --accept {','.join(item.rules)}"
+        yield Unsupported(str(item.position), f"not supported: {item.feature}", advice)
+    if not network.components:
+        yield Unsupported(f"system {network.name}", "it has no components", "add one")
+    for component in network.components.values():
+        yield from _component(component)
+    yield from _wires(network)
+    yield from _assignments(network)
+
+
+def _component(component: Component) -> Iterator[Unsupported]:
+    fmu, subject = component.description, f"component {component.name}"
+    if unsupported := unsupported_of_fmi1(fmu):
+        yield Unsupported(subject, f"{unsupported} is not supported", "ask for an FMU of FMI 2.0 or 3.0")
+    elif fmu.co_simulation is None and fmu.model_exchange is None:
+        yield Unsupported(subject, "scheduled execution is not supported", "use co-simulation or model exchange")
+    for port in component.ports:
+        yield from _port(component, port)
+
+
+def _port(component: Component, port: Port) -> Iterator[Unsupported]:
+    variable = component.description.variables.get(port.signal.variable)
+    if variable is None and port.kind in _EXCHANGED:
+        yield Unsupported(
+            f"connector {port.signal}", "the FMU has no such variable", "validate the system, it says more"
+        )
+    elif variable is not None and port.kind == "input" and not settable(variable):
+        reason = f"the connector is an input, but the FMU calculates {variable.name} ({variable.causality})"
+        yield Unsupported(f"connector {port.signal}", reason, "declare it with the causality of the variable")
+    elif variable is not None and variable.negated and port.kind in _EXCHANGED:
+        yield Unsupported(f"connector {port.signal}", _NEGATED, _instead(component.description, variable))
+
+
+_NEGATED = "negated aliases of FMI 1.0 are not supported"
+
+
+def _instead(fmu: FmuDescription, negated: Variable) -> str:
+    same = [one for one in fmu.variables.values() if one.reference == negated.reference and one.type == negated.type]
+    names = ", ".join(one.name for one in same if not one.negated)
+    return f"use {names}, which has the other sign" if names else "use another variable"
+
+
+def _assignments(network: Network) -> Iterator[Unsupported]:
+    for signal in network.assignments:
+        component = network.components.get(signal.component)
+        variable = component.description.variables.get(signal.variable) if component else None
+        if component is not None and variable is None:
+            yield Unsupported(f"value of {signal}", "the FMU has no such variable", "validate the system, it says more")
+        elif component is not None and variable is not None and variable.negated:
+            yield Unsupported(f"value of {signal}", _NEGATED, _instead(component.description, variable))
+        elif component is not None and variable is not None and variable.array is not None:
+            yield from _beside(component, variable, network)
+
+
+def _beside(component: Component, given: Variable, network: Network) -> Iterator[Unsupported]:
+    """What else is in the array of an element that is given a value: FMI takes only all of it."""
+    if given.start is not None or given.array is None:
+        return
+    for name in element_names(given.array, component.description.arrays[given.array]):
+        if Signal(component.name, name) not in network.assignments:
+            yield Unsupported(
+                f"value of {component.name}.{given.name}",
+                f"the FMU takes the whole array only, and neither the system nor the FMU gives {name} a value",
+                f"give all elements of {component.name}.{given.array} values",
+            )
+            return
+
+
+def _wires(network: Network) -> Iterator[Unsupported]:
+    ports = {port.signal: port for port in network.ports}
+    for component in network.components.values():
+        ports.update((port.signal, port) for port in component.ports)
+    for wire in network.wires:
+        apart = is_of_parameters(wire, ports)
+        for signal in () if apart else (wire.source, wire.destination):
+            port = ports.get(signal)
+            if port is None or port.kind not in _EXCHANGED:
+                kind = "no connector" if port is None else f"of kind {port.kind}"
+                yield Unsupported(
+                    f"connection {wire.source} → {wire.destination}",
+                    f"{signal} is {kind}; only inputs and outputs, and parameters with each other, can be connected",
+                    "remove the connection, or set the parameter in a parameter set",
+                )
+        source, destination = ports.get(wire.source), ports.get(wire.destination)
+        if source is not None and destination is not None:
+            yield from _types(wire, source.type, destination.type)
+
+
+def _types(wire: Wire, source: str, destination: str) -> Iterator[Unsupported]:
+    subject, conversion = f"connection {wire.source} → {wire.destination}", wire.conversion
+    if relation(source, destination) not in _CARRIED:
+        yield Unsupported(
+            subject, f"{source} to {destination} is not a conversion without loss", "let a component convert it"
+        )
+    elif holds_integer(destination) and (conversion.factor, conversion.offset) != (1.0, 0.0):
+        yield Unsupported(
+            subject,
+            f"values of type {destination} cannot be multiplied or shifted by units or a linear transformation",
+            "use the same unit at both ends, and a mapping transformation",
+        )

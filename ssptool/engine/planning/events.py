@@ -1,0 +1,356 @@
+"""Components in event mode, their clocks, and the connections that are exchanged at events only."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from ssptool.engine.failure import Unsupported, UnsupportedByFmu
+from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.masters.capabilities import SAVES, VARIES_STEP
+from ssptool.fmu.description import (
+    Causality,
+    Clock,
+    Interface,
+    InterfaceType,
+    Variability,
+    Variable,
+    clock_in_system,
+    clock_of,
+)
+from ssptool.network.network import Component, Network, Port, Signal, Wire
+
+
+def clock_in(component: Component, variable: Variable) -> Clock:
+    """A variable of type Clock as its connector has it, if it has one.
+
+    Raises
+    ------
+    Unsupported
+        Clock or connector state what does not go together.
+    """
+    stated = {port.signal.variable: port.clock for port in component.ports}
+    try:
+        return clock_in_system(clock_of(variable), variable, stated.get(variable.name, ()))
+    except ValueError as error:
+        raise Unsupported(
+            f"component {component.name}", str(error), "correct the connector, or ask for a corrected FMU"
+        ) from None
+
+
+def is_triggered(variable: Variable) -> bool:
+    """Whether a variable of type Clock ticks when something tells it to."""
+    return clock_of(variable).triggered
+
+
+CLOCK = "Clock"
+
+
+@dataclass(frozen=True, slots=True)
+class Clocked:
+    """A signal that changes at events only; with `clocks`, only when one of these ticks."""
+
+    signal: Signal
+    clocks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class EventMember:
+    """A component that uses event mode.
+
+    Attributes
+    ----------
+    inputs
+        Those that are set in event mode only.
+    outputs
+        Those that may be read only when a clock of theirs ticks.
+    timed, triggered, ticking
+        Input clocks that tick at known times, input clocks that something triggers, and output clocks.
+    returns_early
+        Its steps may end where an event happens.
+    """
+
+    name: str
+    inputs: tuple[Clocked, ...]
+    outputs: tuple[Clocked, ...]
+    timed: "tuple[Clock, ...]" = ()
+    triggered: "tuple[Clock, ...]" = ()
+    ticking: "tuple[Clock, ...]" = ()
+    returns_early: bool = False
+
+    @property
+    def clocks(self) -> "tuple[Clock, ...]":
+        return (*self.timed, *self.triggered, *self.ticking)
+
+
+@dataclass(frozen=True, slots=True)
+class EventModes:
+    """All members by name, the wires that lead into their event inputs, and those between clocks, from source to
+    destinations. `rolls_back`: where a step ends early, all others can be taken back to its start. `with_ode`: what
+    happens in components of model exchange is an event of the whole system, and those that exchange something at
+    events are members too.
+    """
+
+    members: Mapping[str, EventMember] = field(default_factory=dict)
+    wires: tuple[Wire, ...] = ()
+    clock_wires: Mapping[Signal, tuple[Signal, ...]] = field(default_factory=dict)
+    rolls_back: bool = False
+    with_ode: bool = False
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.members)
+
+    @property
+    def outputs(self) -> frozenset[Signal]:
+        """Signals that stay what they are between events."""
+        return frozenset(one.signal for member in self.members.values() for one in member.outputs)
+
+    @property
+    def signals(self) -> frozenset[Signal]:
+        """All that changes at events only, clocks included."""
+        clocks = (Signal(member.name, clock.name) for member in self.members.values() for clock in member.clocks)
+        return self.inputs | self.outputs | frozenset(clocks)
+
+    @property
+    def inputs(self) -> frozenset[Signal]:
+        return frozenset(one.signal for member in self.members.values() for one in member.inputs)
+
+    def beside(self, other: "EventModes") -> "EventModes":
+        """The members of both, and what leads into their event inputs."""
+        return replace(self, members={**self.members, **other.members}, wires=(*self.wires, *other.wires))
+
+    def between_events(self, network: Network) -> Network:
+        """The same network with the wires that act at all times."""
+        inputs, clocks = self.inputs, clock_signals(network)
+        wires = tuple(
+            wire
+            for wire in network.wires
+            if wire.destination not in inputs and wire.source not in clocks and wire.destination not in clocks
+        )
+        return network if len(wires) == len(network.wires) else replace(network, wires=wires)
+
+
+NO_EVENT_MODES = EventModes()
+
+
+def plan_event_modes(network: Network, implementations: Mapping[str, InterfaceType]) -> EventModes:
+    """Components of FMI 3.0 co-simulation use event mode if they offer it and have something that needs it: connectors
+    that are clocks or belong to clocks, clocks that tick at known times, or discrete inputs and outputs.
+
+    FMUs that accept steps of one size only exclude event mode. A component that only has discrete variables then
+    handles its events itself, as if there were no event mode; clocks are refused.
+
+    Raises
+    ------
+    Unsupported, UnsupportedByFmu
+        Clocks are connected that cannot tick.
+    """
+    _refuse_clocks(network, implementations)
+    wanted = {
+        name: component
+        for name, component in network.components.items()
+        if _offers(component, implementations[name]) and (_has_clocks(component) or _has_discrete(component))
+    }
+    fixed = [
+        name
+        for name, component in network.components.items()
+        if (one := component.description.interface(implementations[name])) is not None
+        and implementations[name] is InterfaceType.CO_SIMULATION
+        and not one.variable_step
+    ]
+    notes: tuple[str, ...] = ()
+    if wanted and fixed:
+        _refuse_ticks(wanted, fixed[0])
+        why = f"{fixed[0]} accepts steps of one size only"
+        notes = (f"events of {', '.join(wanted)} are handled inside their own steps, because {why}",)
+        wanted = {}
+    if not wanted:
+        return EventModes(notes=notes)
+    unable = [name for name, component in network.components.items() if not saves(component, implementations[name])]
+    rolls_back = not unable or len(network.components) == 1  # nobody else has to be taken back
+    if not rolls_back:
+        notes = (
+            f"events inside a macro step are handled at its end, because not every FMU {SAVES}: {', '.join(unable)}",
+        )
+    members = {name: event_member(component, returns_early=rolls_back) for name, component in wanted.items()}
+    inputs = {one.signal for member in members.values() for one in member.inputs}
+    return EventModes(
+        members,
+        tuple(wire for wire in network.wires if wire.destination in inputs),
+        clock_wires(network),
+        rolls_back,
+        notes=notes,
+    )
+
+
+def _refuse_ticks(wanted: Mapping[str, Component], fixed: str) -> None:
+    """Raise for a component with clocks, at whose ticks macro steps would have to end."""
+    for name, component in wanted.items():
+        if _has_clocks(component):
+            raise UnsupportedByFmu(fixed, VARIES_STEP, f"event mode, for the clocks of {name},", "no clocks")
+
+
+def clock_signals(network: Network) -> frozenset[Signal]:
+    return frozenset(port.signal for port in _ports(network) if port.type == CLOCK)
+
+
+def _ports(network: Network) -> Iterator[Port]:
+    yield from network.ports
+    for component in network.components.values():
+        yield from component.ports
+
+
+def _offers(component: Component, kind: InterfaceType) -> bool:
+    interface = component.description.co_simulation
+    simulated = kind is InterfaceType.CO_SIMULATION and component.description.fmi_major == 3
+    return simulated and interface is not None and interface.event_mode
+
+
+def saves(component: Component, kind: InterfaceType) -> bool:
+    """Whether the state of a component can be taken back to the start of a macro step."""
+    interface: Interface | None = component.description.interface(kind)
+    # What is integrated as model exchange is taken back by its integrator.
+    return kind is InterfaceType.MODEL_EXCHANGE or (interface is not None and interface.saves_state)
+
+
+def _has_clocks(component: Component) -> bool:
+    return any(_clock_like(variable) for _, variable in _exchanged(component)) or bool(_timed(component))
+
+
+def _clock_like(variable: Variable) -> bool:
+    return variable.type == CLOCK or bool(variable.clocks)
+
+
+def _has_discrete(component: Component) -> bool:
+    return any(variable.variability is Variability.DISCRETE for _, variable in _exchanged(component))
+
+
+def _at_events(port: Port, variable: Variable) -> bool:
+    continuous = variable.variability is Variability.CONTINUOUS
+    return bool(variable.clocks) or (port.kind == "input" and not continuous)
+
+
+def _exchanged(component: Component) -> Iterator[tuple[Port, Variable]]:
+    variables = component.description.variables
+    for port in component.ports:
+        if port.kind in ("input", "output") and port.signal.variable in variables:
+            yield port, variables[port.signal.variable]
+
+
+def _timed(component: Component) -> "tuple[Clock, ...]":
+    """Also those that are no connectors: they tick all the same."""
+    return tuple(clock for clock in _clocks(component, Causality.INPUT) if not clock.triggered)
+
+
+def _clocks(component: Component, causality: Causality) -> "Iterator[Clock]":
+    for variable in component.description.variables.values():
+        if variable.type == CLOCK and variable.causality is causality:
+            yield clock_in(component, variable)
+
+
+def event_member(component: Component, *, returns_early: bool = False) -> EventMember:
+    """What a component sets, gets and ticks at events."""
+    inputs: list[Clocked] = []
+    outputs: list[Clocked] = []
+    for port, variable in _exchanged(component):
+        if variable.type not in ACCESS[3]:
+            continue
+        one = Clocked(port.signal, variable.clocks)
+        if _at_events(port, variable):
+            (inputs if port.kind == "input" else outputs).append(one)
+    connected = {port.signal.variable for port in component.ports if port.type == CLOCK}
+    own = {name for one in (*inputs, *outputs) for name in one.clocks}
+    return EventMember(
+        name=component.name,
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        timed=_timed(component),
+        triggered=tuple(clock for clock in _clocks(component, Causality.INPUT) if clock.triggered),
+        ticking=tuple(clock for clock in _clocks(component, Causality.OUTPUT) if clock.name in connected | own),
+        returns_early=returns_early,
+    )
+
+
+def clock_wires(network: Network) -> Mapping[Signal, tuple[Signal, ...]]:
+    """Which clocks a clock triggers."""
+    clocks = clock_signals(network)
+    found: dict[Signal, tuple[Signal, ...]] = {}
+    for wire in network.wires:
+        if wire.source in clocks and wire.destination.component:
+            found[wire.source] = (*found.get(wire.source, ()), wire.destination)
+    return found
+
+
+def _refuse_clocks(network: Network, implementations: Mapping[str, InterfaceType]) -> None:
+    """Connections of clocks that cannot tick."""
+    for wire in network.wires:
+        if _is_clock(network, wire.source) or _is_clock(network, wire.destination):
+            for signal in (wire.source, wire.destination):
+                reason = _no_clock(network, implementations, signal)
+                if reason is not None:
+                    raise Unsupported(f"connection {wire.source} → {wire.destination}", reason, "remove the connection")
+            _check_trigger(network, wire)
+    for name, component in network.components.items():
+        for port, variable in _exchanged(component):
+            if variable.clocks and not _ticks(component, implementations[name]) and _is_wired(network, port.signal):
+                raise Unsupported(
+                    f"connector {port.signal}",
+                    f"it belongs to the clock {variable.clocks[0]}, which ticks in event mode only, and the "
+                    "co-simulation of the FMU does not offer that",
+                    "ask for an FMU with hasEventMode, or run the component as model exchange",
+                )
+
+
+def _ticks(component: Component, kind: InterfaceType) -> bool:
+    """In event mode, which all of model exchange has."""
+    return kind is InterfaceType.MODEL_EXCHANGE or _offers(component, kind)
+
+
+def _is_wired(network: Network, signal: Signal) -> bool:
+    return any(signal in (wire.source, wire.destination) for wire in network.wires)
+
+
+def _is_clock(network: Network, signal: Signal) -> bool:
+    component = network.components.get(signal.component)
+    variable = component.description.variables.get(signal.variable) if component else None
+    return variable is not None and variable.type == CLOCK
+
+
+def _no_clock(network: Network, implementations: Mapping[str, InterfaceType], signal: Signal) -> str | None:
+    component = network.components.get(signal.component)
+    if component is None:
+        return f"{signal} is a clock of the system itself, and nothing lets that tick"
+    if not _is_clock(network, signal):
+        return f"{signal} is no clock"
+    if not _ticks(component, implementations[component.name]):
+        return f"clocks tick in event mode, which the co-simulation of component {component.name} does not offer"
+    return None
+
+
+def _check_trigger(network: Network, wire: Wire) -> None:
+    destination = wire.destination
+    variable = network.variable(destination)
+    if variable.causality is not Causality.INPUT or not is_triggered(variable):
+        raise Unsupported(
+            f"connection {wire.source} → {destination}",
+            f"{destination} ticks at times of its own, so nothing can trigger it",
+            "connect to a triggered input clock",
+        )
+
+
+def plan_ode_events(network: Network, implementations: Mapping[str, InterfaceType]) -> EventModes:
+    """Members are components with inputs that are not continuous, which may be set in event mode only, or with clocks.
+
+    References
+    ----------
+    FMI 2.0.4 §3.2.3, FMI 3.0 §3.2 (which variables may be set in continuous-time mode).
+    """
+    integrated = [
+        component
+        for name, component in network.components.items()
+        if implementations[name] is InterfaceType.MODEL_EXCHANGE
+    ]
+    members = {component.name: event_member(component) for component in integrated}
+    members = {name: member for name, member in members.items() if member.inputs or member.outputs or member.clocks}
+    inputs = {one.signal for member in members.values() for one in member.inputs}
+    triggered = {source: found for source, found in clock_wires(network).items() if source.component in members}
+    return EventModes(members, tuple(wire for wire in network.wires if wire.destination in inputs), triggered)

@@ -1,0 +1,175 @@
+"""Start time, stop time and macro step of a run, each with the reason for its choice."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ssptool.engine.settings import Settings
+from ssptool.engine.time import check_step
+from ssptool.network.network import Component, Network
+
+DEFAULT_STEPS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One setting of a run: its value, why it is that, and the place (file:line) that says so."""
+
+    setting: str
+    value: str
+    reason: str
+    place: str = ""
+
+
+ASKED = "asked for"
+
+
+class Interval(NamedTuple):
+    """start + k·step, k = 0 … steps. [s]
+
+    Where `end` is given, the last of the steps is shorter, and leads there.
+    """
+
+    start: float
+    step: float
+    steps: int
+    end: float | None = None
+
+    @property
+    def stop(self) -> float:
+        return self.start + self.steps * self.step if self.end is None else self.end
+
+
+def choose_interval(
+    network: Network, settings: Settings, in_equal_steps: Callable[[], Sequence[str]]
+) -> tuple[Interval, tuple[Choice, ...]]:
+    """The times of a run. `in_equal_steps` gives the components whose FMUs do not accept a shorter last step.
+
+    Raises
+    ------
+    ValueError
+        There is no stop time; it is before the start; the step is not positive; the step size asked for does
+        not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones.
+    """
+    start, start_reason, start_place = start_time(network, settings)
+    stop, stop_reason, stop_place = _stop(network, settings)
+    for what, time in (("start", start), ("stop", stop)):
+        if not math.isfinite(time):
+            raise ValueError(f"the {what} time must be a finite number of seconds, found {time:g}")
+    if stop < start:
+        raise ValueError(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
+    interval, step_reason, step_place = _interval(network, settings, start, stop, in_equal_steps)
+    choices = (
+        Choice("start_time", f"{start:g} s", start_reason, start_place),
+        Choice("stop_time", f"{stop:g} s", stop_reason, stop_place),
+        Choice("step_size", f"{interval.step:g} s", step_reason, step_place),
+    )
+    return interval, choices
+
+
+def start_time(network: Network, settings: Settings) -> tuple[float, str, str]:
+    """[s], why, and the place that says so."""
+    if settings.start_time is not None:
+        return settings.start_time, ASKED, ""
+    if network.experiment.start is not None:
+        return network.experiment.start, *_of_system(network)
+    stop = next((time for time in (settings.stop_time, network.experiment.stop) if time is not None), math.inf)
+    stated = [(one.description.experiment.start, one) for one in network.components.values()]
+    if found := [(time, one) for time, one in stated if time is not None and time < stop]:
+        time, component = min(found, key=lambda each: each[0])
+        return time, *_of_fmu(component, "the earliest" if len({time for time, _ in found}) > 1 else "")
+    return 0.0, "neither asked for nor in the system", ""
+
+
+def _stop(network: Network, settings: Settings) -> tuple[float, str, str]:
+    if settings.stop_time is not None:
+        return settings.stop_time, ASKED, ""
+    if network.experiment.stop is not None:
+        return network.experiment.stop, *_of_system(network)
+    stated = [(one.description.experiment.stop, one) for one in network.components.values()]
+    if found := [(time, one) for time, one in stated if time is not None]:
+        time, component = max(found, key=lambda each: each[0])
+        return time, *_of_fmu(component, "the latest" if len({time for time, _ in found}) > 1 else "")
+    raise ValueError(
+        "no stop time: neither the system nor its FMUs state one in a DefaultExperiment; give one (--stop-time)"
+    )
+
+
+def _of_system(network: Network) -> tuple[str, str]:
+    return "default experiment of the system", str(network.experiment_position or "")
+
+
+def _of_fmu(component: Component, which: str) -> tuple[str, str]:
+    more = f", {which} of those that FMUs state" if which else ""
+    return f"default experiment of the FMU of {component.name}{more}", experiment_place(component)
+
+
+def experiment_place(component: Component) -> str:
+    line = component.description.experiment.line
+    return f"{component.model_description}:{line}" if line else ""
+
+
+def _interval(
+    network: Network, settings: Settings, start: float, stop: float, in_equal_steps: Callable[[], Sequence[str]]
+) -> tuple[Interval, str, str]:
+    """The interval, why its steps are of that size, and the place that says so."""
+    length = stop - start
+    if settings.step_size is not None:
+        check_step("the step size", settings.step_size, start, stop)
+        return *_of_size(settings.step_size, start, stop, in_equal_steps), ""
+    wish = _recommended(network)
+    if wish is None:
+        interval = Interval(start, length / DEFAULT_STEPS or 1.0, DEFAULT_STEPS if length else 0)
+        return interval, "a thousandth of the interval", ""
+    steps = math.ceil(length / wish.value * (1 - 1e-9))
+    fits = not steps or math.isclose(length / steps, wish.value, rel_tol=1e-9)
+    fitted = "" if fits else ", made to fit the interval"
+    return Interval(start, length / steps if steps else wish.value, steps), f"{wish.by}{fitted}", wish.place
+
+
+class _Recommended(NamedTuple):
+    value: float
+    by: str
+    place: str
+
+
+def _recommended(network: Network) -> _Recommended | None:
+    """The step size [s] that the system states, else the smallest that is stated for a component or by its FMU."""
+    annotated = network.annotated
+    if annotated.step_size is not None:
+        stated = annotated.step_size
+        return _Recommended(stated.value, f"stated by {stated.by}", str(stated.position))
+    of_components = [
+        _Recommended(one.value, f"stated by {one.by} of {name}", str(one.position))
+        for name, one in annotated.step_sizes.items()
+    ]
+    of_fmus = [
+        _Recommended(step, f"recommended by the FMU of {one.name}", experiment_place(one))
+        for one in network.components.values()
+        if (step := one.description.experiment.step_size) is not None and step > 0
+    ]
+    return min(of_components or of_fmus, default=None)
+
+
+def _of_size(
+    step: float, start: float, stop: float, in_equal_steps: Callable[[], Sequence[str]]
+) -> tuple[Interval, str]:
+    """Whole steps of a size [s], or the last one is shorter."""
+    length = stop - start
+    exact = length / step
+    steps = round(exact)
+    # The quotient itself is exact to half a unit in the last place only.
+    if abs(exact - steps) <= max(1e-9, 4 * math.ulp(exact)):
+        return Interval(start, length / steps if steps else step, steps), ASKED
+    whole = math.floor(exact)
+    if unable := in_equal_steps():
+        nearest = [f"{length / count!r} s" for count in (whole, whole + 1) if count]
+        sizes = f"sizes that fit are {' and '.join(nearest)}" if whole else f"size that fits is {nearest[0]}"
+        raise ValueError(
+            f"the interval of {length!r} s is not a whole number of steps of {step!r} s ({exact:.6g} steps), and the "
+            f"FMU of {unable[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
+            f"the nearest step {sizes}"
+        )
+    last = stop - (start + whole * step)
+    return Interval(start, step, whole + 1, stop), f"{ASKED}; the last step is {last:.6g} s"

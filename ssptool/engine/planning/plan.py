@@ -1,0 +1,277 @@
+"""The plan of a run: instances, wires, groups, loops and ODE by number."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import NamedTuple
+
+from ssptool.documents.diagnostics import Diagnostic
+from ssptool.engine.kernel.interface import FLOAT, Call, LoopCalls, SolveLoop
+from ssptool.engine.kernel.slots import holds_integer
+from ssptool.engine.masters.capabilities import Capabilities
+from ssptool.engine.masters.master import Master
+from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes
+from ssptool.engine.planning.interval import Choice, Interval
+from ssptool.engine.settings import InitName, Settings
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
+from ssptool.engine.trace import NUMBERED, Column
+from ssptool.fmu.description import FmuDescription, InterfaceType, Value, Variable
+from ssptool.network.dependencies import Stage
+from ssptool.network.network import Conversion, Network, Signal, Wire
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedInstance:
+    """An FMU to instantiate. Slots are those of `Plan.signals`; references the FMU's, in the same order.
+
+    `wired` are the inputs with a wire that can vary over a step.
+    `starts` are the values to set before initialization: parameters and start values, by variable; `structure` those of
+    structural parameters, which come first. An array has a slot for each of its elements, one behind the other.
+    `observed` are variables that are got for the rows of the trace and for nothing else.
+    Of a component in event mode, inputs that are set at events only and outputs that belong to clocks are in
+    `Plan.event_modes` instead, and of one of model exchange in `PlannedOde.events`, or there too.
+    `process` is the number of the process that it runs in; 0: the one that steps all.
+    """
+
+    name: str
+    source: str
+    description: FmuDescription
+    inputs: tuple[Signal, ...]
+    outputs: tuple[Signal, ...]
+    input_slots: tuple[int, ...]
+    output_slots: tuple[int, ...]
+    starts: Mapping[str, Value]
+    wired: tuple[str, ...]
+    capabilities: Capabilities
+    interface: InterfaceType = InterfaceType.CO_SIMULATION
+    structure: Mapping[str, Value] = field(default_factory=dict)
+    process: int = 0
+    observed: tuple[Signal, ...] = ()
+    observed_slots: tuple[int, ...] = ()
+
+    @property
+    def observed_variables(self) -> tuple[Variable, ...]:
+        return tuple(self.description.variables[signal.variable] for signal in self.observed)
+
+    @property
+    def input_types(self) -> tuple[str, ...]:
+        return tuple(self.description.variables[signal.variable].type for signal in self.inputs)
+
+    @property
+    def output_types(self) -> tuple[str, ...]:
+        return tuple(self.description.variables[signal.variable].type for signal in self.outputs)
+
+    @property
+    def moving(self) -> tuple[tuple[str, int], ...]:
+        """Inputs that can vary over a step, with their slots."""
+        inputs = zip(self.inputs, self.input_types, self.input_slots, strict=True)
+        return tuple((signal.variable, slot) for signal, kind, slot in inputs if kind == FLOAT)
+
+    @property
+    def input_references(self) -> tuple[int, ...]:
+        return tuple(self.description.variables[signal.variable].reference for signal in self.inputs)
+
+    @property
+    def output_references(self) -> tuple[int, ...]:
+        return tuple(self.description.variables[signal.variable].reference for signal in self.outputs)
+
+    @property
+    def input_elements(self) -> tuple[int, ...]:
+        """The place of each in its array; 0 for scalars."""
+        return tuple(self.description.variables[signal.variable].element for signal in self.inputs)
+
+    @property
+    def output_elements(self) -> tuple[int, ...]:
+        return tuple(self.description.variables[signal.variable].element for signal in self.outputs)
+
+
+class PlannedWire(NamedTuple):
+    source: int
+    destination: int
+    conversion: Conversion
+
+
+class PlannedGroup(NamedTuple):
+    """What feeds each other, or a single one; `sweep` evaluates it at a communication point.
+
+    `members` step one after the other: single instances, by index, or all that are integrated as one ODE.
+    `unknowns` are the input slots that are fed from inside the group, from one member to another. `interpolates` says
+    of each member that all its wired inputs come from members that are stepped before it.
+    """
+
+    members: tuple[tuple[int, ...], ...]
+    sweep: tuple[Call | SolveLoop, ...]
+    unknowns: tuple[int, ...]
+    interpolates: tuple[bool, ...]
+
+    @property
+    def instances(self) -> tuple[int, ...]:
+        return tuple(chain.from_iterable(self.members))
+
+
+class PlannedOde(NamedTuple):
+    """The components of model exchange, which are integrated together.
+
+    Attributes
+    ----------
+    instances
+        By index.
+    sweep
+        Computes their wired inputs and all outputs, states being given.
+    slopes
+        Computes no more of it than state derivatives and event indicators need.
+    inputs
+        Slots of their continuous inputs that something else feeds.
+    alone
+        There are no components of co-simulation, and `sweep` is that of communication points too.
+    events
+        What is exchanged at events only.
+    """
+
+    instances: tuple[int, ...]
+    sweep: tuple[Call | SolveLoop, ...]
+    slopes: tuple[Call | SolveLoop, ...]
+    inputs: tuple[int, ...]
+    alone: bool
+    events: EventModes = NO_EVENT_MODES
+
+
+def rounding(single: bool) -> float:
+    """Relative, of numbers of single precision, or else double."""
+    return 2.0**-23 if single else 2.0**-52
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedLoop:
+    """An algebraic loop to solve.
+
+    `torn` are the unknowns; `held` are discrete signals at which the loop is cut as well. `directional`: all its FMUs
+    give directional derivatives that fit its body. `single`: some of its signals are of type Float32.
+    """
+
+    stage: Stage
+    calls: LoopCalls
+    signals: tuple[Signal, ...]
+    torn: tuple[Signal, ...]
+    held: tuple[Signal, ...]
+    pattern: frozenset[tuple[int, int]]
+    minimum: tuple[float, ...]
+    maximum: tuple[float, ...]
+    directional: bool
+    single: bool = False
+
+    @property
+    def rounding(self) -> float:
+        """Relative, of the least precise of its signals."""
+        return rounding(self.single)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that a run will do, decided.
+
+    Attributes
+    ----------
+    signals, types
+        Slot → signal, and its type.
+    columns
+        What is recorded, in the order of `recorded` (slots).
+    groups
+        In an order in which signals flow from each to later ones only.
+    ode
+        The components of model exchange; None where there are none.
+    initialization
+        The sweep of initialization mode.
+    loops
+        Of both stages; what `SolveLoop` in a sweep refers to.
+    guesses
+        Start values given for connected inputs, as guesses of the slots that feed them.
+    choices
+        What was chosen and why.
+    notes
+        What a reader should know besides, e.g. ports that are not exchanged.
+    stimuli
+        What acts on the system from outside: driven inputs, a scenario.
+    parameter_wires
+        Of what FMUs calculate, or have as constants, to parameters and inputs of others: passed on in initialization
+        mode.
+    shown, shown_wires
+        Slots that are there for the trace alone, the last ones: observed variables, and connectors of systems inside;
+        and the wires to these.
+    event_modes
+        Components of co-simulation whose events are handled in event mode, and their clocks; those of model exchange
+        too, where the events of their ODE are those of the whole system.
+    accepted
+        Findings of the rules in spite of which the system is run.
+    """
+
+    network: Network
+    settings: Settings
+    interval: Interval
+    master: Master
+    init: InitName
+    signals: tuple[Signal, ...]
+    types: tuple[str, ...]
+    nominal: tuple[float, ...]
+    columns: tuple[Column, ...]
+    recorded: tuple[int, ...]
+    instances: tuple[PlannedInstance, ...]
+    wires: tuple[PlannedWire, ...]
+    groups: tuple[PlannedGroup, ...]
+    ode: PlannedOde | None
+    initialization: tuple[Call | SolveLoop, ...]
+    loops: tuple[PlannedLoop, ...]
+    constants: Mapping[int, Value]
+    guesses: Mapping[int, Value]
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+    stimuli: Stimuli = NO_STIMULI
+    parameter_wires: tuple[Wire, ...] = ()
+    event_modes: EventModes = NO_EVENT_MODES
+    accepted: tuple[Diagnostic, ...] = ()
+    shown: tuple[int, ...] = ()
+    shown_wires: tuple[PlannedWire, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.network.name
+
+    def __repr__(self) -> str:
+        start, step, steps, _ = self.interval
+        components = f"{len(self.instances)} component{'' if len(self.instances) == 1 else 's'}"
+        return (
+            f"<Plan of {self.name}: {start:g} … {self.interval.stop:g} s, {steps} steps of {step:g} s, "
+            f"master {self.master.name}, {components}, {len(self.wires)} wires>"
+        )
+
+    @property
+    def integrated(self) -> tuple[PlannedInstance, ...]:
+        """The components of model exchange."""
+        return () if self.ode is None else tuple(self.instances[index] for index in self.ode.instances)
+
+    @property
+    def coupled_ode(self) -> PlannedOde | None:
+        """Where it is stepped beside components of co-simulation."""
+        return None if self.ode is None or self.ode.alone else self.ode
+
+    @property
+    def numbered(self) -> tuple[int, ...]:
+        """Slots of texts and bytes, of which a cell has the number."""
+        return tuple(slot for slot, kind in enumerate(self.types) if kind in NUMBERED)
+
+    @property
+    def integers(self) -> tuple[int, ...]:
+        """Slots of signals that are no real numbers."""
+        return tuple(slot for slot, kind in enumerate(self.types) if holds_integer(kind))
+
+    @property
+    def cut(self) -> frozenset[int]:
+        """Slots at which loops are cut, and of which nothing but their components says what they are at first."""
+        cut = (slot for loop in self.loops for slot in (*loop.calls.torn, *loop.calls.held))
+        return frozenset(cut) - set(self.guesses)
+
+    def first_guesses(self) -> Iterator[tuple[PlannedInstance, tuple[int, ...]]]:
+        """Each component with the slots whose first guesses are what it says: inputs, and outputs that are `cut`."""
+        cut = self.cut
+        for one in self.instances:
+            yield one, (*one.input_slots, *(slot for slot in one.output_slots if slot in cut))

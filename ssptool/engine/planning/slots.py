@@ -1,0 +1,232 @@
+"""Slots of a run: its signals by name, and their start values."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import chain
+from types import MappingProxyType
+
+from ssptool.engine.kernel.interface import ACCESS, FLOAT
+from ssptool.engine.kernel.slots import NOTHING, holds_integer
+from ssptool.engine.masters.capabilities import capabilities
+from ssptool.engine.masters.energy import Bond
+from ssptool.engine.planning.events import CLOCK, EventModes, clock_signals
+from ssptool.engine.planning.plan import PlannedInstance, PlannedWire
+from ssptool.engine.planning.power_bonds import PowerBond
+from ssptool.engine.stimuli.stimuli import Stimuli, feed
+from ssptool.engine.trace import Column
+from ssptool.fmu.description import Causality, InterfaceType, Value, Variability
+from ssptool.network.arrays import whole, wholes
+from ssptool.network.network import Network, Port, Signal, Wire
+
+
+class SlotTable:
+    """Slots: every input and output of every component and of the system, of a type that is carried, in document
+    order.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        implementations: Mapping[str, InterfaceType],
+        stimuli: Stimuli,
+        events: EventModes,
+    ) -> None:
+        self.network = network
+        self.events = events
+        self.flow = events.between_events(network)
+        outputs = events.outputs | clock_signals(network)
+        self.still = outputs | {whole(signal, network.arrays) for signal in outputs}  # between events
+        self.at_events = events.inputs | outputs
+        self.implementations = implementations
+        self.stimuli = stimuli
+        self.fed = {feed(driven.signal): driven for driven in stimuli.driven}
+        every = chain(network.ports, *(component.ports for component in network.components.values()))
+        self.ports = tuple(port for port in every if port.kind in ("input", "output") and self._carries(port))
+        self.signals = tuple(port.signal for port in self.ports)
+        self.types = tuple(_exchanged_as(port) for port in self.ports)
+        # An input of a component that is driven is recorded there, not where its values come from.
+        hidden = {signal for signal, driven in self.fed.items() if signal != driven.signal}
+        self.recorded = tuple(slot for slot, signal in enumerate(self.signals) if signal not in hidden)
+        self.slots = {signal: slot for slot, signal in enumerate(self.signals)}
+        self.whole = {signal: array for signal, array in wholes(network).items() if signal in self.slots}
+        self.arrays: dict[Signal, list[int]] = defaultdict(list)
+        for signal, array in self.whole.items():
+            self.arrays[array].append(self.slots[signal])
+        self.sources = {wire.destination: wire for wire in self.flow.wires}
+        self.nominal = tuple(self._nominal(signal) for signal in self.signals)
+        self.starts: dict[str, dict[str, Value]] = defaultdict(dict)
+        self.structure: dict[str, dict[str, Value]] = defaultdict(dict)
+        for signal, given in network.assignments.items():
+            kind = self.structure if _is_structural(network, signal) else self.starts
+            kind[signal.component][signal.variable] = given.value
+
+    def _carries(self, port: Port) -> bool:
+        component = self.network.components.get(port.signal.component)
+        if component is None:
+            return port.type in ACCESS[3]
+        if port.type == CLOCK:
+            return component.name in self.events.members
+        return port.type in ACCESS.get(component.description.fmi_major, ())
+
+    def slots_of(self, signal: Signal) -> tuple[int, ...]:
+        """Of a scalar, or of all elements of an array; none if it is not exchanged."""
+        if signal in self.arrays:
+            return tuple(self.arrays[signal])
+        return (self.slots[signal],) if signal in self.slots else ()
+
+    def bond(self, bond: PowerBond) -> Bond:
+        first, second, into_first, into_second = (
+            self.slots[signal] for signal in (bond.first, bond.second, bond.into_first, bond.into_second)
+        )
+        return Bond(
+            name=str(bond),
+            first=first,
+            second=second,
+            into_first=into_first,
+            into_second=into_second,
+            first_factor=bond.first_factor,
+            second_factor=bond.second_factor,
+            first_scale=bond.first_scale,
+            second_scale=bond.second_scale,
+            nominal=bond.nominal,
+        )
+
+    def kind(self, signal: Signal) -> str:
+        """The type of a scalar, an element or an array."""
+        return self.types[self.slots[signal] if signal in self.slots else self.arrays[signal][0]]
+
+    def _nominal(self, signal: Signal) -> float:
+        component = self.network.components.get(signal.component)
+        return component.description.variables[signal.variable].nominal if component else 1.0
+
+    def instance(self, name: str) -> PlannedInstance:
+        component = self.network.components[name]
+        ports = [port for port in component.ports if port.signal in self.slots]
+        ports = [port for port in ports if port.signal not in self.at_events]
+        inputs = tuple(port.signal for port in ports if port.kind == "input")
+        outputs = tuple(port.signal for port in ports if port.kind == "output")
+        wired = tuple(s.variable for s in inputs if s in self.sources and self.kind(s) == FLOAT)
+        return PlannedInstance(
+            name=name,
+            source=component.source,
+            description=component.description,
+            inputs=inputs,
+            outputs=outputs,
+            input_slots=tuple(self.slots[signal] for signal in inputs),
+            output_slots=tuple(self.slots[signal] for signal in outputs),
+            starts=MappingProxyType(self.starts[name]),
+            wired=wired,
+            capabilities=capabilities(component, wired, self.implementations[name]),
+            interface=self.implementations[name],
+            structure=MappingProxyType(self.structure[name]),
+        )
+
+    def feeds(self, instance: PlannedInstance) -> bool:
+        """Whether a wire leads to the instance."""
+        return any(signal in self.sources for signal in instance.inputs)
+
+    def wires(self) -> tuple[PlannedWire, ...]:
+        return tuple(
+            PlannedWire(self.slots[wire.source], self.slots[wire.destination], wire.conversion)
+            for wire in self.flow.wires
+        )
+
+    def constants(self) -> dict[int, Value]:
+        """Inputs of the system itself, which nothing drives: their start values, or else what they lead to
+        has.
+        """
+        inputs = [port.signal for port in self.network.ports if port.signal in self.slots and port.kind == "input"]
+        found: dict[int, Value | None] = {self.slots[signal]: self._value(signal) for signal in inputs}
+        for wire in self.network.wires:
+            slot = self.slots.get(wire.source)
+            if slot is not None and slot in found and found[slot] is None:
+                found[slot] = self._there(wire)
+        return {slot: self._nothing(slot) if value is None else value for slot, value in found.items()}
+
+    def driven(self, start: float) -> dict[int, Value]:
+        """Driven inputs at the start time [s]."""
+        return {self.slots[signal]: driven.course.after(start) for signal, driven in self.fed.items()}
+
+    def _there(self, wire: Wire) -> Value | None:
+        """What the source of a wire has if its destination has the value that it is given, or else states."""
+        if holds_integer(self.kind(wire.source)):
+            # A table leads one way only.
+            known = None if wire.conversion.table else self._value(wire.destination)
+            return known if known is not None or wire.conversion.table else self._start(wire.destination)
+        return self._back(wire, self._given(wire.destination) or self._stated(wire.destination))
+
+    def _nothing(self, slot: int) -> Value:
+        return NOTHING.get(self.types[slot], 0)
+
+    def _value(self, signal: Signal) -> Value | None:
+        assignment = self.network.assignments.get(signal)
+        return None if assignment is None else assignment.value
+
+    def guesses(self) -> dict[int, Value]:
+        """What a start value of a connected input says of its source, or else one that its source is given. Of several
+        inputs the last one wins.
+        """
+        found: dict[int, Value] = {}
+        for wire in self.flow.wires:
+            if (value := self._value(wire.source)) is not None:
+                found[self.slots[wire.source]] = value
+        for wire in self.flow.wires:
+            if wire.source in self.fed:
+                continue
+            if not holds_integer(self.kind(wire.source)):
+                value = self._back(wire, self._given(wire.destination))
+            else:
+                value = None if wire.conversion.table else self._value(wire.destination)
+            if value is not None:
+                found[self.slots[wire.source]] = value
+        return found
+
+    def _back(self, wire: Wire, value: float | None) -> float | None:
+        """What the source of a wire must have for its destination to have `value`."""
+        conversion = wire.conversion
+        return None if value is None or not conversion.factor else (value - conversion.offset) / conversion.factor
+
+    def _stated(self, signal: Signal) -> float | None:
+        start = self._start(signal)
+        return None if start is None else float(start)
+
+    def _start(self, signal: Signal) -> Value | None:
+        """The FMU's own start value."""
+        component = self.network.components.get(signal.component)
+        return component.description.variables[signal.variable].start if component else None
+
+    def _given(self, signal: Signal) -> float | None:
+        assignment = self.network.assignments.get(signal)
+        return None if assignment is None else float(assignment.value)
+
+    def column(self, port: Port) -> Column:
+        component = self.network.components.get(port.signal.component)
+        known = component.description.variables.get(port.signal.variable) if component else None
+        events = known is not None and known.variability is not Variability.CONTINUOUS
+        kind = _exchanged_as(port)
+        discrete = events and not holds_integer(kind)
+        return Column(str(port.signal), port.unit, kind, port.description, discrete)
+
+    def notes(self) -> Iterable[str]:
+        for parameter in self.network.unmatched:
+            near = f"; did you mean {', '.join(parameter.near)}?" if parameter.near else ""
+            yield f"{parameter.position}: parameter {parameter.name} is that of no variable and has no effect{near}"
+        for component in self.network.components.values():
+            others = [
+                str(port.signal)
+                for port in component.ports
+                if port.kind in ("input", "output") and port.signal not in self.slots and port.type != CLOCK
+            ]
+            if others:
+                yield f"neither exchanged nor recorded, because signals of their type are not: {', '.join(others)}"
+
+
+def _exchanged_as(port: Port) -> str:
+    """The type of a signal: of a clock, whether it ticks."""
+    return "Boolean" if port.type == CLOCK else port.type
+
+
+def _is_structural(network: Network, signal: Signal) -> bool:
+    component = network.components.get(signal.component)
+    variable = component.description.variables.get(signal.variable) if component else None
+    return variable is not None and variable.causality is Causality.STRUCTURAL_PARAMETER

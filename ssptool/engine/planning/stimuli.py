@@ -1,0 +1,295 @@
+"""Inputs and scenarios of a plan: resolved to slots, as time tables of the kernel, and in words."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.arguments import WrongArgument, path
+from ssptool.engine.kernel.interface import (
+    FLOAT,
+    UNCHANGED,
+    Change,
+    ChangeKind,
+    Column,
+    Courses,
+    DrivenInput,
+    Floats,
+    Kernel,
+    Running,
+)
+from ssptool.engine.kernel.slots import cell
+from ssptool.engine.planning.interval import start_time
+from ssptool.engine.planning.plan import Plan, PlannedInstance
+from ssptool.engine.settings import InputName, Settings
+from ssptool.engine.stimuli.course import Action, Constant, Course, Modification, Modified, Table, active
+from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
+from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
+from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, feed, of_tables
+from ssptool.fmu.description import Unit, Value, Variability
+from ssptool.network.network import Network, Signal
+
+if TYPE_CHECKING:
+    from ssptool.engine.stimuli.inputs import Given
+
+
+def resolve(
+    network: Network,
+    settings: Settings,
+    inputs: "Given | None",
+    interpolation: str | Mapping[str, str] | None,
+    scenario: "Scenario | Path | str | None",
+    units: Mapping[str, Unit],
+) -> Stimuli:
+    """What acts on the system: `units` are those that its documents define.
+
+    Raises
+    ------
+    BadInputs, BadScenario
+        With everything that is wrong with them.
+    OSError
+        A file cannot be read.
+    """
+    if interpolation is not None and inputs is None:
+        raise WrongArgument("interpolation", interpolation, "left out where there are no inputs")
+    if inputs is None and scenario is None and not network.tables:
+        return NO_STIMULI
+    if interpolation is not None:
+        inputs = interpolated(inputs, interpolation)
+    driven = () if inputs is None else resolve_inputs(inputs, network, units)
+    given = {one.signal for one in driven}
+    driven = (*(one for one in of_tables(network) if one.signal not in given), *driven)
+    files = dict.fromkeys(one.file for one in driven if one.file is not None)
+    if scenario is None:
+        return Stimuli(driven, files=tuple(files))
+    if not isinstance(scenario, Scenario):
+        from ssptool.engine.stimuli.scenario_file import read_scenario  # few runs read YAML
+
+        scenario = read_scenario(path("scenario", scenario))
+    resolved = resolve_scenario(scenario, network, driven, start_time(network, settings)[0])
+    more = () if scenario.file is None else (scenario.file,)
+    return replace(resolved, files=(*files, *more))
+
+
+_KINDS = {Action.OVERRIDE: ChangeKind.OVERRIDE, Action.BIAS: ChangeKind.BIAS, Action.RESET: ChangeKind.NONE}
+
+
+def change_of(kernel: Kernel, kind: str, modification: Modification | None) -> Change:
+    """What a modification does to values of a type."""
+    if modification is None or modification.action is Action.RESET:
+        return UNCHANGED
+    return Change(_KINDS[modification.action], cell(kernel, kind, modification.value))
+
+
+class Feed(NamedTuple):
+    """A slot of a type, with the course that drives it."""
+
+    slot: int
+    type: str
+    course: Course
+
+
+def feeds_of(plan: Plan) -> tuple[Feed, ...]:
+    slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+    places = [(slots[feed(driven.signal)], driven.course) for driven in plan.stimuli.driven]
+    return tuple(Feed(slot, plan.types[slot], course) for slot, course in places)
+
+
+class _Rows(NamedTuple):
+    times: tuple[float, ...]
+    values: tuple[Value, ...]
+    linear: bool
+
+
+_ANY_TIME = (0.0,)
+
+
+def _rows(course: Course) -> _Rows | None:
+    """Of a course that is a table; a constant is one of one row."""
+    match course:
+        case Constant(value):
+            return _Rows(_ANY_TIME, (value,), False)
+        case Table(times, values):
+            return _Rows(times, values, course.continuous)
+        case Modified(base):
+            return _rows(base)
+        case _:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Sampled:
+    """A function, of which the kernel has the value of the moment: a column of one row."""
+
+    feed: Feed
+    cells: Floats
+
+
+class Feeds:
+    """What drives inputs. The kernel has all tables; functions are asked for their values here."""
+
+    def __init__(self, plan: Plan, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self._feeds = feeds_of(plan)
+        self._begin = self._end = 0.0
+        self._sampled: tuple[_Sampled, ...] = ()
+        if not self._feeds:
+            return
+        axes: dict[int, NDArray[np.float64]] = {}  # by what they were made of, which columns share
+        places: dict[int, int] = {}
+        columns = []
+        for one in self._feeds:
+            rows = _rows(one.course) or _Rows(_ANY_TIME, (one.course.after(plan.interval.start),), False)
+            place = places.setdefault(id(rows.times), len(places))
+            axes.setdefault(place, np.array(rows.times, dtype=np.float64))
+            cells = np.array([cell(kernel, one.type, value) for value in rows.values])
+            columns.append(Column(one.slot, place, cells, rows.linear))
+        kernel.courses(Courses(tuple(axes.values()), columns, driven_inputs(plan)))
+        functions = [place for place, one in enumerate(self._feeds) if _rows(one.course) is None]
+        self._sampled = tuple(_Sampled(self._feeds[place], kernel.course(place)) for place in functions)
+
+    def __bool__(self) -> bool:
+        return bool(self._feeds)
+
+    @property
+    def has_functions(self) -> bool:
+        return bool(self._sampled)
+
+    def between(self, begin: float, end: float) -> None:
+        """The present stretch [s]."""
+        self._begin, self._end = begin, end
+        self.kernel.between(begin, end)
+        for place, one in enumerate(self._feeds):
+            if isinstance(one.course, Modified) and _rows(one.course) is not None:
+                change = active(one.course.modifications, begin)
+                self.kernel.change(place, change_of(self.kernel, one.type, change))
+
+    def write(self, t: float) -> None:
+        self._sample(t)
+        self.kernel.write(t)
+
+    def drive(self, t: float, h: float) -> None:
+        """Over the step of size h [s] to t [s]."""
+        self._sample(t)
+        self.kernel.drive(t, h)
+
+    def _sample(self, t: float) -> None:
+        for one in self._sampled:
+            course = one.feed.course
+            value = course.before(self._end) if t >= self._end else course.after(max(t, self._begin))
+            one.cells[0] = cell(self.kernel, one.feed.type, value, keep=False)  # in its slot before the next one
+
+
+def driven_inputs(plan: Plan) -> tuple[DrivenInput, ...]:
+    """Inputs of components that driven inputs lead to."""
+    courses = {one.slot: one.course for one in feeds_of(plan)}
+    sources = {wire.destination: courses[wire.source] for wire in plan.wires if wire.source in courses}
+    return tuple(
+        DrivenInput(slot, _running(plan, one, place, sources[slot]))
+        for one in plan.instances
+        for place, slot in enumerate(one.input_slots)
+        if slot in sources
+    )
+
+
+def _running(plan: Plan, instance: PlannedInstance, place: int, course: Course) -> Running:
+    """As its course does, if it can; else at the value of the middle of a step, if it is continuous."""
+    if not course.continuous or instance.input_types[place] != FLOAT or plan.settings.input is InputName.HOLD:
+        return Running.HELD
+    variable = instance.description.variables[instance.inputs[place].variable]
+    if variable.variability is not Variability.CONTINUOUS:
+        return Running.HELD
+    if instance.capabilities.follows or plan.settings.substeps.get(instance.name, 1) > 1:
+        return Running.FOLLOWING
+    return Running.MIDDLE
+
+
+_RUNNING = {
+    Running.HELD: "held from the start of each step",
+    Running.FOLLOWING: "runs with it over each step",
+    Running.MIDDLE: "held at its value in the middle of each step, since the FMU follows no inputs",
+}
+
+
+def input_origins(plan: Plan) -> Iterator[str]:
+    """A line for each input of the system, each driven input of a component, and each event of the scenario; below a
+    driven input how the inputs that it leads to run over a macro step.
+    """
+    driven = {feed(one.signal): one for one in plan.stimuli.driven}
+    ways = dict(_ways(plan))
+    for slot, value in plan.constants.items():
+        signal = plan.signals[slot]
+        if signal in driven:
+            one = driven[signal]
+            yield f"{one.signal}: {one.origin}{_row_count(one.course)}; {value!r} at the start"
+            yield from (f"  {line}" for line in ways.get(signal, ()))
+        else:
+            yield f"{signal}: {value!r} all the time, {_reason(plan, signal)}"
+    for line in plan.stimuli.events:
+        yield f"scenario, {line}"
+
+
+def acting_on(stimuli: Stimuli) -> Mapping[Signal, tuple[str, ...]]:
+    """Lines on what drives and changes each signal."""
+    found: dict[Signal, list[str]] = defaultdict(list)
+    for driven in stimuli.driven:
+        found[driven.signal].append(f"driven by {driven.origin}{_row_count(driven.course)}")
+        if isinstance(driven.course, Modified):
+            found[driven.signal] += _changes(driven.course.modifications)
+    for gate in stimuli.gates:
+        if gate.source not in found:  # of several wires from it the first one tells
+            found[gate.source] += (f"{line}, as its consumers see it" for line in _changes(gate.at_source))
+        found[gate.destination] += (f"{line}, at {gate.source}" for line in _changes(gate.at_source))
+        found[gate.destination] += _changes(gate.at_destination)
+    for setting in stimuli.settings:
+        found[setting.signal] += _changes(setting.modifications)
+    return {signal: tuple(lines) for signal, lines in found.items() if lines}
+
+
+def _ways(plan: Plan) -> Iterator[tuple[Signal, tuple[str, ...]]]:
+    destinations: dict[int, list[int]] = defaultdict(list)
+    for wire in plan.wires:
+        destinations[wire.source].append(wire.destination)
+    running = {one.slot: one.running for one in driven_inputs(plan)}
+    integrated = {signal for one in plan.integrated for signal in one.inputs}
+    for one in feeds_of(plan):
+        slots = [slot for slot in destinations[one.slot] if slot in running]
+        ends = ((plan.signals[slot], _RUNNING[running[slot]]) for slot in slots)
+        alone = plan.ode is not None and plan.ode.alone
+        lines = (
+            f"{end}: {'has its value at every instant' if alone and end in integrated else how}" for end, how in ends
+        )
+        yield plan.signals[one.slot], tuple(lines)
+
+
+def _row_count(course: Course) -> str:
+    """Of a table that has more than one row."""
+    if isinstance(course, Modified):
+        return _row_count(course.base)
+    if not isinstance(course, Table) or len(course.times) < 2:
+        return ""
+    jumps = len(course.jumps)
+    jumping = f", {jumps} jump{'s' * (jumps > 1)}" if jumps else ""
+    return f", {len(course.times)} rows from {course.first:g} s to {course.times[-1]:g} s{jumping}"
+
+
+def _changes(modifications: Iterable[Modification]) -> Iterator[str]:
+    for one in modifications:
+        match one.action:
+            case Action.OVERRIDE:
+                yield f"from t = {one.time:g} s: {one.value!r}"
+            case Action.BIAS:
+                yield f"from t = {one.time:g} s: {one.value!r} is added"
+            case Action.RESET:
+                yield f"from t = {one.time:g} s: as it would be"
+
+
+def _reason(plan: Plan, signal: Signal) -> str:
+    if signal in plan.network.assignments:
+        return "its value in the system (explain shows the way)"
+    ends = [wire.destination for wire in plan.network.wires if wire.source == signal]
+    return f"the value that {ends[0]} starts from" if ends else "since nothing gives it another"

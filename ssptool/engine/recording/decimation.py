@@ -1,0 +1,178 @@
+"""Decimation: fewer recorded rows than communication points; and the memory that a trace needs."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.recording.writer import rows_at_once
+from ssptool.engine.trace import Floats
+from ssptool.errors import WrongUsage
+
+
+class Thinning(Protocol):
+    """Decides which rows are recorded; asked in the order of time."""
+
+    def keep(self, rows: Floats) -> Iterator[Floats]:
+        """Blocks of what to record of these rows (k, 1 + p), the time first; may be fewer, and others in between."""
+        ...
+
+    def rest(self) -> Floats:
+        """What to record besides when the run has ended; nothing if that was before the last block was taken."""
+        ...
+
+
+def thinned(thinning: Thinning, rows: Floats) -> Iterator[Floats]:
+    """What is recorded of a run that consists of these rows."""
+    yield from thinning.keep(rows)
+    if len(rest := thinning.rest()):
+        yield rest
+
+
+class All:
+    """Every row."""
+
+    def keep(self, rows: Floats) -> Iterator[Floats]:
+        yield rows
+
+    def rest(self) -> Floats:
+        return np.empty((0, 1))
+
+
+class Every:
+    """The first row, every n-th after it, and the last."""
+
+    def __init__(self, n: int) -> None:
+        if n < 1:
+            raise ValueError(f"of every n-th row, n must be at least 1; found {n}")
+        self._n = n
+        self._seen = 0
+        self._last: Floats = np.empty((0, 1))
+
+    def keep(self, rows: Floats) -> Iterator[Floats]:
+        if len(rows):
+            last, first = rows[-1:].copy(), -self._seen % self._n
+            self._seen += len(rows)
+            self._last = last[:0]
+            yield rows[first :: self._n]
+            if (self._seen - 1) % self._n:
+                self._last = last
+
+    def rest(self) -> Floats:
+        return self._last
+
+
+class Grid:
+    """Rows at equal distances in time, by interpolation between those that are there, and the last one.
+
+    Parameters
+    ----------
+    start, step : [s]
+        A row at start + k·step, for every k until the end, and a row there.
+    held
+        Of each column behind the time, whether it keeps its value between two rows; the others are on the line between
+        these. None given: no column does.
+    """
+
+    TOLERANCE = 1e-9
+    """Of a step: a row so close to a point of the grid is taken as it is."""
+
+    def __init__(self, start: float, step: float, held: Sequence[bool] = ()) -> None:
+        if not 0 < step < np.inf:
+            raise ValueError(f"the output step must be greater than 0 s and finite, found {step:g}")
+        self._start = start
+        self._step = step
+        self._moving = None if not any(held) else np.flatnonzero(~np.array([False, *held]))
+        self._next = 0
+        self._before: Floats = np.empty((0, 1))
+
+    def keep(self, rows: Floats) -> Iterator[Floats]:
+        if not len(rows):
+            return
+        known = np.concatenate([self._before, rows]) if len(self._before) else rows
+        last = known[-1:].copy()
+        self._before = last[:0]
+        # What is at the time of the last row waits: it may be one side of an event, and the other side comes now.
+        end = int(np.ceil((known[-1, 0] - self._start) / self._step - self.TOLERANCE))
+        while self._next < end:
+            count = rows_at_once(end - self._next, known.shape[1])
+            wanted: Floats = self._start + np.arange(self._next, self._next + count, dtype=np.float64) * self._step
+            self._next += count
+            yield _between(known, wanted, self.TOLERANCE * self._step, self._moving)
+        self._before = last
+
+    def rest(self) -> Floats:
+        last, point = self._before, self._start + self._next * self._step
+        if len(last) and abs(point - last[0, 0]) <= self.TOLERANCE * self._step:
+            last[0, 0] = point
+        return last
+
+
+def _between(rows: Floats, times: Floats, tolerance: float, moving: NDArray[np.intp] | None) -> Floats:
+    """Rows at these times; of the columns in `moving`, or of all, on lines between their neighbours.
+
+    A value beside one that is not finite is kept until then. At an event, where two rows have one time, the later
+    one counts.
+    """
+    after = np.clip(np.searchsorted(rows[:, 0], times + tolerance, side="right"), 1, len(rows)) - 1
+    nearest = rows[after]
+    following = rows[np.minimum(after + 1, len(rows) - 1)]
+    distance = following[:, 0] - nearest[:, 0]
+    part = np.divide(times - nearest[:, 0], distance, out=np.zeros_like(times), where=distance > 0)
+    part[np.abs(times - nearest[:, 0]) <= tolerance] = 0.0
+    found: Floats = nearest  # a copy
+    columns = slice(None) if moving is None else moving
+    inside = np.ix_(np.flatnonzero(part), np.arange(rows.shape[1])[columns])
+    # Not the sum with the opposite difference, of which a zero would lose its sign.
+    with np.errstate(invalid="ignore"):
+        change = nearest[inside] - following[inside]
+    # Nothing is between a number and nan: it is kept until then.
+    found[inside] -= np.where(np.isfinite(change), part[part != 0.0, None] * change, 0.0)
+    found[:, 0] = times
+    return found
+
+
+class TraceTooLarge(WrongUsage, ValueError):
+    """A trace that is to be kept in memory has more rows than fit there."""
+
+    def __init__(self, rows: int, width: int, memory: int) -> None:
+        super().__init__(
+            f"the trace would have {rows:,} rows of {width:,} numbers, which are {_size(8 * rows * width)} in memory, "
+            f"and this machine has {_size(memory)}; record fewer rows (a longer --output-step, --every, a larger "
+            "--step-size) or fewer signals (--record), or keep the trace in a file only (without --plot; keep=False)"
+        )
+        self.rows = rows
+        self.width = width
+        self.memory = memory
+
+
+def check_room(rows: int, width: int) -> None:
+    """Refuse to keep more rows of `width` numbers than fit into the memory of this machine.
+
+    Raises
+    ------
+    TraceTooLarge
+    """
+    memory = _memory()
+    if memory and 8 * rows * width > memory:
+        raise TraceTooLarge(rows, width, memory)
+
+
+def _memory() -> int:
+    """Of this machine [byte]; 0: unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 0
+
+
+def _size(count: int) -> str:
+    """Of bytes, in words."""
+    thousands = min(int(math.log(max(count, 1), 1000)), len(_UNITS) - 1)
+    return f"{count / 1000**thousands:.3g} {_UNITS[thousands]}"
+
+
+_UNITS = ("B", "kB", "MB", "GB", "TB", "PB")

@@ -1,0 +1,231 @@
+"""Formats of result files by the ending of their names; errors of files that cannot be written or must not be."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ssptool.documents.csv_columns import sidecar
+from ssptool.engine.recording.writer import Writer
+from ssptool.engine.trace import Column, Contents, Floats, Trace
+from ssptool.errors import WrongUsage
+from ssptool.working_directory import absolute
+
+
+class ResultsNotWritten(Exception):
+    """The file of results could not be begun, or takes no more.
+
+    Attributes
+    ----------
+    time : [s]
+        Of the first row that it does not take, as far as is known; None: the file could not be begun or ended.
+    """
+
+    def __init__(self, path: Path, reason: str, time: float | None) -> None:
+        since, kept = ("", "") if time is None else (f" at t = {time:g} s", "the file keeps what is in it; ")
+        super().__init__(
+            f"{path}: results cannot be written{since}: {reason}; {kept}make room, or choose another --output"
+        )
+        self.path = path
+        self.reason = reason
+        self.time = time
+
+
+class GuardedWriter:
+    """Says once that the file cannot be written, and leaves it as it is from then on.
+
+    Raises
+    ------
+    ResultsNotWritten
+        From the constructor and all methods.
+    """
+
+    def __init__(self, path: Path, begin: Callable[[], Writer]) -> None:
+        self._path = path
+        self._failed = False
+        with self._guard():
+            self._writer = begin()
+
+    def write(self, rows: Floats) -> None:
+        if self._failed:
+            return
+        with self._guard(float(rows[0, 0]) if len(rows) else None):
+            self._writer.write(rows)
+
+    def when_written(self, action: Callable[[], None]) -> None:
+        if self._failed:
+            action()
+            return
+        with self._guard():
+            self._writer.when_written(action)
+
+    def notes(self) -> tuple[str, ...]:
+        return self._writer.notes()
+
+    def close(self, manifest: str) -> None:
+        if self._failed:
+            return
+        with self._guard():
+            self._writer.close(manifest)
+
+    @contextmanager
+    def _guard(self, time: float | None = None) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._failed = True
+            raise ResultsNotWritten(self._path, error.strerror or str(error), time) from error
+
+
+class UnknownFormat(WrongUsage, ValueError):
+    """The ending of a file's name is that of no format."""
+
+    def __init__(self, path: Path) -> None:
+        found = f"the folder {path.name!r}" if path.is_dir() else repr(path.name)
+        super().__init__(f"results are files of type {', '.join(FORMATS)}; found {found}")
+        self.path = path
+
+
+class MissingExtra(Exception):
+    """A format needs a package that is not installed."""
+
+    def __init__(self, path: Path, package: str, extra: str) -> None:
+        super().__init__(
+            f"{path.name} needs {package}: pip install 'ssptool[{extra}]', or choose another format (.csv)"
+        )
+        self.path = path
+        self.package = package
+        self.extra = extra
+
+
+class _Format(NamedTuple):
+    """Where the code is; loaded when it is needed, since some formats have large libraries behind them."""
+
+    module: str
+    writer: str
+    reader: str
+    package: str = ""
+
+    def load(self, path: Path, name: str) -> Callable[..., Any]:
+        if self.package and find_spec(self.package) is None:
+            raise MissingExtra(path, self.package, self.module)
+        function: Callable[..., Any] = getattr(import_module(f"ssptool.engine.recording.{self.module}"), name)
+        return function
+
+
+FORMATS: Mapping[str, _Format] = {
+    ".csv": _Format("csv", "CsvWriter", "read_csv"),
+    ".parquet": _Format("parquet", "ParquetWriter", "read_parquet", "pyarrow"),
+    ".mat": _Format("mat", "MatWriter", "read_mat"),
+}
+"""Ending → format."""
+
+
+def check_output(path: Path) -> None:
+    """That results can be written there, before anything is run.
+
+    Raises
+    ------
+    UnknownFormat
+        No format has this ending.
+    MissingExtra
+        The package for it is not installed.
+    OSError
+        The folder does not exist, or the path is one.
+    """
+    format, place = _format(path), absolute(path)
+    if format.package and find_spec(format.package) is None:
+        raise MissingExtra(path, format.package, format.module)
+    if not place.parent.is_dir():
+        raise FileNotFoundError(f"{path.parent}: no such folder for the results; make it, or choose another --output")
+    if place.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; results go to a file")
+
+
+def open_writer(path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> Writer:
+    """Begin a file of results, over an old one if there is one.
+
+    Parameters
+    ----------
+    contents
+        What the numbers in columns of type String and Binary mean: which may grow before each `write`.
+
+    Raises
+    ------
+    UnknownFormat, MissingExtra
+        As `check_output`.
+    ResultsNotWritten
+        The operating system does not let it; from the methods of the writer as well.
+    """
+    format = _format(path)
+    begin = format.load(path, format.writer)
+    place = absolute(path)
+    return GuardedWriter(path, lambda: begin(place, columns, contents))
+
+
+def read_trace(path: Path | str) -> Trace:
+    """The trace in a file of results: CSV, Parquet or MAT by its ending. Also of a run that was interrupted.
+
+    Raises
+    ------
+    UnknownFormat, MissingExtra
+        As `check_output`.
+    UnreadableTrace
+        The file is not a trace.
+    """
+    path = Path(path)
+    format = _format(path)
+    trace: Trace = format.load(path, format.reader)(path)
+    return trace
+
+
+def read_manifest(path: Path | str) -> Mapping[str, Any]:
+    """What is written of the run in a file of results, or beside it; empty if the run was interrupted."""
+    path = Path(path)
+    format = _format(path)
+    manifest: Mapping[str, Any] = format.load(path, "read_manifest")(path)
+    return manifest
+
+
+def _format(path: Path) -> _Format:
+    try:
+        return FORMATS[path.suffix.lower()]
+    except KeyError:
+        raise UnknownFormat(path) from None
+
+
+class WouldOverwrite(WrongUsage, ValueError):
+    """A file that a run is to write is needed for something else."""
+
+    def __init__(self, path: Path, needed: str) -> None:
+        super().__init__(f"{path} {needed}; choose another name for what is to be written (--output, --log-…)")
+        self.path = path
+
+
+def check_written(output: Path | None, logs: Iterable[Path | None], read: Iterable[Path]) -> None:
+    """That results and logs go to files of their own, before any of them is opened.
+
+    Raises
+    ------
+    WouldOverwrite
+        One of them is another one of them, or a file that the run reads.
+    """
+    written = [path for path in (output, *logs) if path is not None]
+    if output is not None and output.suffix.lower() == ".csv":
+        written.append(sidecar(output))
+    places = [absolute(path).resolve() for path in written]
+    for number, (path, place) in enumerate(zip(written, places, strict=True)):
+        if place in places[:number]:
+            raise WouldOverwrite(path, "would be written twice at once")
+    there = {_file(place): path for path, place in zip(written, places, strict=True) if place.exists()}
+    for file in read if there else ():
+        if hit := there.get(_file(file)):
+            raise WouldOverwrite(hit, "is read by this run, which would overwrite it")
+
+
+def _file(path: Path) -> tuple[int, int]:
+    """Which file it is, whatever its names are."""
+    status = path.stat()
+    return status.st_dev, status.st_ino

@@ -1,0 +1,1 @@
+"""Initialized and coupled systems, stepped to the stop time."""

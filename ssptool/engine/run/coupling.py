@@ -1,0 +1,283 @@
+"""Coupled system of a run: the view that master algorithms have of initialized FMUs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.assembly.assembly import Assembly
+from ssptool.engine.event_mode.iteration import begin_events
+from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
+from ssptool.engine.masters.master import Alone, Coupled, Instances, Part
+from ssptool.engine.masters.protocols import Component
+from ssptool.engine.planning.plan import Plan, PlannedGroup
+from ssptool.engine.run.loops import ComponentFailed, LoopWork, RunningLoop
+from ssptool.engine.settings import InitName
+from ssptool.fmu.description import Variability
+
+if TYPE_CHECKING:
+    from ssptool.engine.run.interface_jacobian import InterfaceDerivatives
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Evaluates sweeps; loops that the kernel does not solve get the full chain of solvers and a new
+    chord.
+    """
+
+    assembly: Assembly
+    loops: Sequence[RunningLoop]
+    rescues: LoopWork = field(default_factory=LoopWork)
+    watched: dict[int, tuple[int | RunningLoop, ...]] = field(default_factory=dict)
+
+    def __call__(self, sweep: int, time: float) -> Failure | None:
+        outcome = self._evaluate(sweep, time)
+        return None if outcome.ok else self._rescue(sweep, time, outcome)
+
+    def register(self, steps: tuple[Call | SolveLoop, ...]) -> int:
+        """A sweep with the kernel; where loops are logged, also its parts: the kernel does not tell of its iterates."""
+        kernel = self.assembly.kernel
+        sweep = kernel.sweep(steps)
+        if self.assembly.loop_log is not None:
+            by_index = self._by_index
+            self.watched[sweep] = tuple(
+                by_index[step.loop] if isinstance(step, SolveLoop) else kernel.sweep((step,)) for step in steps
+            )
+        return sweep
+
+    def swept(self) -> LoopWork:
+        """What sweeps have done by now, on loops that were not rescued."""
+        kernels = [kernel for kernel in (self.assembly.kernel, self.assembly.ode_kernel) if kernel is not None]
+        return LoopWork(
+            sum(kernel.loops_solved for kernel in kernels) + sum(loop.swept.solved for loop in self.loops),
+            sum(kernel.loop_iterations for kernel in kernels) + sum(loop.swept.iterations for loop in self.loops),
+        )
+
+    @property
+    def _by_index(self) -> dict[int, RunningLoop]:
+        """The loops that the kernel knows, which need not be all."""
+        return {loop.index: loop for loop in self.loops if loop.kernel is self.assembly.kernel}
+
+    def _evaluate(self, sweep: int, time: float) -> Outcome:
+        kernel = self.assembly.kernel
+        if sweep not in self.watched:
+            return kernel.evaluate(sweep)
+        for part in self.watched[sweep]:
+            outcome = part.sweep(time) if isinstance(part, RunningLoop) else kernel.evaluate(part)
+            if not outcome.ok:
+                return outcome
+        return OK
+
+    def _rescue(self, sweep: int, time: float, outcome: Outcome) -> Failure | None:
+        by_index = self._by_index
+        # Each loop of the sweep may need help once; one that needs it twice at one point is not solvable.
+        for _ in self.loops:
+            if outcome.code is not Code.LOOP:
+                break
+            try:
+                if failure := self._solve(by_index[outcome.loop], time):
+                    return failure
+            except ComponentFailed as error:
+                return self.assembly.explain(error.outcome, time)
+            outcome = self._evaluate(sweep, time)
+        if outcome.code is Code.LOOP:
+            return self._given_up(by_index[outcome.loop], time)
+        return None if outcome.ok else self.assembly.explain(outcome, time)
+
+    def _given_up(self, loop: RunningLoop, time: float) -> Failure:
+        names = ", ".join(map(str, loop.planned.signals))
+        return Failure(
+            Ending.LOOP,
+            f"the algebraic loop {{{names}}} has a solution, but sweeps through the system do not stay at it",
+            "look for signals that jump, and try a smaller step size",
+            time,
+        )
+
+    def _solve(self, loop: RunningLoop, time: float) -> Failure | None:
+        report = loop.solve(InitName.AUTO, time)
+        self.rescues.solved += 1
+        self.rescues.iterations += report.solution.iterations
+        if not report.ok:
+            return report.failure()
+        loop.refresh(report.solution.x)
+        return None
+
+
+def couple(
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], *, afresh: bool = True
+) -> Coupled:
+    """Register groups and sweeps with the kernel, and accept the start time as the first point.
+
+    If it does not start `afresh`, it has yet to be told where it was.
+    """
+    plan, kernel = assembly.plan, assembly.kernel
+    groups = tuple(_group(assembly, group, evaluation, loops) for group in plan.groups)
+    everyone = _stepped(plan, tuple(range(len(plan.instances))))
+    steps = tuple(step for group in plan.groups for step in group.sweep)
+    everything = _set(assembly, everyone, evaluation.register(_registered(steps, loops)))
+    ode = _begin_beside(assembly, evaluation, loops, everything, afresh) if plan.coupled_ode else None
+    kernel.exchange(everything.group)
+    kernel.accept(plan.interval.start)
+    system = Coupled(
+        kernel=kernel,
+        start=plan.interval.start,
+        step=plan.interval.step,
+        recorded=np.array(plan.recorded, dtype=np.intp),
+        everything=everything,
+        groups=groups,
+        evaluate=evaluation,
+        explain=assembly.explain,
+        integration=_begin_alone(assembly, evaluation, loops, everything, afresh)
+        if plan.ode is not None and plan.ode.alone
+        else None,
+        ode=ode,
+        stepwise=assembly.loop_log is not None or bool(everything.parts) or _asks_functions(assembly),
+        stop=plan.interval.stop,
+        nominal=np.array(plan.nominal),
+        reals=_reals(plan),
+        interface_pattern=partial(_interface_pattern, plan),
+        interface_derivatives=partial(_interface_derivatives, assembly),
+        checkpoint=assembly.checkpoint,
+        coupling_log=assembly.coupling_log,
+        drive=assembly.driver,
+        refused=assembly.refused,
+    )
+    if assembly.events is None:
+        return system
+    events = begin_events(assembly, assembly.events, system, afresh=afresh)
+    return replace(system, events=events)
+
+
+def _interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
+    from ssptool.engine.run.interface_jacobian import interface_pattern  # only Newton's method on interfaces loads it
+
+    return interface_pattern(plan, group)
+
+
+def _interface_derivatives(assembly: Assembly, group: Instances) -> "InterfaceDerivatives":
+    from ssptool.engine.run.interface_jacobian import InterfaceDerivatives
+
+    return InterfaceDerivatives(assembly, group)
+
+
+def _reals(plan: Plan) -> NDArray[np.intp] | None:
+    """Slots of real numbers that matter to the run; None: all do."""
+    others = (*plan.integers, *plan.shown)
+    return np.setdiff1d(np.arange(len(plan.signals)), others) if others else None
+
+
+def _begin_alone(
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances, afresh: bool
+) -> Alone:
+    from ssptool.engine.ode.master import begin_alone  # only systems of model exchange load CVODE
+    from ssptool.engine.ode.system import Sweeps
+
+    assert assembly.plan.ode is not None
+    slopes = evaluation.register(_registered(assembly.plan.ode.slopes, loops))
+    return begin_alone(assembly, Sweeps(everything.sweep, slopes), evaluation, afresh=afresh)
+
+
+def _begin_beside(
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances, afresh: bool
+) -> Component:
+    from ssptool.engine.ode.master import begin_beside  # only systems of model exchange load CVODE
+    from ssptool.engine.ode.system import Sweeps
+
+    ode = assembly.plan.coupled_ode
+    assert ode is not None
+    own = Evaluation(assembly.of_ode, evaluation.loops, evaluation.rescues)
+    whole, slopes = (own.register(_registered(steps, loops)) for steps in (ode.sweep, ode.slopes))
+    component = begin_beside(assembly, Sweeps(whole, slopes), own, afresh=afresh)
+    if afresh:
+        # What fails here fails again in the first step, and is told then.
+        evaluation(everything.sweep, assembly.plan.interval.start)
+    return component
+
+
+def _asks_functions(assembly: Assembly) -> bool:
+    return assembly.driver is not None and assembly.driver.stepwise
+
+
+def _group(assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Instances:
+    sweep = evaluation.register(_registered(group.sweep, loops))
+    members = tuple(
+        _set(assembly, _stepped(assembly.plan, member), sweep, interpolates=able)
+        for member, able in zip(group.members, group.interpolates, strict=True)
+    )
+    if len(members) == 1 and not group.unknowns:
+        return members[0]
+    instances = _stepped(assembly.plan, group.instances)
+    return _set(assembly, instances, sweep, members=members, unknowns=group.unknowns)
+
+
+def _stepped(plan: Plan, instances: tuple[int, ...]) -> tuple[int, ...]:
+    """With the components of model exchange their ODE, which is one more instance, and before them: its step is that of
+    them all.
+    """
+    if plan.coupled_ode is None or plan.coupled_ode.instances[0] not in instances:
+        return instances
+    return (len(plan.instances), *instances)
+
+
+def _set(
+    assembly: Assembly,
+    instances: tuple[int, ...],
+    sweep: int,
+    *,
+    members: tuple[Instances, ...] = (),
+    unknowns: tuple[int, ...] = (),
+    interpolates: bool = False,
+) -> Instances:
+    plan, kernel = assembly.plan, assembly.kernel
+    components = [i for i in instances if i < len(plan.instances)]
+    following = [i for i in components if _follows(plan, i)]
+    divided = any(_substeps(plan, i) > 1 for i in components)
+    return Instances(
+        group=kernel.group(instances),
+        following=kernel.group(following),
+        held=kernel.group([i for i in components if not _follows(plan, i)]),
+        sweep=sweep,
+        members=members,
+        unknowns=unknowns,
+        nominal=tuple(plan.nominal[slot] for slot in unknowns),
+        interpolates=interpolates,
+        names=tuple(plan.instances[i].name for i in components),
+        signals=tuple(str(plan.signals[slot]) for slot in unknowns),
+        parts=tuple(_part(assembly, i) for i in instances) if divided else (),
+        integrated=len(components) < len(instances),
+    )
+
+
+def _part(assembly: Assembly, instance: int) -> Part:
+    if instance == len(assembly.plan.instances):
+        nothing = np.empty(0, dtype=np.intp)
+        return Part(assembly.kernel.group((instance,)), nothing, 1, follows=True, held=nothing)
+    planned = assembly.plan.instances[instance]
+    variables = planned.description.variables
+    continuous = {name: variables[name].variability is Variability.CONTINUOUS for name, _ in planned.moving}
+    return Part(
+        group=assembly.kernel.group((instance,)),
+        inputs=np.array([slot for name, slot in planned.moving if continuous[name]], dtype=np.intp),
+        substeps=_substeps(assembly.plan, instance),
+        follows=planned.capabilities.follows,
+        held=np.array([slot for name, slot in planned.moving if not continuous[name]], dtype=np.intp),
+    )
+
+
+def _substeps(plan: Plan, instance: int) -> int:
+    return plan.settings.substeps.get(plan.instances[instance].name, 1)
+
+
+def _follows(plan: Plan, instance: int) -> bool:
+    """Whether its inputs can do more than be held; in small steps any can, step by step."""
+    planned = plan.instances[instance]
+    return bool(planned.wired) and (planned.capabilities.follows or _substeps(plan, instance) > 1)
+
+
+def _registered(steps: Sequence[Call | SolveLoop], loops: dict[int, RunningLoop]) -> tuple[Call | SolveLoop, ...]:
+    """The plan's numbers of loops replaced by the kernel's."""
+    return tuple(SolveLoop(loops[step.loop].index) if isinstance(step, SolveLoop) else step for step in steps)

@@ -1,0 +1,320 @@
+"""Execution of a plan in this process: load, initialize, step; in real time if asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from time import perf_counter, sleep
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ssptool.engine.assembly.assembly import Assembly, assemble
+from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
+from ssptool.engine.assembly.pool import Pool, Sources
+from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.kernel.interface import Floats, Kernel
+from ssptool.engine.masters.master import Coupled, Stretch
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.run.coupling import Evaluation, couple
+from ssptool.engine.run.initialization import InitializationReport, initialize
+from ssptool.engine.run.loops import LoopWork
+from ssptool.engine.trace import NO_NEWS, NUMBERED, News
+from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
+
+PACED_CHUNK_SECONDS = 0.01
+"""Of wall time between two looks at the clock, if macro steps are shorter than that."""
+
+
+class Pace:
+    """Lets `factor` seconds of the simulation pass in a second of wall time, never more.
+
+    Parameters
+    ----------
+    factor
+        1: as fast as the clock; 2: twice as fast.
+    start : [s]
+        Time of the simulation from which on pace is kept; begins with the first `keep`.
+
+    Attributes
+    ----------
+    latest : [s]
+        How far a point was behind the clock at most; 0 where the components were always fast enough.
+    waited : [s]
+        Wall time of waiting, all in all.
+    """
+
+    def __init__(self, factor: float, start: float) -> None:
+        if not 0 < factor < float("inf"):
+            raise ValueError(f"the factor of real time must be greater than 0, found {factor:g}")
+        self.latest = 0.0
+        self.waited = 0.0
+        self._factor = factor
+        self._start = start
+        self._began = perf_counter()
+
+    def chunk(self, step: float) -> int:
+        """Macro steps [s] between two looks at the clock."""
+        return max(1, int(PACED_CHUNK_SECONDS * self._factor / step))
+
+    def keep(self, time: float) -> None:
+        """Wait until `time` [s] may be."""
+        now = perf_counter()
+        ahead = self._began + (time - self._start) / self._factor - now
+        if ahead > 0:
+            sleep(ahead)
+            self.waited += perf_counter() - now
+        else:
+            self.latest = max(self.latest, -ahead)
+
+
+FIRST_CHUNK = 64
+"""Macro steps before the first look at the clock."""
+
+CHUNK_SECONDS = 0.02
+"""What a chunk of macro steps should take: often enough for files and progress, too seldom to cost anything."""
+
+CHUNK_GROWTH = 8
+
+FORGET_BYTES = 1 << 20
+"""Of texts and bytes that have come up since some were forgotten the last time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be done: a plan, the FMUs for it, and how.
+
+    Attributes
+    ----------
+    native
+        None: the native kernel if it was built.
+    measured
+        Calls of FMUs are counted and timed.
+    realtime
+        So many seconds of simulation pass in one of wall time; None: as fast as can be.
+    """
+
+    plan: Plan
+    sources: Sources
+    native: bool | None = None
+    measured: bool = False
+    realtime: float | None = None
+
+
+class Rows(Protocol):
+    """Takes what comes out of an execution, as it comes."""
+
+    def initialized(self, kernel: str, report: InitializationReport) -> None:
+        """Initialization has ended, well or not, in the kernel of this name."""
+        ...
+
+    def space(self, count: int) -> Floats:
+        """An array (k, 1 + recorded) for the next rows, 1 ≤ k ≤ `count`."""
+        ...
+
+    def commit(self, count: int, news: News = NO_NEWS) -> None:
+        """The first `count` rows of the last `space` are final, and this is the news of contents with them."""
+        ...
+
+
+@dataclass(slots=True)
+class Counts:
+    """What an execution counted. `iterations` is summed over the macro steps of an iterated master; `latest` [s] is
+    how far it was behind the clock at most, if it had to keep pace, and `waited` [s] how long it waited for the clock.
+    """
+
+    steps: int = 0
+    iterated_steps: int = 0
+    iterations: int = 0
+    iterations_max: int = 1
+    rejected: int = 0
+    events: int = 0
+    evaluations: int = 0
+    loops_solved: int = 0
+    loop_iterations: int = 0
+    loops_rescued: int = 0
+    rescue_iterations: int = 0
+    seconds: float = 0.0
+    latest: float = 0.0
+    waited: float = 0.0
+
+    def add(self, steps: int, iterations: Sequence[int]) -> None:
+        self.steps += steps
+        self.iterated_steps += len(iterations)
+        self.iterations += sum(iterations)
+        self.iterations_max = max(self.iterations_max, max(iterations, default=1))
+
+    def add_loops(self, before: LoopWork, after: LoopWork, rescues: LoopWork) -> None:
+        """What sweeps have done on algebraic loops, and what the full solver has."""
+        self.loops_solved += after.solved - before.solved
+        self.loop_iterations += after.iterations - before.iterations
+        self.loops_rescued += rescues.solved
+        self.rescue_iterations += rescues.iterations
+
+    @property
+    def iterations_mean(self) -> float:
+        return self.iterations / self.iterated_steps if self.iterated_steps else 1.0
+
+
+class Execution(NamedTuple):
+    """How it went; `calls` of FMUs if they were measured, `remarks` on the run, and `problems` that FMUs logged.
+
+    `costs` and `slowest` say where the time of stepping went, if it was measured.
+    `end` is `TERMINATED` where a component ended the simulation before the stop time, which is no failure.
+    """
+
+    kernel: str
+    initialization: InitializationReport
+    failure: Failure | None
+    counts: Counts
+    calls: tuple[CallCount, ...] = ()
+    remarks: tuple[str, ...] = ()
+    problems: tuple[LoggedProblems, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    slowest: SlowestStep | None = None
+    end: Ending = Ending.COMPLETED
+
+
+def execute(job: Job, rows: Rows, watch: Watch | None = None, pool: Pool | None = None) -> Execution:
+    """Load, initialize and step; rows go to `rows`. FMUs come from the `pool`, if there is one, and stay in it.
+
+    Raises
+    ------
+    UnsupportedFmu, MissingBinary, UnloadableBinary, UnreadableFmu, FmiError
+        An FMU cannot be loaded or instantiated. Everything later is in the result.
+    """
+    counts = Counts()
+    shares: tuple[Cost, ...] = ()
+    slowest: SlowestStep | None = None
+    with assemble(job.plan, job.sources, job.native, watch, pool) as assembly:
+        initialized = initialize(assembly)
+        report, kernel = initialized.report, assembly.kernel.name
+        rows.initialized(kernel, report)
+        if report.failure is not None:
+            assembly.abandon(report.failure)
+            return Execution(kernel, report, report.failure, counts, _calls(watch), *_said(assembly))
+        evaluation = Evaluation(assembly, tuple(initialized.loops.values()))
+        system = couple(assembly, evaluation, initialized.loops)
+        before = evaluation.swept()
+        spent = watch.seconds() if watch and watch.measured else {}
+        contents = _Contents(system.kernel, job.plan)
+        failure, reached = _step(job, system, rows, counts, contents)
+        if failure is not None:
+            remark = system.record_failed(failure, reached, rows.space(1)[0], assembly.ode_kernel)
+            if remark:
+                rows.commit(1, contents.news())
+                assembly.remark(remark)
+        if watch and watch.measured:
+            since = {name: seconds - spent[name] for name, seconds in watch.seconds().items()}
+            shares, slowest = costs(since, counts.seconds, counts.waited), watch.slowest_step()
+        counts.add_loops(before, evaluation.swept(), evaluation.rescues)
+        for remark in (*assembly.retreats(), *system.remarks()):
+            assembly.remark(remark)
+        terminated = failure is not None and failure.ending is Ending.TERMINATED
+        failure = _end(assembly, failure)
+        said = _said(assembly)
+    end = Ending.TERMINATED if terminated else Ending.COMPLETED
+    return Execution(kernel, report, failure, counts, _calls(watch), *said, shares, slowest, end)
+
+
+def _calls(watch: Watch | None) -> tuple[CallCount, ...]:
+    return watch.calls() if watch and watch.measured else ()
+
+
+def _said(assembly: Assembly) -> tuple[tuple[str, ...], tuple[LoggedProblems, ...]]:
+    """Remarks, and problems that FMUs logged."""
+    if lost := assembly.logging.lost():
+        assembly.remark(lost)
+    return tuple(assembly.remarks), logged_problems(assembly.instances)
+
+
+def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
+    if failure is None:
+        return assembly.terminate(assembly.plan.interval.stop)
+    if failure.ending is Ending.TERMINATED:
+        assembly.remark(failure.message)
+        return assembly.terminate(failure.time)
+    assembly.abandon(failure)
+    return failure
+
+
+def _step(job: Job, system: Coupled, rows: Rows, counts: Counts, contents: "_Contents") -> tuple[Failure | None, float]:
+    """All macro steps, or as many as can be done; and the time of the last row [s]."""
+    plan, failure = job.plan, None
+    began = perf_counter()
+    pace = None if job.realtime is None else Pace(job.realtime, system.start)
+    _first_row(system, rows, contents)
+    chunk = FIRST_CHUNK if pace is None else pace.chunk(plan.interval.step)
+    steps, free = plan.interval.steps, plan.master.chooses_steps
+    stepper = plan.master.start(system)
+    finished, reached = steps == 0, system.start
+    while failure is None and not finished:
+        chunk_began = perf_counter()
+        space = rows.space(chunk if free else min(chunk, steps - counts.steps))
+        stretch = _observed(stepper.run(counts.steps, space), space, system)
+        failure = stretch.failure
+        counts.add(stretch.steps, stretch.iterations)
+        counts.rejected += stretch.rejected
+        counts.events += stretch.events
+        counts.evaluations += stretch.evaluations
+        finished = stretch.finished if free else counts.steps >= steps
+        reached = float(space[stretch.steps - 1, 0]) if stretch.steps else reached
+        rows.commit(stretch.steps, contents.news())
+        if pace is None:
+            chunk = _next_chunk(len(space), perf_counter() - chunk_began)
+        else:
+            pace.keep(reached)
+            counts.latest, counts.waited = pace.latest, pace.waited
+    counts.seconds = perf_counter() - began
+    return failure, reached
+
+
+def _observed(stretch: Stretch, rows: Floats, system: Coupled) -> Stretch:
+    """The stretch until the first row for which a variable could not be got."""
+    if not system.unobserved:
+        return stretch
+    failure = system.unobserved[0]
+    steps = int(np.searchsorted(rows[: stretch.steps, 0], failure.time))
+    return stretch._replace(steps=steps, iterations=stretch.iterations[:steps], failure=failure)
+
+
+class _Contents:
+    """What a kernel knows of texts and bytes: it forgets, now and then, those that are in no slot any more."""
+
+    def __init__(self, kernel: Kernel, plan: Plan) -> None:
+        self._kernel = kernel
+        self._recorded = any(column.type in NUMBERED for column in plan.columns)
+        self._slots = np.array(plan.numbered, dtype=np.intp)
+        self._needed: NDArray[np.int64] = np.empty(0, dtype=np.int64)
+        self._told = 1  # the empty one
+        for number in range(kernel.contents):
+            kernel.number(kernel.content(number), keep=True)
+        self._limit = kernel.content_bytes + FORGET_BYTES
+
+    def news(self) -> News:
+        """Since the last time; nothing where none are recorded."""
+        new = self._new() if self._recorded else ()
+        forgotten = self._forget() if self._kernel.content_bytes > self._limit else ()
+        return News(new, forgotten if self._recorded else ())
+
+    def _new(self) -> tuple[bytes, ...]:
+        told, self._told = self._told, self._kernel.contents
+        return tuple(self._kernel.content(number) for number in range(told, self._told))
+
+    def _forget(self) -> tuple[int, ...]:
+        """All but those that are in slots, or were the last time."""
+        before, self._needed = self._needed, np.unique(self._kernel.integers[self._slots])
+        forgotten = self._kernel.forget(np.union1d(before, self._needed).tolist())
+        self._limit = self._kernel.content_bytes + FORGET_BYTES
+        return tuple(forgotten)
+
+
+def _first_row(system: Coupled, rows: Rows, contents: _Contents) -> None:
+    first = rows.space(1)
+    system.record(system.start, first[0])
+    rows.commit(1, contents.news())
+
+
+def _next_chunk(steps: int, seconds: float) -> int:
+    """As many macro steps as take `CHUNK_SECONDS` at the present speed; more only by and by."""
+    fitting = CHUNK_SECONDS * steps / max(seconds, 1e-9)
+    return max(1, min(CHUNK_GROWTH * steps, int(fitting)))

@@ -1,0 +1,86 @@
+"""Plots of traces over time, one panel per unit, as a picture or a page."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ssptool.arguments import path as file_path
+from ssptool.arguments import text, texts
+from ssptool.drawing.plot import check_plot_name, plot_signals
+from ssptool.drawing.plot_matplotlib import picture_svg
+from ssptool.drawing.plot_model import Curve, Size, panels, thinned
+from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.engine.trace import NUMBERED, Trace
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """Curves over time, one panel per unit; shows itself in notebooks."""
+
+    curves: tuple[Curve, ...]
+    title: str = ""
+    size: Size | None = None
+
+    def save(self, output: Path | str) -> None:
+        """Write a PNG, SVG or PDF file or an HTML page that zooms, by the ending.
+
+        Raises
+        ------
+        ValueError
+            The name has another ending, or there is nothing to draw.
+        PlotUnavailable
+            The library that draws is not installed.
+        """
+        plot_signals(self.curves, file_path("output", output), self.title, self.size)
+
+    def __repr__(self) -> str:
+        runs = len({curve.run for curve in self.curves})
+        return f"<Plot of {len(self.curves)} curves, {runs} {'run' if runs == 1 else 'runs'}: save(FILE) writes it>"
+
+    def _repr_html_(self) -> str:
+        return picture_svg(panels([thinned(curve) for curve in self.curves]))
+
+
+def plot_traces(
+    traces: Mapping[str, Trace],
+    output: Path | str | None,
+    signals: str | Sequence[str],
+    title: str | None,
+    size: str | None,
+) -> Plot:
+    """Draw traces by the names that they have in the legend, as `plot` does for results and files."""
+    path = None if output is None else file_path("output", output)
+    if path is not None:
+        check_plot_name(path)
+    paper = None if size is None else Size.parse(text("size", size))
+    names = list(traces)
+    shown = (names[0] if len(names) == 1 else "") if title is None else text("title", title)
+    labelled = {name if len(names) > 1 else "": trace for name, trace in traces.items()}
+    drawn = Plot(tuple(curves_of(labelled, texts("signals", signals, "a pattern such as '*.x1'"))), shown, paper)
+    if path is not None:
+        drawn.save(path)
+    return drawn
+
+
+def curves_of(traces: Mapping[str, Trace], patterns: Sequence[str]) -> list[Curve]:
+    """The signals that a pattern fits, without patterns all of real numbers, of several runs by their names.
+
+    Discrete signals are held; texts are left out.
+
+    Raises
+    ------
+    NothingMatches
+        A pattern fits no signal.
+    """
+    signals = list(dict.fromkeys(signal for trace in traces.values() for signal in trace.signals))
+    check_patterns(patterns, signals, "recorded signal")
+    return [curve for name, trace in traces.items() for curve in _curves(trace, patterns, name)]
+
+
+def _curves(trace: Trace, patterns: Sequence[str], run: str) -> Iterator[Curve]:
+    for column in trace.columns:
+        if column.type not in NUMBERED and (fits_any(patterns, column.signal) if patterns else column.real):
+            values = trace[column.signal].astype(np.float64, copy=False)
+            yield Curve(column.signal, column.unit, trace.t, values, column.held, run)

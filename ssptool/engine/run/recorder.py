@@ -1,0 +1,266 @@
+"""Recorder of a run: rows go to a file, to memory, and past the progress bar."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ssptool.engine.interrupts import held_back, let_through
+from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.recording.decimation import All, Every, Grid, Thinning
+from ssptool.engine.recording.writer import Writer, rows_at_once
+from ssptool.engine.run.initialization import InitializationReport
+from ssptool.engine.time import check_step
+from ssptool.engine.trace import NO_NEWS, NUMBERED, Contents, News, RunContents, Trace
+
+Progress = Callable[[float], None]
+
+
+class Recorder:
+    """Hands rows on as they come.
+
+    Parameters
+    ----------
+    open_writer
+        Begins the file, if there is to be one, with the list of all contents; called when the system is initialized.
+    keep
+        Keep the rows in memory, for `trace`.
+    thinning
+        Which rows are recorded; None: all.
+    rows
+        How many these will probably be.
+    progress
+        Called with the fraction 0 … 1 of the interval that is done.
+    lend
+        Gives memory for so many rows of such a width, which the writer takes back with the rows in it.
+
+    Attributes
+    ----------
+    kernel, report
+        Which kernel it is, and how initialization went, once that is known.
+    seen
+        Rows that were there, whether recorded or not; `last_time` [s] is that of the last.
+    recorded
+        Rows in the file, or in memory.
+    contents
+        Those that columns of type String and Binary refer to.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        open_writer: Callable[[Contents], Writer] | None = None,
+        *,
+        keep: bool,
+        thinning: Thinning | None = None,
+        rows: int = 0,
+        progress: Progress | None = None,
+        lend: Callable[[int, int], Floats] | None = None,
+    ) -> None:
+        self.plan = plan
+        self.kernel = ""
+        self.report: InitializationReport | None = None
+        self.seen = 0
+        self.recorded = 0
+        self.last_time = plan.interval.start
+        self._open_writer = open_writer
+        self._writer: Writer | None = None
+        self._thinning = thinning or All()
+        self._progress = progress
+        self._cut = False
+        self._keep = keep
+        self._expected = rows
+        self._width = 1 + len(plan.recorded)
+        self.contents = RunContents()
+        self._going: tuple[int, ...] = ()
+        self._numbered = [1 + place for place, column in enumerate(plan.columns) if column.type in NUMBERED]
+        self._kept: Floats = np.empty((0, self._width))
+        self._own: Floats = np.empty((0, self._width))
+        self._space = self._own
+        self._lend = lend or self._own_space
+
+    # -- as `Rows` of an execution in this process -----------------------------------------------------------
+
+    def initialized(self, kernel: str, report: InitializationReport) -> None:
+        self.kernel, self.report = kernel, report
+        self._begin()
+
+    def space(self, count: int) -> Floats:
+        self._space = self._lend(rows_at_once(count, self._width), self._width)
+        return self._space
+
+    def commit(self, count: int, news: News = NO_NEWS) -> None:
+        self.add(self._space[:count], news)
+
+    def _own_space(self, count: int, width: int) -> Floats:
+        if len(self._own) < count:
+            self._own = np.empty((count, width))
+        return self._own[:count]
+
+    # --------------------------------------------------------------------------------------------------------
+
+    def add(self, rows: Floats, news: News = NO_NEWS) -> None:
+        """Rows of cells (k, 1 + p), the time first, and the news of contents with them; they are copied.
+
+        An interrupt waits until a block is recorded as a whole. Where more blocks come of these rows, it ends the
+        recording there, and later rows are not taken.
+        """
+        if self._cut:
+            return
+        with held_back():
+            self.contents.add(news.new)
+            if not len(rows):
+                self._going += news.forgotten
+                return
+            self.seen += len(rows)
+            end = float(rows[-1, 0])
+            blocks = _with_more(self._thinning.keep(rows))
+            self._cut = True
+            while self._cut:
+                self._cut = self._record_next(blocks, end)
+                self._tell()
+                let_through()
+            self._forget(news.forgotten)
+
+    def _forget(self, numbers: tuple[int, ...]) -> None:
+        """Of contents that later rows do not need: later, since the last of these rows may still be recorded."""
+        going, self._going = self._going, numbers
+        if not going or self._keep:
+            return
+        if self._writer is None:
+            self.contents.drop(going)
+        else:
+            self._writer.when_written(partial(self.contents.drop, going))
+
+    def _record_next(self, blocks: Iterator[tuple[Floats, bool]], end: float) -> bool:
+        """One block of rows that reach to the time `end`; gives whether there are more."""
+        block, more = next(blocks)
+        self._record(block)
+        self.last_time = float(block[-1, 0]) if more else end
+        return more
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            interval = self.plan.interval
+            tell, self._progress = self._progress, None  # not again, if it raises
+            tell(min((self.last_time - interval.start) / (interval.stop - interval.start or 1.0), 1.0))
+            self._progress = tell
+
+    def known(self, rows: Floats) -> Floats:
+        """The first of these rows, until one refers to a content that nobody has told of."""
+        numbers = rows[:, self._numbered].view(np.int64)
+        strange = (numbers >= self.contents.told).any(axis=1)
+        return rows[: np.argmax(strange)] if strange.any() else rows
+
+    def finish(self) -> None:
+        """There are no more rows."""
+        self._begin()
+        self._record(self._thinning.rest())
+
+    def close(self, manifest: Callable[[], str]) -> None:
+        """Complete the file, after `finish`."""
+        if self._writer is not None:
+            self._writer.close(manifest())
+
+    @property
+    def trace(self) -> Trace | None:
+        """What was kept."""
+        if not self._keep:
+            return None
+        rows = self._kept[: self.recorded]
+        return Trace(rows[:, 0], rows[:, 1:], self.plan.columns, self.contents.every)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the file could not keep, and what initialization has to say."""
+        told = () if self.report is None else self.report.notes
+        return (*told, *(self._writer.notes() if self._writer is not None else ()))
+
+    def _begin(self) -> None:
+        if self._writer is None and self._open_writer is not None:
+            self._writer = self._open_writer(self.contents)
+
+    def _record(self, rows: Floats) -> None:
+        if not len(rows):
+            return
+        if self._keep:
+            self._make_room(len(rows))
+            self._kept[self.recorded : self.recorded + len(rows)] = rows
+        if self._writer is not None:
+            self._writer.write(rows)
+        self.recorded += len(rows)
+
+    def _make_room(self, count: int) -> None:
+        needed = self.recorded + count
+        if needed > len(self._kept):
+            # Pages that are not needed are never touched.
+            room = np.empty((max(needed, 2 * len(self._kept), self._expected), self._width))
+            room[: self.recorded] = self._kept[: self.recorded]
+            self._kept = room
+
+
+def _with_more(blocks: Iterator[Floats]) -> Iterator[tuple[Floats, bool]]:
+    """Each block and whether another one follows; at least one, which may be empty."""
+    block = next(blocks, np.empty((0, 1)))
+    for following in blocks:
+        yield block, True
+        block = following
+    yield block, False
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What is recorded of a run, and where.
+
+    Attributes
+    ----------
+    output
+        File that rows are written to as they come; CSV, Parquet or MAT by its ending.
+    keep
+        Keep the rows in memory, for `Result.trace`.
+    signals
+        Patterns of full names, such as "System1.*", of signals, variables of FMUs and connectors of nested systems;
+        none: all signals that are exchanged.
+    every
+        Only each n-th row, and the last.
+    output_step : [s]
+        Only rows at this distance, and the last. Between communication points values are on straight lines, those of
+        discrete signals held.
+    """
+
+    output: Path | None = None
+    keep: bool = True
+    signals: Sequence[str] = ()
+    every: int = 1
+    output_step: float | None = None
+
+    def __post_init__(self) -> None:
+        """A file may be given by its name."""
+        if self.output is not None:
+            object.__setattr__(self, "output", Path(self.output))
+
+    def thinning(self, plan: Plan) -> Thinning:
+        """Which rows are recorded.
+
+        Raises
+        ------
+        ValueError
+            A number is out of range.
+        """
+        if self.output_step is None:
+            return All() if self.every == 1 else Every(self.every)
+        if self.every != 1:
+            raise ValueError("every n-th row and an output step exclude each other; found both")
+        interval = plan.interval
+        check_step("the output step", self.output_step, interval.start, interval.stop)
+        return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])
+
+    def rows(self, plan: Plan) -> int:
+        """How many rows are recorded, at most, of a run to the stop time, unless events or a master add some."""
+        interval = plan.interval
+        if self.output_step is None:
+            return interval.steps // self.every + 2
+        return int((interval.stop - interval.start) / self.output_step) + 2

@@ -1,0 +1,401 @@
+"""Result of a run: trace, initialization report, statistics, manifest."""
+
+import hashlib
+import json
+import platform
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ssptool.arguments import WrongArgument
+from ssptool.engine.assembly.fmu_log import LoggedProblems
+from ssptool.engine.failure import Ending, Failure, RunError
+from ssptool.engine.planning.interval import Choice
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.recording.formats import read_trace
+from ssptool.engine.run.execution import Execution
+from ssptool.engine.run.initialization import InitializationReport
+from ssptool.engine.run.loops import LoopReport
+from ssptool.engine.trace import Column, Floats, Trace, Values, trace_html
+from ssptool.engine.watch import CallCount, Cost, SlowestStep
+
+if TYPE_CHECKING:
+    from ssptool.engine.run.plots import Plot
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a run took.
+
+    Attributes
+    ----------
+    kernel
+        `native` or `twin`.
+    steps
+        Macro steps that were completed.
+    iterations_mean, iterations_max
+        Of the macro steps of an iterated master; 1 for others.
+    rejected
+        Macro steps that were taken back because their error was too large.
+    events, evaluations
+        State and time events, of model exchange and of components in event mode, where ticks of clocks count too; and
+        of model exchange evaluations of the derivatives of all components together.
+    loops_solved, loop_iterations
+        How often algebraic loops were solved after the start, each loop for itself, at communication points and within
+        steps, and the evaluations of what is in them; without those of the full solver.
+    loops_rescued, rescue_iterations
+        How often an algebraic loop needed the full solver during the run, and its iterations.
+    seconds, initialization_seconds : [s]
+        Wall time of stepping, and of initialization.
+    real_time_factor
+        Simulated time per wall time of stepping.
+    latest : [s]
+        How far a run that had to keep pace with the clock was behind it at most.
+    calls
+        How often each function of each FMU was called, and how long that took, if it was to be measured.
+    costs
+        What each FMU and the engine cost of the wall time of stepping, in percent, if it was to be measured.
+    slowest
+        The step of a component that took longest, if it was to be measured: component, time, and how long it took.
+    """
+
+    kernel: str
+    steps: int
+    iterations_mean: float
+    iterations_max: int
+    rejected: int
+    events: int
+    evaluations: int
+    loops_solved: int
+    loop_iterations: int
+    loops_rescued: int
+    rescue_iterations: int
+    seconds: float
+    initialization_seconds: float
+    real_time_factor: float
+    latest: float = 0.0
+    calls: tuple[CallCount, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    slowest: SlowestStep | None = None
+
+
+class TraceNotKept(Exception):
+    """The rows of the run went to a file only."""
+
+    def __init__(self, output: Path | None) -> None:
+        where = f"read {output}, or" if output is not None else "to have it,"
+        super().__init__(f"the trace was not kept in memory; {where} simulate with keep=True")
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A run: what was recorded, how it began, how it ended. `failure` is None where it reached its end, be it
+    one that a component set.
+
+    Attributes
+    ----------
+    kept
+        The trace, if it was kept in memory.
+    columns
+        What was recorded.
+    rows, first_time, last_time
+        How many rows were recorded, and the times [s] of the first and the last.
+    end
+        Of a run without a failure: `TERMINATED` where a component ended it before the stop time.
+    problems
+        Warnings and errors that FMUs logged, by component.
+    """
+
+    name: str
+    kept: Trace | None
+    columns: tuple[Column, ...]
+    rows: int
+    first_time: float
+    last_time: float
+    failure: Failure | None
+    initialization: InitializationReport
+    statistics: Statistics
+    choices: tuple[Choice, ...]
+    notes: tuple[str, ...]
+    output: Path | None
+    end: Ending = Ending.COMPLETED
+    problems: tuple[LoggedProblems, ...] = ()
+
+    @property
+    def trace(self) -> Trace:
+        """What was recorded, also by a run that failed.
+
+        Raises
+        ------
+        TraceNotKept
+            It is in a file only.
+        """
+        if self.kept is None:
+            raise TraceNotKept(self.output)
+        return self.kept
+
+    @property
+    def t(self) -> Floats:
+        """The times (n + 1,) [s] of the rows, as `trace.t`."""
+        return self.trace.t
+
+    def __getitem__(self, signal: str) -> Values:
+        """The values (n + 1,) of a signal, as `trace[signal]`, with its errors and those of `trace`."""
+        return self.trace[signal]
+
+    def __contains__(self, signal: object) -> bool:
+        """Whether a signal of this name was recorded."""
+        return any(column.signal == signal for column in self.columns)
+
+    def __iter__(self) -> Iterator[str]:
+        """Over the names of the recorded signals."""
+        return (column.signal for column in self.columns)
+
+    def __repr__(self) -> str:
+        span = f"{self.first_time:g} … {self.last_time:g} s, " if self.rows else ""
+        return f"<Result of {self.name}: {self.status}, {span}{self.rows} rows, {len(self.columns)} signals>"
+
+    def plot(
+        self,
+        output: Path | str | None = None,
+        *,
+        signals: str | Sequence[str] = (),
+        title: str | None = None,
+        size: str | None = None,
+    ) -> "Plot":
+        """Draw the recorded signals, as `ssptool.plot` does."""
+        return plot(self, output, signals=signals, title=title, size=size)
+
+    @property
+    def status(self) -> Ending:
+        return self.end if self.failure is None else self.failure.ending
+
+    @property
+    def ok(self) -> bool:
+        return self.failure is None
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
+
+    def unwrap(self) -> Trace:
+        """The trace of a run that reached its end.
+
+        Raises
+        ------
+        RunError
+            It did not.
+        TraceNotKept
+            It is in a file only.
+        """
+        if self.failure is not None:
+            raise RunError(self.failure)
+        return self.trace
+
+
+RESULTS = "a Result, a Trace or a file of results (.csv, .parquet or .mat)"
+
+
+def trace_of(name: str, given: object) -> Trace:
+    """The trace of a result, which may be in its file only, or of a file; a trace as it is.
+
+    Raises
+    ------
+    WrongArgument
+        It is none of these; `name` is that of the argument.
+    UnknownFormat, UnreadableTrace, OSError
+        The file cannot be read.
+    """
+    if isinstance(given, Result):
+        return read_trace(given.output) if given.kept is None and given.output is not None else given.trace
+    if isinstance(given, Trace):
+        return given
+    if isinstance(given, str | Path):
+        return read_trace(given)
+    raise WrongArgument(name, given, RESULTS)
+
+
+def statistics_of(execution: Execution, simulated: float) -> Statistics:
+    """Of so much simulated time [s]."""
+    counts = execution.counts
+    return Statistics(
+        kernel=execution.kernel,
+        steps=counts.steps,
+        iterations_mean=counts.iterations_mean,
+        iterations_max=counts.iterations_max,
+        rejected=counts.rejected,
+        events=counts.events,
+        evaluations=counts.evaluations,
+        loops_solved=counts.loops_solved,
+        loop_iterations=counts.loop_iterations,
+        loops_rescued=counts.loops_rescued,
+        rescue_iterations=counts.rescue_iterations,
+        seconds=counts.seconds,
+        initialization_seconds=execution.initialization.seconds,
+        real_time_factor=simulated / counts.seconds if counts.seconds > 0 else 0.0,
+        latest=counts.latest,
+        calls=execution.calls,
+        costs=execution.costs,
+        slowest=execution.slowest,
+    )
+
+
+def plot(
+    runs: Any,
+    output: Path | str | None = None,
+    *,
+    signals: str | Sequence[str] = (),
+    title: str | None = None,
+    size: str | None = None,
+) -> "Plot":
+    """Draw signals over time, one panel per unit, into a PNG, SVG or PDF file or an HTML page that zooms.
+
+    Parameters
+    ----------
+    runs
+        A `Result`, a `Trace` or a file of results; a list of them; or a mapping to them from the name that each has in
+        the legend.
+    output
+        The file; without it, the plot that is returned shows itself in a notebook, and `save` writes it.
+    signals
+        One pattern of full names or several, in which * stands for any text. Without them, all of real numbers. Texts
+        are never drawn.
+    title
+        Above; without it, the name of the run.
+    size
+        Of a picture for print, WIDTHxHEIGHT in mm, cm or in: `160x90mm`. Letters have 8 points; without, 10 points.
+
+    Raises
+    ------
+    ValueError
+        The name has another ending, a pattern fits no signal, there is nothing to draw, or the size is none.
+    PlotUnavailable
+        The library that draws is not installed.
+
+    Examples
+    --------
+    >>> ssptool.plot([first, second], "runs.png", signals="*.x1")
+    """
+    from ssptool.engine.run.plots import plot_traces  # a run that nobody draws loads nothing that draws
+
+    traces = {name: trace_of("runs", run) for name, run in _named(runs).items()}
+    return plot_traces(traces, output, signals, title, size)
+
+
+def _named(runs: Any) -> dict[str, Any]:
+    """Each run by a name that no other has."""
+    if isinstance(runs, Mapping):
+        return {str(name): run for name, run in runs.items()}
+    several = list(runs) if isinstance(runs, list | tuple) else [runs]
+    if not several:
+        raise WrongArgument("runs", runs, f"{RESULTS}, or a list or mapping of them that is not empty")
+    stems = [_name(run) for run in several]
+    return {
+        name if stems.count(name) == 1 else f"{name} {stems[: place + 1].count(name)}": run
+        for place, (name, run) in enumerate(zip(stems, several, strict=True))
+    }
+
+
+def _name(run: Any) -> str:
+    if isinstance(run, Result):
+        return run.name
+    if isinstance(run, str | Path):
+        return Path(run).stem
+    return "run" if isinstance(run, Trace) else ""
+
+
+def result_html(result: "Result") -> str:
+    """How the run ended, how it began, what was chosen; and the trace, if it was kept."""
+    lines = "".join(f"<li>{line}</li>" for line in _facts(result))
+    trace = "" if result.kept is None else trace_html(result.kept)
+    return f"<h4>{escape(result.name)}</h4><ul>{lines}</ul>{trace}"
+
+
+def _facts(result: "Result") -> Iterator[str]:
+    colour = "#1a6e2e" if result.ok else "#b3261e"
+    told = "" if result.failure is None else f": {escape(str(result.failure))}"
+    yield f'<span style="color: {colour}; font-weight: bold">{escape(str(result.status.value))}</span>{told}'
+    for loop in result.initialization.loops:
+        solution = loop.solution
+        yield (
+            f"{escape(str(loop.stage))}: algebraic loop of {len(loop.signals)} signals, "
+            f"{escape(solution.status.value)} by {escape(solution.solver)}, iterations {solution.iterations}, "
+            f"residual {solution.residual_norm:.2g}"
+        )
+    chosen = {choice.setting: choice.value for choice in result.choices}
+    yield ", ".join(
+        f"{name.replace('_', ' ')} {escape(chosen[name])}" for name in ("master", "step_size") if name in chosen
+    )
+    yield f"{result.statistics.steps} steps in {result.statistics.seconds:.3g} s"
+
+
+LIBRARIES = ("ssptool", "numpy", "scipy", "fmpy", "lxml", "pyarrow")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A file that the run depends on: its name in the package, or as given; and where it is."""
+
+    name: str
+    path: Path
+
+
+def manifest(
+    plan: Plan,
+    inputs: Sequence[Input],
+    failure: Failure | None,
+    status: str,
+    statistics: Mapping[str, Any],
+    loops: Sequence[LoopReport] = (),
+    notes: Sequence[str] = (),
+    problems: Sequence[LoggedProblems] = (),
+) -> str:
+    """The manifest as JSON text.
+
+    Its keys: `system`, `created`, `status`, `failure`, `columns`, `inputs` with their SHA-256, `interval`, `settings`,
+    `accepted` (findings in spite of which it was run), `stimuli` (what acted on the system), `choices`, `notes` (of
+    planning, of the initialization and of the file), `problems` (warnings and errors that FMUs logged: how many, and
+    the first of each kind), `loops` (how each was solved), `statistics`, `versions`.
+    """
+    interval = plan.interval
+    facts = {
+        "system": plan.name,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "status": status,
+        "failure": None if failure is None else asdict(failure),
+        "columns": [asdict(column) for column in plan.columns],
+        "inputs": [{"name": one.name, "sha256": _sha256(one.path)} for one in inputs],
+        "interval": {"start": interval.start, "stop": interval.stop, "step": interval.step},
+        "settings": asdict(plan.settings),
+        "accepted": [{"code": one.code, "place": str(one.position), "message": one.message} for one in plan.accepted],
+        "stimuli": {
+            "inputs": {str(driven.signal): driven.origin for driven in plan.stimuli.driven},
+            "scenario": list(plan.stimuli.events),
+        },
+        "choices": [asdict(choice) for choice in plan.choices],
+        "notes": list(notes),
+        "problems": [asdict(one) for one in problems],
+        "loops": [loop.facts() for loop in loops],
+        "statistics": statistics,
+        "versions": _versions(),
+    }
+    return json.dumps(facts, indent=1, ensure_ascii=False, default=str)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _versions() -> dict[str, str]:
+    """Of what takes part; asked of the modules themselves, because package metadata take long to find."""
+    loaded = {name: getattr(sys.modules[name], "__version__", "") for name in LIBRARIES if name in sys.modules}
+    return {
+        "python": platform.python_version(),
+        "platform": f"{platform.system()} {platform.release()} {platform.machine()}",
+        **loaded,
+    }

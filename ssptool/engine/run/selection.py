@@ -1,0 +1,238 @@
+"""Selection of recorded signals by pattern, among exchanged signals and all variables of FMUs."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
+from typing import NamedTuple
+
+from ssptool.engine.kernel.interface import ACCESS
+from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedWire
+from ssptool.engine.recording.patterns import check_patterns, fits, fits_any
+from ssptool.engine.trace import NUMBERED, Column, holds_integer
+from ssptool.fmu.description import Causality, Value, Variability, Variable, element_names
+from ssptool.network.network import IDENTITY, Conversion, Port, Signal, Wire
+
+RECORDABLE = "signal or variable that can be recorded"
+_SETTLED_KINDS = frozenset({"parameter", "structuralParameter", "calculatedParameter", "constant"})
+
+
+def select(plan: Plan, patterns: Sequence[str]) -> Plan:
+    """The plan with only those signals recorded that one of the patterns fits; without patterns, as it is.
+
+    Besides the signals that are exchanged, these may be all variables of the FMUs, and the connectors of systems
+    inside: `component.variable`, with the full path of nested systems. A pattern leaves out parameters and constants if
+    it fits anything that varies, unless it is their name.
+
+    Raises
+    ------
+    NothingMatches
+        A pattern fits none of them.
+    """
+    if not patterns:
+        return plan
+    inside = Inside(plan)
+    exchanged, shown = inside.chosen(patterns)
+    plan = replace(
+        plan,
+        columns=tuple(plan.columns[number] for number in exchanged),
+        recorded=tuple(plan.recorded[number] for number in exchanged),
+    )
+    return _showing(plan, inside, shown) if shown else plan
+
+
+class Route(NamedTuple):
+    """How the value of a connector follows from that of another signal."""
+
+    source: Signal
+    conversion: Conversion
+
+
+class Inside:
+    """What can be recorded of a system besides the signals that are exchanged: variables of its FMUs, and connectors
+    of systems that follow from them or from signals.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._slots = {signal: slot for slot, signal in enumerate(plan.signals)}
+        self._components = {one.name: one for one in plan.instances}
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """Variables in the order of the components, then connectors."""
+        variables = (
+            Signal(one.name, variable.name)
+            for one in self._plan.instances
+            for variable in one.description.variables.values()
+            if self._can_be_got(one, variable)
+        )
+        return (*(signal for signal in variables if signal not in self._slots), *self.connectors)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(map(str, self.signals))
+
+    @cached_property
+    def arrays(self) -> tuple[str, ...]:
+        """The names of whole arrays."""
+        return tuple(map(str, self._plan.network.arrays))
+
+    def chosen(self, patterns: Sequence[str]) -> tuple[list[int], list[Signal]]:
+        """The columns of the plan, by number, and the signals inside that patterns fit. Raises NothingMatches."""
+        names = [column.signal for column in self._plan.columns]
+        if set(patterns).issubset(names):
+            return [number for number, name in enumerate(names) if name in patterns], []
+        check_patterns(patterns, [*names, *self.names, *self.arrays], RECORDABLE)
+        arrays = {str(array) for array in self._plan.network.arrays}
+        wholes = [f"{pattern}[*]" for pattern in patterns if pattern in arrays]
+        exchanged = [number for number, name in enumerate(names) if fits_any((*patterns, *wholes), name)]
+        shown = set(chain.from_iterable(self._fitting(pattern, names) for pattern in patterns))
+        known = zip(self.signals, self.names, strict=True)
+        return exchanged, [signal for signal, name in known if name in shown or fits_any(wholes, name)]
+
+    def _fitting(self, pattern: str, exchanged: Iterable[str]) -> Iterator[str]:
+        """Names inside that a pattern fits: if anything varies that it fits, no parameters and constants but itself."""
+        found = [(signal, name) for signal, name in zip(self.signals, self.names, strict=True) if fits(pattern, name)]
+        varying = [name for signal, name in found if self._varies(signal)]
+        some = bool(varying) or any(fits(pattern, name) for name in exchanged)
+        yield from varying
+        yield from (name for _, name in found if not some or name == pattern)
+
+    def _varies(self, signal: Signal) -> bool:
+        variable = self.variable(signal)
+        if variable is None:
+            return self.connectors[signal].kind not in _SETTLED_KINDS
+        varies = variable.variability in (Variability.CONTINUOUS, Variability.DISCRETE)
+        return varies and variable.causality is not Causality.INDEPENDENT
+
+    @cached_property
+    def connectors(self) -> Mapping[Signal, Port]:
+        """Connectors of systems that have no slot, and whose values are known."""
+        network = self._plan.network
+        ports = {port.signal: port for port in (*network.ports, *network.boundaries)}
+        found = {s: port for s, port in ports.items() if s not in self._slots and port.type in ACCESS[3]}
+        return {s: port for s, port in found.items() if self.route(s) or s in network.boundary_assignments}
+
+    def route(self, signal: Signal) -> Route | None:
+        """Where the value of a connector comes from; None if nothing leads to it or from it."""
+        return next((route for route in self._routes.get(signal, ()) if self.is_known(route.source)), None)
+
+    def is_known(self, signal: Signal) -> bool:
+        """Whether it has a slot, or is a variable that can be got."""
+        one = self._components.get(signal.component)
+        variable = None if one is None else one.description.variables.get(signal.variable)
+        return signal in self._slots or (one is not None and variable is not None and self._can_be_got(one, variable))
+
+    @cached_property
+    def _routes(self) -> Mapping[Signal, list[Route]]:
+        """Of all connectors on the way of a wire: from its source first."""
+        forward: dict[Signal, list[Route]] = defaultdict(list)
+        backward: dict[Signal, list[Route]] = defaultdict(list)
+        network = self._plan.network
+        for wire in chain(network.wires, network.dangling):
+            for signal, conversion in _passed(wire):
+                forward[signal].append(Route(wire.source, conversion))
+                if (back := _inverse(wire.conversion)) is not None:
+                    backward[signal].append(Route(wire.destination, back.then(conversion)))
+        return {signal: [*routes, *backward[signal]] for signal, routes in forward.items()}
+
+    @staticmethod
+    def _can_be_got(one: PlannedInstance, variable: Variable) -> bool:
+        return not variable.negated and variable.type in ACCESS[one.description.fmi_major]
+
+    def variable(self, signal: Signal) -> Variable | None:
+        one = self._components.get(signal.component)
+        return None if one is None else one.description.variables.get(signal.variable)
+
+    def together(self, signal: Signal) -> tuple[Signal, ...]:
+        """What is got together with a variable: of an element of an array, all of them."""
+        variable, arrays = self.variable(signal), self._components[signal.component].description.arrays
+        if variable is None or variable.array is None:
+            return (signal,)
+        names = element_names(variable.array, arrays[variable.array])
+        return tuple(Signal(signal.component, name) for name in names)
+
+    def kind(self, signal: Signal) -> str:
+        """The type of any signal that is known."""
+        if signal in self._slots:
+            return self._plan.types[self._slots[signal]]
+        if (variable := self.variable(signal)) is not None:
+            return variable.type
+        stated, route = self.connectors[signal].type, self.route(signal)
+        source = stated if route is None else self.kind(route.source)
+        if stated == source or ({stated, source}.isdisjoint(NUMBERED) and not holds_integer(stated)):
+            return stated
+        return source
+
+    def unit(self, signal: Signal) -> str | None:
+        """Of a connector that states none, that of the signal that it follows from."""
+        if (variable := self.variable(signal)) is not None:
+            return variable.unit
+        port = self.connectors.get(signal)
+        if port is None:
+            every = (*self._plan.network.ports, *self._plan.network.boundaries)
+            return next((one.unit for one in every if one.signal == signal), None)
+        route = self.route(signal)
+        return self.unit(route.source) if port.unit is None and route and route.conversion == IDENTITY else port.unit
+
+    def column(self, signal: Signal) -> Column:
+        kind, variable = self.kind(signal), self.variable(signal)
+        if variable is not None:
+            discrete = variable.variability is not Variability.CONTINUOUS and not holds_integer(kind)
+            return Column(str(signal), variable.unit, kind, variable.description, discrete)
+        return Column(str(signal), self.unit(signal), kind, self.connectors[signal].description)
+
+
+def _passed(wire: Wire) -> Iterator[tuple[Signal, Conversion]]:
+    """Every connector between the ends of a wire, and the ends, with what becomes of the value until there."""
+    conversion = IDENTITY
+    yield wire.source, conversion
+    for leg in wire.legs:
+        conversion = conversion.then(leg.conversion)
+        yield leg.destination, conversion
+
+
+def _inverse(conversion: Conversion) -> Conversion | None:
+    if conversion.table or not conversion.factor:
+        return None
+    if (conversion.factor, conversion.offset) == (1.0, 0.0):
+        return IDENTITY
+    return Conversion(1 / conversion.factor, -conversion.offset / conversion.factor)
+
+
+def _showing(plan: Plan, inside: Inside, shown: Sequence[Signal]) -> Plan:
+    """The plan with slots for these variables and connectors, which are recorded too."""
+    routes = {signal: inside.route(signal) for signal in shown if inside.variable(signal) is None}
+    needed = (route.source for route in routes.values() if route is not None)
+    variables = [signal for signal in (*shown, *needed) if signal not in routes and signal not in plan.signals]
+    own: dict[str, list[Signal]] = defaultdict(list)
+    for signal in dict.fromkeys(chain.from_iterable(map(inside.together, variables))):
+        own[signal.component].append(signal)
+    every = (*chain.from_iterable(own.values()), *routes)
+    slots = {signal: slot for slot, signal in enumerate((*plan.signals, *every))}
+    wires = tuple(
+        PlannedWire(slots[route.source], slots[signal], route.conversion)
+        for signal, route in routes.items()
+        if route is not None
+    )
+    given = plan.network.boundary_assignments
+    constants: dict[int, Value] = {slots[s]: given[s].value for s, route in routes.items() if route is None}
+    return replace(
+        plan,
+        signals=(*plan.signals, *every),
+        types=(*plan.types, *map(inside.kind, every)),
+        nominal=(*plan.nominal, *(1.0 for _ in every)),
+        columns=(*plan.columns, *map(inside.column, shown)),
+        recorded=(*plan.recorded, *(slots[signal] for signal in shown)),
+        instances=tuple(_observing(one, own[one.name], slots) if one.name in own else one for one in plan.instances),
+        constants=MappingProxyType({**plan.constants, **constants}),
+        shown=tuple(slots[signal] for signal in every),
+        shown_wires=wires,
+    )
+
+
+def _observing(one: PlannedInstance, observed: Sequence[Signal], slots: Mapping[Signal, int]) -> PlannedInstance:
+    return replace(one, observed=tuple(observed), observed_slots=tuple(slots[signal] for signal in observed))

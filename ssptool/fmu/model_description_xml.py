@@ -1,0 +1,213 @@
+"""The XML of a model description: found in an FMU (a zip or a folder), parsed, and made readable for FMPy.
+
+Checking, flattening and running a system all ask for the same few FMUs: contents of zips and results that depend on the
+XML alone are remembered, up to `KEPT_SIZE` bytes.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from copy import deepcopy
+from io import BytesIO
+from pathlib import Path
+from threading import Lock
+from typing import Generic, NamedTuple, TypeVar
+from zipfile import BadZipFile, ZipFile
+from zlib import error as ZlibError
+
+from lxml import etree
+
+from ssptool.documents.document import garbage_collection_paused
+from ssptool.documents.generated import parsed_model_description
+
+MODEL_DESCRIPTION = "modelDescription.xml"
+_RESOURCES = "resources/"
+_PYTHON_MARK = f"{_RESOURCES}slavemodule.txt"
+"""In FMUs of pythonfmu and pythonfmu3 only; their own packages are the same in all of them."""
+_PYTHON_OWN = {"pythonfmu", "pythonfmu3"}
+KEPT_SIZE = 64 * 1024 * 1024
+"""Bytes of model descriptions of which the results are remembered: those that were used last."""
+
+T = TypeVar("T")
+
+
+class RecentValues(Generic[T]):
+    """The values that were used last, as long as they weigh no more than `KEPT_SIZE` together. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._values: OrderedDict[Hashable, tuple[T, int]] = OrderedDict()
+        self._weight = 0
+        self._lock = Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        with self._lock:
+            if key not in self._values:
+                return None
+            self._values.move_to_end(key)
+            return self._values[key][0]
+
+    def put(self, key: Hashable, value: T, weight: int) -> None:
+        with self._lock:
+            self._weight += weight - self._values.pop(key, (value, 0))[1]
+            self._values[key] = value, weight
+            while self._weight > KEPT_SIZE:
+                self._weight -= self._values.popitem(last=False)[1][1]
+
+
+class ZipContents(NamedTuple):
+    """`description`: the model description; None if there is none, or if it has to be read anew for another reason."""
+
+    names: frozenset[str]
+    description: bytes | None
+
+
+def zip_contents(path: Path) -> ZipContents:
+    """What is in the zip at `path` now. Raises as `zipfile.ZipFile`, and OSError."""
+    found = path.stat()
+    key = path, found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    known = _recent_zips.get(key)
+    if known is None:
+        known = _read_zip_contents(path)
+        weight = sum(map(len, known.names)) + len(known.description or b"")
+        _recent_zips.put(key, known, weight)
+    return known
+
+
+_recent_zips: RecentValues[ZipContents] = RecentValues()
+
+
+def python_modules(path: Path) -> frozenset[str]:
+    """The names of the Python modules and packages that an FMU (a zip, or an unpacked folder) brings and that pythonfmu
+    or pythonfmu3 imports into the process. Raises as `zip_contents`.
+    """
+    if path.is_dir():
+        if not (path / _PYTHON_MARK).is_file():
+            return frozenset()
+        names = {file.relative_to(path).as_posix() for file in (path / _RESOURCES).rglob("*.py")}
+    elif _PYTHON_MARK not in (names := set(zip_contents(path).names)):
+        return frozenset()
+    found = {name.removeprefix(_RESOURCES) for name in names if name.startswith(_RESOURCES) and name.endswith(".py")}
+    return frozenset(name.partition("/")[0].removesuffix(".py") for name in found) - _PYTHON_OWN
+
+
+def _read_zip_contents(path: Path) -> ZipContents:
+    with ZipFile(path) as archive:
+        names = frozenset(archive.namelist())
+        if MODEL_DESCRIPTION not in names or archive.getinfo(MODEL_DESCRIPTION).file_size > KEPT_SIZE:
+            return ZipContents(names, None)
+        try:
+            return ZipContents(names, archive.read(MODEL_DESCRIPTION))
+        except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ZlibError):
+            return ZipContents(names, None)  # whoever reads it finds out
+
+
+MAXIMUM_SIZE = 256 * 1024 * 1024
+"""Bytes of XML that are read at most; a larger model description is refused (a zip may hide gigabytes)."""
+
+
+class UnusableXml(Exception):
+    """What is wrong with the FMU's file or its XML, in words for the user."""
+
+
+class CachedByContent(Generic[T]):
+    """A function of a model description that remembers its latest results.
+
+    Checking a system, flattening it and running it ask for the same few FMUs again and again.
+    """
+
+    def __init__(self, read: Callable[[bytes], T]) -> None:
+        self._read = read
+        self._recent: RecentValues[T] = RecentValues()
+
+    def __call__(self, content: bytes) -> T:
+        known = self._recent.get(content)
+        if known is None:
+            with garbage_collection_paused():
+                known = self._read(content)
+            self.remember(content, known)
+        return known
+
+    def remember(self, content: bytes, result: T) -> None:
+        """For the next call, what another function has found out besides."""
+        self._recent.put(content, result, len(content))
+
+
+def parse_model_description(content: bytes) -> etree._Element:
+    """The root element of a model description. External entities, DTDs and the network are never used.
+
+    Raises
+    ------
+    UnusableXml
+        It is not well-formed, or not a model description of FMI 1.0, 2.0 or 3.x.
+    """
+    try:
+        root = parsed_model_description(content)
+    except etree.XMLSyntaxError as error:
+        raise UnusableXml(f"{MODEL_DESCRIPTION}, line {error.lineno}: {error.msg.partition(', line ')[0]}") from error
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise UnusableXml(f"{MODEL_DESCRIPTION} has a document type declaration, which FMI does not provide for")
+    version = root.get("fmiVersion")
+    if version is None:
+        raise UnusableXml(f"{MODEL_DESCRIPTION} has no attribute fmiVersion at its root <{root.tag}>")
+    if version not in ("1.0", "2.0") and not version.startswith("3."):
+        raise UnusableXml(f'fmiVersion "{version}" is not supported; supported are 1.0, 2.0 and 3.x')
+    if root.find("ModelVariables") is None:
+        raise UnusableXml(f"{MODEL_DESCRIPTION} has no element ModelVariables")
+    return root
+
+
+def model_description(path: Path) -> bytes:
+    """The model description of the FMU (a zip, or an unpacked folder) at `path`.
+
+    Raises
+    ------
+    UnusableXml
+        There is no such file, or no model description in it.
+    """
+    if path.is_dir():
+        file = path / MODEL_DESCRIPTION
+        if not file.is_file():
+            raise UnusableXml(f"the folder holds no {MODEL_DESCRIPTION}")
+        return file.read_bytes()
+    if not path.is_file():
+        raise UnusableXml("no such file")
+    try:
+        if (kept := zip_contents(path).description) is not None:
+            return kept
+        with ZipFile(path) as archive:
+            size = archive.getinfo(MODEL_DESCRIPTION).file_size
+            if size > MAXIMUM_SIZE:
+                raise UnusableXml(f"{MODEL_DESCRIPTION} has {size} bytes; at most {MAXIMUM_SIZE} are read")
+            return archive.read(MODEL_DESCRIPTION)
+    except KeyError:
+        raise UnusableXml(f"the archive holds no {MODEL_DESCRIPTION}") from None
+    except (BadZipFile, EOFError, NotImplementedError, OSError, RuntimeError, ZlibError) as error:
+        raise UnusableXml(f"not an intact zip archive ({error})") from error
+
+
+def in_memory_fmu(root: etree._Element) -> BytesIO:
+    """A zip that holds nothing but this model description, without variables and model structure, for FMPy.
+
+    Of FMI 1.0 it cannot do without the numbers of states and event indicators, which no other reader of an FMU for
+    co-simulation needs.
+    """
+    head = etree.Element(root.tag, {str(name): str(value) for name, value in root.attrib.items()})
+    if root.get("fmiVersion") == "1.0":
+        for name in ("numberOfContinuousStates", "numberOfEventIndicators"):
+            head.set(name, root.get(name, "0"))
+    for child in root.iterchildren(etree.Element):
+        head.append(etree.Element(child.tag) if child.tag in ("ModelVariables", "ModelStructure") else deepcopy(child))
+    file = BytesIO()
+    with ZipFile(file, "w") as archive:
+        archive.writestr(MODEL_DESCRIPTION, etree.tostring(head))
+    return file
+
+
+def unreadable_reason(error: Exception) -> str:
+    """Why FMPy or we gave up, in words. FMPy's own exceptions are sentences; others need their kind named."""
+    if isinstance(error, UnusableXml) or type(error) is Exception:
+        return str(error)
+    if isinstance(error, KeyError):
+        return f"{MODEL_DESCRIPTION} refers to {error}, which it does not define"
+    if isinstance(error, IndexError):
+        return f"{MODEL_DESCRIPTION} refers to a variable index that does not exist"
+    return f"{MODEL_DESCRIPTION}: {error}"

@@ -1,0 +1,224 @@
+"""Model exchange: states, derivatives and events of one instance, for an integrator (FMI 2.0 §3, FMI 3.0 §3).
+
+Vectors are passed by address: an FMU reads and writes those of the integrator itself.
+"""
+
+import ctypes
+import math
+from collections.abc import Mapping
+from ctypes import byref, c_bool, c_double, c_int, c_size_t, c_void_p
+from typing import Any, NamedTuple, NoReturn
+
+from fmpy.fmi2 import fmi2EventInfo
+
+from ssptool.fmu.description import FmuDescription
+from ssptool.fmu.instance import FmiError, FmuInstance
+
+DISCARD = 2
+"""The status of a point at which an FMU cannot be evaluated, after which it can go on."""
+
+GET_DERIVATIVES = {2: "fmi2GetDerivatives", 3: "fmi3GetContinuousStateDerivatives"}
+GET_INDICATORS = {2: "fmi2GetEventIndicators", 3: "fmi3GetEventIndicators"}
+"""Functions by major version of FMI."""
+
+DERIVATIVES = "derivatives"
+"""The function that gets them, whatever its name."""
+
+_WARNING = 1
+
+
+class DiscreteUpdate(NamedTuple):
+    """What an FMU says after one event iteration; `next_time` [s] is inf where no time event is ahead."""
+
+    again: bool
+    terminate: bool
+    nominals_changed: bool
+    states_changed: bool
+    next_time: float
+
+
+_VECTOR = (c_void_p, c_void_p, c_size_t)
+_ARGUMENTS: Mapping[str, tuple[Any, ...]] = {
+    "SetTime": (c_void_p, c_double),
+    "SetContinuousStates": _VECTOR,
+    "GetContinuousStates": _VECTOR,
+    "GetNominalsOfContinuousStates": _VECTOR,
+    "GetEventIndicators": _VECTOR,
+    "EnterEventMode": (c_void_p,),
+    "EnterContinuousTimeMode": (c_void_p,),
+}
+_OWN_ARGUMENTS: Mapping[int, Mapping[str, tuple[Any, ...]]] = {
+    2: {
+        "GetDerivatives": _VECTOR,
+        "NewDiscreteStates": (c_void_p, c_void_p),
+        "CompletedIntegratorStep": (c_void_p, c_int, c_void_p, c_void_p),
+        "GetDirectionalDerivative": (c_void_p, *(c_void_p, c_size_t) * 2, c_void_p, c_void_p),
+    },
+    3: {
+        "GetContinuousStateDerivatives": _VECTOR,
+        "UpdateDiscreteStates": (c_void_p,) * 7,
+        "CompletedIntegratorStep": (c_void_p, c_bool, c_void_p, c_void_p),
+        "GetNumberOfContinuousStates": (c_void_p, c_void_p),
+        "GetNumberOfEventIndicators": (c_void_p, c_void_p),
+        "GetDirectionalDerivative": (c_void_p, *(c_void_p, c_size_t) * 4),
+    },
+}
+
+
+def functions_of_exchange(major: int) -> tuple[str, ...]:
+    """What a `ContinuousModel` calls, by major version of FMI."""
+    return tuple(f"fmi{major}{name}" for name in _arguments(major))
+
+
+def _arguments(major: int) -> Mapping[str, tuple[Any, ...]]:
+    return {**_ARGUMENTS, **_OWN_ARGUMENTS[major]}
+
+
+class ContinuousModel:
+    """The model-exchange functions of a running instance, from the end of its initialization on.
+
+    Every method raises `FmiError` for a status worse than a warning.
+
+    Parameters
+    ----------
+    functions, component
+        Addresses of the functions by name, and the instance that they take: those of stand-ins that watch every call,
+        if there are any.
+
+    Attributes
+    ----------
+    major
+        Version of FMI.
+    states, indicators
+        How many there are.
+    reports_steps
+        It wants to know of every step that the integrator completes.
+    """
+
+    def __init__(
+        self, instance: FmuInstance, description: FmuDescription, functions: Mapping[str, int], component: int
+    ) -> None:
+        self.name = instance.name
+        self._instance = instance
+        self._clock = instance.log.clock
+        self._component = component
+        self.major = description.fmi_major
+        prefix = f"fmi{self.major}"
+        self._call = {
+            name: ctypes.CFUNCTYPE(c_int, *arguments)(functions[prefix + name])
+            for name, arguments in _arguments(self.major).items()
+        }
+        self._set_time = self._call["SetTime"]
+        self._set_states = self._call["SetContinuousStates"]
+        self._slopes_name = GET_DERIVATIVES[self.major].removeprefix(prefix)
+        self._get_slopes = self._call[self._slopes_name]
+        interface = description.model_exchange
+        self.reports_steps = interface is None or interface.needs_completed_step
+        self.states = self._count("GetNumberOfContinuousStates", len(description.state_derivatives))
+        self.indicators = self._count("GetNumberOfEventIndicators", description.event_indicators)
+
+    @property
+    def addresses(self) -> tuple[int, int, int, int, int]:
+        """The instance, its functions that set time and states and get derivatives, and the number of states."""
+        functions = (self._call[name] for name in ("SetTime", "SetContinuousStates", self._slopes_name))
+        time, states, slopes = (ctypes.cast(one, c_void_p).value or 0 for one in functions)
+        return self._component, time, states, slopes, self.states
+
+    def move(self, t: float, states: int) -> None:
+        """Set time [s] and states, in continuous-time mode."""
+        if self._clock is not None:
+            self._clock.time = t
+        status = self._set_time(self._component, t)
+        if status > _WARNING:
+            self._refuse("SetTime", status)
+        if self.states:
+            status = self._set_states(self._component, states, self.states)
+            if status > _WARNING:
+                self._refuse("SetContinuousStates", status)
+
+    def slopes(self, place: int) -> None:
+        """Write the state derivatives."""
+        if self.states:
+            status = self._get_slopes(self._component, place, self.states)
+            if status > _WARNING:
+                self._refuse(self._slopes_name, status)
+
+    def event_indicators(self, place: int) -> None:
+        if self.indicators:
+            self._do("GetEventIndicators", place, self.indicators)
+
+    def present_states(self, place: int) -> None:
+        if self.states:
+            self._do("GetContinuousStates", place, self.states)
+
+    def nominals(self, place: int) -> None:
+        if self.states:
+            self._do("GetNominalsOfContinuousStates", place, self.states)
+
+    def enter_event_mode(self) -> None:
+        self._do("EnterEventMode")
+
+    def enter_continuous_time(self) -> None:
+        self._do("EnterContinuousTimeMode")
+
+    def update_discrete_states(self) -> DiscreteUpdate:
+        """One event iteration, in event mode."""
+        if self.major == 2:
+            info = fmi2EventInfo()
+            self._do("NewDiscreteStates", byref(info))
+            return DiscreteUpdate(
+                bool(info.newDiscreteStatesNeeded),
+                bool(info.terminateSimulation),
+                bool(info.nominalsOfContinuousStatesChanged),
+                bool(info.valuesOfContinuousStatesChanged),
+                info.nextEventTime if info.nextEventTimeDefined else math.inf,
+            )
+        again, terminate, nominals, states, defined = (c_bool() for _ in range(5))
+        time = c_double()
+        flags = [byref(flag) for flag in (again, terminate, nominals, states, defined)]
+        self._do("UpdateDiscreteStates", *flags, byref(time))
+        return DiscreteUpdate(
+            again.value, terminate.value, nominals.value, states.value, time.value if defined else math.inf
+        )
+
+    def completed_step(self) -> tuple[bool, bool]:
+        """The integrator has accepted the present point; does the FMU ask for an event, or for the end?"""
+        if not self.reports_steps:
+            return False, False
+        event, terminate = (c_int(), c_int()) if self.major == 2 else (c_bool(), c_bool())
+        self._do("CompletedIntegratorStep", 1, byref(event), byref(terminate))
+        return bool(event.value), bool(terminate.value)
+
+    def directional_derivative(
+        self,
+        unknowns: tuple[int, int],
+        knowns: tuple[int, int],
+        seed: tuple[int, int],
+        sensitivity: tuple[int, int],
+    ) -> None:
+        """Fill `sensitivity`; each is (address, number): of value references, and of the values that these have."""
+        if self.major == 2:
+            self._do("GetDirectionalDerivative", *unknowns, *knowns, seed[0], sensitivity[0])
+        else:
+            self._do("GetDirectionalDerivative", *unknowns, *knowns, *seed, *sensitivity)
+
+    def _count(self, function: str, stated: int) -> int:
+        """FMI 3.0 is asked, because arrays and structural parameters change the number; FMI 2.0 states it."""
+        if self.major == 2:
+            return stated
+        number = c_size_t()
+        self._do(function, byref(number))
+        return number.value
+
+    def _do(self, function: str, *arguments: Any) -> None:
+        status = self._call[function](self._component, *arguments)
+        if status > _WARNING:
+            self._refuse(function, status)
+
+    def refuse(self, function: str, status: int) -> NoReturn:
+        """Raise `FmiError` for a function, or for `DERIVATIVES`, that has refused."""
+        self._refuse(self._slopes_name if function is DERIVATIVES else function, status)
+
+    def _refuse(self, function: str, status: int) -> NoReturn:
+        self._instance.note(status)
+        raise FmiError(self.name, f"fmi{self.major}{function}", status, self._instance.log.latest())

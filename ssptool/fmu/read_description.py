@@ -1,0 +1,441 @@
+"""Read a modelDescription.xml of FMI 1.0, 2.0 or 3.x into an `FmuDescription`, through FMPy.
+
+FMPy reads neither direct dependencies nor capabilities of FMI 1.0 (Co-Simulation §3, Model Exchange §3), and loses the
+causality of its parameters; these are read here.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import isfinite
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from lxml import etree
+
+from ssptool.fmu.description import (
+    Causality,
+    DefaultExperiment,
+    Dependencies,
+    DisplayUnit,
+    Exponents,
+    FmuDescription,
+    Interface,
+    Unit,
+    UnreadableFmu,
+    Value,
+    Variability,
+    Variable,
+)
+from ssptool.fmu.model_description_xml import (
+    CachedByContent,
+    model_description,
+    parse_model_description,
+    python_modules,
+    unreadable_reason,
+)
+from ssptool.fmu.model_variables import RawVariable, read_model_description
+
+
+def read_description(path: Path) -> FmuDescription:
+    """Read the model description of an FMU (a zip or an unpacked folder).
+
+    Raises
+    ------
+    UnreadableFmu
+        The file is missing, is not a zip, or has no modelDescription.xml; or that is not well-formed XML, is
+        of an FMI version other than 1.0, 2.0 and 3.x, or has a value that cannot be read.
+    """
+    try:
+        description = description_from_xml(model_description(path))
+        modules = python_modules(path)
+        return replace(description, python_modules=modules) if modules else description
+    # FMPy raises plain `Exception` for most of what can be wrong with a model description, and whatever
+    # Python raises for the rest (KeyError, TypeError, ValueError …).
+    except Exception as error:
+        raise UnreadableFmu(path, unreadable_reason(error)) from error
+
+
+@CachedByContent
+def description_from_xml(content: bytes) -> FmuDescription:
+    """What a model description says."""
+    root = parse_model_description(content)
+    return frozen_description(read_model_description(root), root)
+
+
+_FMI3_TYPE = {"Real": "Float64", "Integer": "Int32"}
+_INFINITY = float("inf")
+_OSMP_BINARY = "{*}osmp-binary-variable"
+
+
+def frozen_description(raw: Any, root: etree._Element) -> FmuDescription:
+    """What was read, as frozen values; `root` has what FMPy does not read."""
+    aliases = _aliases(raw.modelVariables)
+    variables = {variable.name: _variable(variable) for variable in raw.modelVariables}
+    version = int(raw.fmiVersion.split(".")[0])
+    if version == 1:
+        nodes = {node.get("name"): node for node in root.iterfind("ModelVariables/*")}
+        own = {name: _of_fmi1(variable, nodes[name]) for name, variable in variables.items()}
+        return _description_of_fmi1(raw, root, MappingProxyType(own))
+    return FmuDescription(
+        fmi_version=raw.fmiVersion,
+        model_name=raw.modelName or "",
+        token=raw.guid or "",
+        co_simulation=_interface(raw.coSimulation, root.find("CoSimulation"), version),
+        model_exchange=_interface(raw.modelExchange, root.find("ModelExchange"), version),
+        scheduled_execution=raw.scheduledExecution is not None,
+        variables=MappingProxyType(variables),
+        units=MappingProxyType({unit.name: _unit(unit) for unit in raw.unitDefinitions}),
+        outputs=_dependencies(raw.outputs, aliases),
+        derivatives=_dependencies(raw.derivatives, aliases),
+        initial_unknowns=_dependencies(raw.initialUnknowns, aliases),
+        event_indicators=int(raw.numberOfEventIndicators),
+        binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
+        experiment=_experiment(root.find("DefaultExperiment")),
+        log_categories=tuple(category.name for category in raw.logCategories if category.name),
+    )
+
+
+def _description_of_fmi1(raw: Any, root: etree._Element, variables: Mapping[str, Variable]) -> FmuDescription:
+    outputs = fmi1_dependencies(root.iterfind("ModelVariables/ScalarVariable"))
+    exchange = None if raw.modelExchange is None else Interface(root.get("modelIdentifier", ""), False, False, False)
+    return FmuDescription(
+        fmi_version=raw.fmiVersion,
+        model_name=raw.modelName or "",
+        token=raw.guid or "",
+        co_simulation=_co_simulation_of_fmi1(root),
+        model_exchange=exchange,
+        scheduled_execution=False,
+        variables=variables,
+        units=fmi1_units(root),
+        outputs=outputs,
+        derivatives=MappingProxyType({}),
+        # There is no initialization mode: what holds at communication points holds at the first one.
+        initial_unknowns=outputs,
+        event_indicators=int(raw.numberOfEventIndicators),
+        binaries=frozenset(node.get("name", "") for node in root.iter(_OSMP_BINARY)),
+        experiment=_experiment(root.find("DefaultExperiment")),
+    )
+
+
+def _of_fmi1(variable: Variable, node: etree._Element) -> Variable:
+    role = fmi1_role(node)
+    return replace(
+        variable,
+        causality=Causality(role.causality),
+        variability=Variability(role.variability),
+        initial=role.initial,
+        negated=node.get("alias") == NEGATED_ALIAS,
+    )
+
+
+def _co_simulation_of_fmi1(root: etree._Element) -> Interface | None:
+    stated = fmi1_capabilities(root)
+    if stated is None:
+        return None
+    return Interface(
+        model_identifier=root.get("modelIdentifier", ""),
+        saves_state=False,
+        serializes_state=False,
+        directional_derivatives=False,
+        variable_step=stated.variable_step,
+        input_derivatives=stated.input_derivatives,
+        output_derivative_order=stated.output_derivative_order,
+        once_per_process=stated.once_per_process,
+        needs_tool=stated.tool,
+        rejects_steps=stated.rejects_steps,
+    )
+
+
+def _experiment(node: etree._Element | None) -> DefaultExperiment:
+    if node is None:
+        return DefaultExperiment()
+    start, stop, step_size, tolerance = map(_finite, map(node.get, ("startTime", "stopTime", "stepSize", "tolerance")))
+    return DefaultExperiment(start, stop, step_size, tolerance, _line(node))
+
+
+def _finite(text: str | None) -> float | None:
+    """A number; None of what is none, which is not worth refusing an FMU for."""
+    try:
+        return None if text is None or not isfinite(float(text)) else float(text)
+    except ValueError:
+        return None
+
+
+def _unit(raw: Any) -> Unit:
+    base = raw.baseUnit
+    if base is None:
+        return Unit(raw.name, None)
+    exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
+    return Unit(raw.name, exponents, base.factor, base.offset)
+
+
+def _interface(raw: Any, node: etree._Element | None, version: int) -> Interface | None:
+    if raw is None:
+        return None
+    return Interface(
+        model_identifier=raw.modelIdentifier or "",
+        saves_state=raw.canGetAndSetFMUstate,
+        serializes_state=raw.canSerializeFMUstate,
+        # FMI 3.0 renamed the flag in the plural, which FMPy does not copy.
+        directional_derivatives=raw.providesDirectionalDerivative or _flag(node, "providesDirectionalDerivatives"),
+        variable_step=getattr(raw, "canHandleVariableCommunicationStepSize", False),
+        input_derivatives=getattr(raw, "canInterpolateInputs", False),
+        output_derivative_order=getattr(raw, "maxOutputDerivativeOrder", 0),
+        intermediate_update=getattr(raw, "providesIntermediateUpdate", False),
+        once_per_process=raw.canBeInstantiatedOnlyOncePerProcess,
+        needs_tool=raw.needsExecutionTool,
+        event_mode=getattr(raw, "hasEventMode", False),
+        # FMI 2.0 and 3.0 state the opposite, and the default is that it is needed in 2.0 only.
+        needs_completed_step=_flag(node, "needsCompletedIntegratorStep")
+        or (version == 2 and not _flag(node, "completedIntegratorStepNotNeeded")),
+        adjoint_derivatives=_flag(node, "providesAdjointDerivatives"),
+    )
+
+
+def _flag(node: etree._Element | None, attribute: str) -> bool:
+    return node is not None and _is_true(node.get(attribute))
+
+
+def _is_true(text: str | None) -> bool:
+    return text is not None and text.strip() in _TRUE
+
+
+def _variable(raw: RawVariable) -> Variable:
+    kind = _FMI3_TYPE.get(raw.type, raw.type)
+    declared: Any = raw.declaredType
+    starts = () if raw.start is None and raw.starts is None else _starts(_start_texts(raw), kind)
+    unit, nominal, minimum, maximum = _quantities(raw)
+    return Variable(
+        name=raw.name,
+        reference=raw.valueReference,
+        type=kind,
+        causality=_CAUSALITIES.get(raw.causality) or Causality(raw.causality),
+        variability=_VARIABILITIES.get(raw.variability) or Variability(raw.variability),
+        initial=raw.initial,
+        start=starts[0] if starts else None,
+        unit=unit,
+        nominal=1.0 if nominal is None else abs(_number(raw, "nominal", nominal)) or 1.0,
+        minimum=-_INFINITY if minimum is None else _number(raw, "min", minimum),
+        maximum=_INFINITY if maximum is None else _number(raw, "max", maximum),
+        relative_quantity=_is_true(raw.typed.get("relativeQuantity"))
+        or bool(declared is not None and declared.relativeQuantity),
+        shape=raw.shape,
+        items=_items(declared) if declared is not None and declared.items else _NO_ITEMS,
+        description=raw.description or "",
+        derivative_of=None if raw.derivative is None else _name(raw.derivative),
+        intermediate_update=_is_true(raw.own.get("intermediateUpdate")),
+        line=raw.sourceline,
+        starts=starts,
+        declared_type=None if declared is None else declared.name,
+        clocks=tuple([clock.name for clock in raw.clocks]) if raw.clocks else (),
+        sizes=tuple([None if one.variable is None else one.variable.name for one in raw.dimensions])
+        if raw.dimensions
+        else (),
+        clock=tuple(raw.own.items()) if kind == "Clock" else (),
+        mime_type=raw.own.get("mimeType"),
+    )
+
+
+_CAUSALITIES = {one.value: one for one in Causality}
+_VARIABILITIES = {one.value: one for one in Variability}
+_NO_ITEMS: Mapping[str, int] = MappingProxyType({})
+_TRUE = ("true", "1")
+
+
+def _items(declared: Any) -> Mapping[str, int]:
+    return MappingProxyType({item.name: int(item.value) for item in declared.items})
+
+
+def _line(node: etree._Element | None) -> int:
+    # lxml's stubs declare `sourceline` as writable, of a type that mypy cannot narrow.
+    line: Any = None if node is None else node.sourceline
+    return int(line or 0)
+
+
+def _name(derivative: Any) -> str | None:
+    # FMI 1.0 has no such reference; those of FMI 2 and 3 are resolved to the variable.
+    return None if isinstance(derivative, str) else str(derivative.name)
+
+
+def _quantities(raw: RawVariable) -> tuple[str | None, str | None, str | None, str | None]:
+    """Unit, nominal, min and max as they are written; of the declared type, where the variable is silent."""
+    own, declared = raw.typed.get, raw.declaredType
+    if declared is None:
+        return own("unit"), own("nominal"), own("min"), own("max")
+    return (
+        own("unit", declared.unit),
+        own("nominal", declared.nominal),
+        own("min", declared.min),
+        own("max", declared.max),
+    )
+
+
+def _number(raw: RawVariable, attribute: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f'variable "{raw.name}": {attribute}="{text}" is not a number') from None
+
+
+def _start_texts(raw: RawVariable) -> Sequence[str]:
+    if raw.starts is not None:
+        return raw.starts
+    if raw.start is None:
+        return ()
+    return (raw.start,) if raw.type in ("String", "Binary") else raw.start.split()
+
+
+def _boolean(text: str) -> bool:
+    if text not in ("true", "false", "1", "0"):
+        raise ValueError(f"{text!r} is not a boolean")
+    return text in ("true", "1")
+
+
+_READERS_BY_TYPE: Mapping[str, Callable[[str], Value]] = MappingProxyType(
+    {
+        "Float64": float,
+        "Float32": float,
+        "Boolean": _boolean,
+        "String": str,
+        "Binary": bytes.fromhex,
+        "Clock": _boolean,
+    }
+)
+
+
+def _starts(texts: Sequence[str], kind: str) -> tuple[Value, ...]:
+    return tuple(map(_READERS_BY_TYPE.get(kind, int), texts))
+
+
+Aliases: TypeAlias = Mapping[str, tuple[str, ...]]
+
+
+def _aliases(variables: Iterable[Any]) -> Aliases:
+    """Variable → its name and those of its FMI 3.0 aliases, which share its place in the model structure.
+
+    Variables without aliases are left out.
+    """
+    names: dict[str, tuple[str, ...]] = {}
+    for variable in variables:
+        if variable.alias:
+            base = variable.alias.name
+            names[base] = (*names.get(base, (base,)), variable.name)
+    return names
+
+
+def _dependencies(unknowns: Iterable[Any], aliases: Aliases) -> Dependencies:
+    declared: dict[str, frozenset[str] | None] = {}
+    sets: dict[int, frozenset[str]] = {}  # many unknowns share one list of dependencies
+    for unknown in unknowns:
+        known = unknown.dependencies
+        if known is not None and id(known) not in sets:
+            sets[id(known)] = frozenset(name for one in known for name in aliases.get(one.name, (one.name,)))
+        names = None if known is None else sets[id(known)]
+        own = unknown.variable.name
+        declared.update(dict.fromkeys(aliases.get(own, (own,)), names))
+    return MappingProxyType(declared)
+
+
+NEGATED_ALIAS = "negatedAlias"
+
+
+@dataclass(frozen=True, slots=True)
+class Fmi1Role:
+    """Causality, variability and `initial`, in the words of FMI 2.0."""
+
+    causality: str
+    variability: str
+    initial: str | None
+
+
+def fmi1_role(variable: etree._Element) -> Fmi1Role:
+    """What a ScalarVariable is in the words of FMI 2.0.
+
+    A value may be given to an input, and to everything that has a start value (SSP 2.0 §5.2.3): `initial` tells. An
+    internal parameter without start value is one that the FMU calculates.
+    """
+    causality, variability = (
+        variable.get("causality", "internal"),
+        variable.get("variability", _default_variability(variable)),
+    )
+    causality = "local" if causality == "internal" else causality
+    initial = _fmi1_initial(variable)
+    if variability != "parameter":
+        return Fmi1Role(causality, variability, None if causality == "input" else initial)
+    if causality == "output":
+        return Fmi1Role("calculatedParameter", "fixed", initial)
+    if causality == "input":
+        return Fmi1Role("parameter", "fixed", "exact")
+    return Fmi1Role("local" if initial == "calculated" else "parameter", "fixed", initial)
+
+
+def _default_variability(variable: etree._Element) -> str:
+    """The schema's default is continuous, which only Reals can be."""
+    return "continuous" if variable.find("Real") is not None else "discrete"
+
+
+def _fmi1_initial(variable: etree._Element) -> str:
+    for child in variable:
+        if child.get("start") is not None:
+            return "approx" if child.get("fixed", "").strip() in ("false", "0") else "exact"
+    return "calculated"
+
+
+def fmi1_dependencies(variables: Iterable[etree._Element]) -> Mapping[str, frozenset[str] | None]:
+    """Output → the inputs that it needs at the same instant; None where it does not say: all of them."""
+    found: dict[str, frozenset[str] | None] = {}
+    for variable in variables:
+        if variable.get("causality") == "output":
+            stated = variable.find("DirectDependency")
+            names = None if stated is None else frozenset((node.text or "").strip() for node in stated.iterfind("Name"))
+            found[variable.get("name", "")] = names
+    return MappingProxyType(found)
+
+
+def fmi1_units(root: etree._Element) -> Mapping[str, Unit]:
+    """By name. FMI 1.0 does not say what a unit measures; it says how values are shown in others: unit = offset +
+    gain · displayUnit.
+    """
+    found = {}
+    for node in root.iterfind("UnitDefinitions/BaseUnit"):
+        shown = tuple(
+            DisplayUnit(one.get("displayUnit", ""), float(one.get("gain", "1")), float(one.get("offset", "0")))
+            for one in node.iterfind("DisplayUnitDefinition")
+        )
+        found[node.get("unit", "")] = Unit(node.get("unit", ""), None, shown=shown)
+    return MappingProxyType(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Fmi1Capabilities:
+    """Of co-simulation. `tool`: the FMU couples to a tool that must be installed (CoSimulation_Tool)."""
+
+    tool: bool
+    variable_step: bool
+    input_derivatives: bool
+    output_derivative_order: int
+    rejects_steps: bool
+    once_per_process: bool
+
+
+def fmi1_capabilities(root: etree._Element) -> Fmi1Capabilities | None:
+    """None for model exchange, which states none."""
+    for kind in ("CoSimulation_StandAlone", "CoSimulation_Tool"):
+        node = root.find(f"Implementation/{kind}")
+        if node is not None:
+            stated = node.find("Capabilities")
+            flags = {} if stated is None else {str(name): str(value) for name, value in stated.attrib.items()}
+            return Fmi1Capabilities(
+                tool=kind == "CoSimulation_Tool",
+                variable_step=_fmi1_flag(flags, "canHandleVariableCommunicationStepSize"),
+                input_derivatives=_fmi1_flag(flags, "canInterpolateInputs"),
+                output_derivative_order=int(flags.get("maxOutputDerivativeOrder", "0")),
+                rejects_steps=_fmi1_flag(flags, "canRejectSteps"),
+                once_per_process=_fmi1_flag(flags, "canBeInstantiatedOnlyOncePerProcess"),
+            )
+    return None
+
+
+def _fmi1_flag(flags: Mapping[str, str], name: str) -> bool:
+    return flags.get(name, "").strip() in ("true", "1")

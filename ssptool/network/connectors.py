@@ -1,0 +1,312 @@
+"""Connectors: the legal connections between their kinds, and every connector of a tree as a terminal.
+
+The direction of a connection follows from the kinds of its connectors (SSP 2.0 §5.3.2.1, table 2.5.1 of the rule
+catalogue). Terminals are the connectors before wires lead from component to component."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple, TypeAlias
+
+from ssptool.documents import ssb, ssc, ssd
+from ssptool.documents.diagnostics import Position
+from ssptool.documents.element import Element
+from ssptool.documents.ssd import ConnectorKind
+from ssptool.fmu.description import Causality, FmuDescription, Unit, Variability, Variable, named, stated_or_own
+from ssptool.network.conversion import canonical, items_of
+from ssptool.network.network import Scope, Signal
+from ssptool.network.tree import ComponentPlace, Dictionary, ElementPath, ReferencePlace, SystemPlace, Tree, dotted
+
+
+class Owner(StrEnum):
+    """Whose connector: that of the system which encloses the connection, or of one of its elements."""
+
+    SYSTEM = "S"
+    ELEMENT = "E"
+
+
+class Row(NamedTuple):
+    """One legal pair of connectors, from source to destination, and the version of SSP that introduced it."""
+
+    source_owner: Owner
+    source_kind: ConnectorKind
+    destination_owner: Owner
+    destination_kind: ConnectorKind
+    since: str = "1.0"
+
+
+class End(NamedTuple):
+    """One end of a connection: an element ("": the enclosing system), its connector, and the kind of that."""
+
+    element: str
+    connector: str
+    kind: ConnectorKind
+
+    @property
+    def owner(self) -> Owner:
+        return Owner.ELEMENT if self.element else Owner.SYSTEM
+
+
+_DESTINATIONS = (
+    (Owner.ELEMENT, ConnectorKind.INPUT),
+    (Owner.ELEMENT, ConnectorKind.INOUT),
+    (Owner.ELEMENT, ConnectorKind.PARAMETER),
+    (Owner.ELEMENT, ConnectorKind.STRUCTURAL_PARAMETER),
+    (Owner.SYSTEM, ConnectorKind.OUTPUT),
+    (Owner.SYSTEM, ConnectorKind.LOCAL),
+    (Owner.SYSTEM, ConnectorKind.CALCULATED_PARAMETER),
+    (Owner.SYSTEM, ConnectorKind.CONSTANT),
+)
+# Row by row as in the standard's table; the columns are the destinations above, in their order.
+# 1 and 2: legal since that version of SSP; a dot: illegal.
+_SOURCES = (
+    (Owner.SYSTEM, ConnectorKind.INPUT, "11..12.."),
+    (Owner.SYSTEM, ConnectorKind.PARAMETER, "111.121."),
+    (Owner.SYSTEM, ConnectorKind.STRUCTURAL_PARAMETER, "2222222."),
+    (Owner.ELEMENT, ConnectorKind.OUTPUT, "11..12.."),
+    (Owner.ELEMENT, ConnectorKind.LOCAL, "22..22.."),
+    (Owner.ELEMENT, ConnectorKind.INOUT, "1...12.."),
+    (Owner.ELEMENT, ConnectorKind.CALCULATED_PARAMETER, "111.121."),
+    (Owner.ELEMENT, ConnectorKind.CONSTANT, "22222222"),
+)
+
+LEGAL: frozenset[Row] = frozenset(
+    Row(source_owner, source_kind, owner, kind, f"{since}.0")
+    for source_owner, source_kind, marks in _SOURCES
+    for (owner, kind), since in zip(_DESTINATIONS, marks, strict=True)
+    if since != "."
+)
+_SINCE = {
+    ((row.source_owner, row.source_kind), (row.destination_owner, row.destination_kind)): row.since for row in LEGAL
+}
+
+
+def direct(start: End, end: End, version: str = "2.0") -> tuple[End, End] | None:
+    """The source and the destination of a connection; None if the table of this version of SSP has no such
+    pair.
+
+    Start and end of a connection imply no direction: the kinds of the two connectors decide. An `unspecified`
+    connector (SSP 2.0) takes whatever kind makes the pair legal; if that is possible in both directions, the
+    direction is unknown and the result is None as well.
+    """
+    forward = leads_forward(start.owner, start.kind, end.owner, end.kind, version)
+    if forward is None:
+        return None
+    return (start, end) if forward else (end, start)
+
+
+@cache
+def leads_forward(
+    start_owner: Owner, start: ConnectorKind, end_owner: Owner, end: ConnectorKind, version: str = "2.0"
+) -> bool | None:
+    """Whether a connection between connectors of these kinds leads from its start to its end; None as for `direct`."""
+    forward = _allows((start_owner, start), (end_owner, end), version)
+    backward = _allows((end_owner, end), (start_owner, start), version)
+    return None if forward == backward else forward
+
+
+def _allows(source: tuple[Owner, ConnectorKind], destination: tuple[Owner, ConnectorKind], version: str) -> bool:
+    return any(
+        since <= version and _fits(source, legal_source) and _fits(destination, legal_destination)
+        for (legal_source, legal_destination), since in _SINCE.items()
+    )
+
+
+def _fits(connector: tuple[Owner, ConnectorKind], legal: tuple[Owner, ConnectorKind]) -> bool:
+    return connector[0] == legal[0] and connector[1] in (legal[1], ConnectorKind.UNSPECIFIED)
+
+
+class Key(NamedTuple):
+    """The address of a terminal.
+
+    `inner`: on the inside of a system that a component refers to; or the side of a dictionary reference's connector
+    at which values arrive. `dictionary`: the name of the one of which this is an entry.
+    """
+
+    path: ElementPath
+    connector: str
+    inner: bool = False
+    dictionary: str | None = None
+
+    @property
+    def signal(self) -> Signal:
+        """The same in the flat network, where inside and outside of a system are one."""
+        path = self.path if self.dictionary is None else (*self.path, self.dictionary)
+        return Signal(dotted(path), self.connector)
+
+    @property
+    def of_root(self) -> bool:
+        """Whether this is a connector of the root system itself."""
+        return not self.path and self.dictionary is None
+
+
+Extents: TypeAlias = tuple[int | str | None, ...]
+
+
+class Terminal(NamedTuple):
+    """A connector, with what its document or its FMU says of it.
+
+    `unit` is the one that a value has here as SSP sees it: the stated one, else that of the variable.
+    `variable` is None for the connectors of systems; then `type` and `unit` are None where the SSD does not
+    state them. `extents` are those of an array: a number, the name of the connector beside it that gives the number, or
+    None where nothing is stated; `array` is the name of that of which this is an element. `shared`: it belongs to a
+    signal dictionary, as an entry or a connector of a reference, and takes no parameters. `clock` are the attributes of
+    an `ssc:Clock`, as they are written.
+    """
+
+    key: Key
+    signal: Signal
+    kind: ConnectorKind
+    type: str | None
+    unit: Unit | None
+    position: Position
+    description: str
+    variable: Variable | None
+    variable_unit: Unit | None
+    items: Mapping[str, int]
+    extents: Extents = ()
+    array: str | None = None
+    shared: bool = False
+    clock: tuple[tuple[str, str], ...] = ()
+
+
+def terminals(tree: Tree) -> dict[Key, Terminal]:
+    """All connectors; of an FMU, those that name one of its variables."""
+    found: dict[Key, Terminal] = {}
+    for terminal in _all(tree):
+        found.setdefault(terminal.key, terminal)
+    return found
+
+
+def _all(tree: Tree) -> Iterator[Terminal]:
+    for system in tree.systems:
+        yield from _of_system(system)
+    for component in tree.components:
+        yield from _of_component(component)
+    for reference in tree.references:
+        for connector in reference.reference.connectors:
+            yield from _of_reference(reference, connector)
+
+
+def _of_reference(place: ReferencePlace, connector: ssd.Connector) -> Iterator[Terminal]:
+    """Both sides of a connector, and the entry of the dictionary behind it, which knows what the SSD leaves out.
+
+    Without an entry nothing leads from one side to the other.
+    """
+    dictionary = place.dictionary
+    entry = None if dictionary is None else dictionary.entries.get(connector.name)
+    side = _of_connector(connector, Key(place.path, connector.name), place.scope)._replace(shared=True)
+    if dictionary is not None and entry is not None:
+        shared = _of_entry(entry, dictionary)
+        yield shared
+        side = side._replace(
+            type=side.type or shared.type,
+            unit=side.unit or shared.unit,
+            items=side.items or shared.items,
+            extents=side.extents or shared.extents,
+        )
+    yield side
+    yield side._replace(key=side.key._replace(inner=True))
+
+
+def _of_entry(entry: ssb.DictionaryEntry, dictionary: Dictionary) -> Terminal:
+    key = Key(dictionary.path, entry.name, dictionary=dictionary.name)
+    return Terminal(
+        key=key,
+        signal=key.signal,
+        kind=ConnectorKind.INOUT,
+        type=None if entry.type_name is None else canonical(entry.type_name),
+        unit=named(dictionary.units, entry.unit),
+        position=entry.position,
+        description=entry.description or "",
+        variable=None,
+        variable_unit=None,
+        items=items_of(entry, dictionary.content.enumerations),
+        extents=_extents(entry.dimensions),
+        shared=True,
+    )
+
+
+def _of_system(place: SystemPlace) -> Iterator[Terminal]:
+    inner = place.host is not None
+    for connector in place.system.connectors:
+        yield _of_connector(connector, Key(place.path, connector.name, inner), place.scope)
+    if place.host is not None and place.host_scope is not None:
+        for connector in place.host.connectors:
+            yield _of_connector(connector, Key(place.path, connector.name), place.host_scope)
+
+
+def _of_connector(connector: ssd.Connector, key: Key, scope: Scope) -> Terminal:
+    return Terminal(
+        key=key,
+        signal=key.signal,
+        kind=connector.kind,
+        type=None if connector.type_name is None else canonical(connector.type_name),
+        unit=named(scope.units, connector.unit),
+        position=scope.survey.position(connector),
+        description=connector.description or "",
+        variable=None,
+        variable_unit=None,
+        items=items_of(connector, scope.document.structure.enumerations),
+        extents=_extents(connector.dimensions),
+    )
+
+
+def _clock(type: Element | None) -> tuple[tuple[str, str], ...]:
+    if not isinstance(type, ssc.Clock):
+        return ()
+    return tuple((str(name), str(value)) for name, value in type.attrib.items())
+
+
+def _extents(dimensions: Iterable[ssc.Dimension]) -> Extents:
+    return tuple(each.size_connector if each.size is None else each.size for each in dimensions)
+
+
+def _of_component(place: ComponentPlace) -> Iterator[Terminal]:
+    path, name, fmu = place.path, dotted(place.path), place.fmu
+    units, position, arrays = place.scope.units, place.scope.survey.position, place.elements.arrays
+    for connector in place.component.connectors:
+        variable = fmu.variables.get(connector.name)
+        if variable is None:
+            continue
+        kind, type, variable_unit = connector.kind, connector.type, unit_of(variable, fmu)
+        stated = None if type is None else type.get("unit") or None  # an empty one is none
+        # By place, not by name: there are very many of these.
+        yield Terminal(
+            Key(path, variable.name),
+            Signal(name, variable.name),
+            _KINDS[variable.causality] if kind is ConnectorKind.UNSPECIFIED else kind,
+            variable.type,
+            stated_or_own(named(units, stated), variable_unit),
+            position(connector),
+            connector.description or variable.description,
+            variable,
+            variable_unit,
+            variable.items,
+            arrays.get(variable.name, ()),
+            clock=_clock(type),
+        )
+
+
+def unit_of(variable: Variable, fmu: FmuDescription) -> Unit | None:
+    """The unit of an FMU's variable."""
+    return named(fmu.units, variable.unit)
+
+
+_KINDS = {
+    Causality.PARAMETER: ConnectorKind.PARAMETER,
+    Causality.CALCULATED_PARAMETER: ConnectorKind.CALCULATED_PARAMETER,
+    Causality.STRUCTURAL_PARAMETER: ConnectorKind.STRUCTURAL_PARAMETER,
+    Causality.INPUT: ConnectorKind.INPUT,
+    Causality.OUTPUT: ConnectorKind.OUTPUT,
+    Causality.LOCAL: ConnectorKind.LOCAL,
+    Causality.INDEPENDENT: ConnectorKind.UNSPECIFIED,
+    Causality.NONE: ConnectorKind.UNSPECIFIED,
+}
+
+
+def settable(variable: Variable) -> bool:
+    """Whether a value may be given to a variable before initialization (catalogue §1.6, step 6; AMB-14)."""
+    if variable.variability is Variability.CONSTANT:
+        return False
+    return variable.causality is Causality.INPUT or variable.initial in ("exact", "approx")

@@ -1,0 +1,376 @@
+"""Conversion of values between types and units, by transformations, and from text.
+
+The types that may be connected are those of table 2.5.2 of the rule catalogue; units follow SSP 2.0 §4.4.2 and §5.3.2
+and FMI 3.0 §2.4.4, transformations SSP 2.0 §4.5.2."""
+
+import math
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from types import MappingProxyType
+from typing import TypeVar
+
+from ssptool.documents import ssb, ssc, ssd, ssv
+from ssptool.documents.element import Element
+from ssptool.documents.simple_types import boolean, double, hex_binary, signed
+from ssptool.errors import WrongUsage
+from ssptool.fmu.description import Exponents, Unit, Value, is_text
+from ssptool.network.network import IDENTITY, Conversion
+
+_CANONICAL = {"Real": "Float64", "Integer": "Int32"}
+
+INTEGER_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "Int8": (-(2**7), 2**7 - 1),
+        "UInt8": (0, 2**8 - 1),
+        "Int16": (-(2**15), 2**15 - 1),
+        "UInt16": (0, 2**16 - 1),
+        "Int32": (-(2**31), 2**31 - 1),
+        "UInt32": (0, 2**32 - 1),
+        "Int64": (-(2**63), 2**63 - 1),
+        "UInt64": (0, 2**64 - 1),
+    }
+)
+FLOAT_PRECISION: Mapping[str, int] = MappingProxyType({"Float32": 24, "Float64": 53})
+"""Bits of the significand: integers up to 2ⁿ in magnitude are represented exactly."""
+
+
+def canonical(name: str) -> str:
+    """SSP's Real and Integer are Float64 and Int32; every other name stands for itself."""
+    return _CANONICAL.get(name, name)
+
+
+def is_float(name: str) -> bool:
+    return canonical(name) in FLOAT_PRECISION
+
+
+def is_integer(name: str) -> bool:
+    return canonical(name) in INTEGER_RANGES
+
+
+def is_number(name: str) -> bool:
+    return is_float(name) or is_integer(name)
+
+
+class Relation(StrEnum):
+    """How the type of a source relates to the type of a destination."""
+
+    IDENTICAL = "the same type"
+    WIDENING = "converted without loss"
+    ENUMERATION = "an integer type and an enumeration"
+    NARROWING = "conversion may lose information"
+    BOOLEAN_NUMBER = "a Boolean and a number"
+    INCOMPATIBLE = "no conversion"
+
+
+class Verdict(StrEnum):
+    """What to do about a pair of types. A mapping transformation turns a WARNING into OK."""
+
+    OK = "ok"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+VERDICTS: Mapping[Relation, Verdict] = MappingProxyType(
+    {
+        Relation.IDENTICAL: Verdict.OK,
+        Relation.WIDENING: Verdict.INFO,
+        Relation.ENUMERATION: Verdict.WARNING,
+        Relation.NARROWING: Verdict.ERROR,
+        Relation.BOOLEAN_NUMBER: Verdict.ERROR,
+        Relation.INCOMPATIBLE: Verdict.ERROR,
+    }
+)
+
+
+def relation(source: str, destination: str) -> Relation:
+    """The relation of two types by their names in SSP.
+
+    Two enumerations are IDENTICAL here; whether their items agree is another question.
+    """
+    source, destination = canonical(source), canonical(destination)
+    if source == destination:
+        return Relation.IDENTICAL
+    types = {source, destination}
+    if "Enumeration" in types and any(map(is_integer, types)):
+        return Relation.ENUMERATION
+    if "Boolean" in types and any(map(is_number, types)):
+        return Relation.BOOLEAN_NUMBER
+    if not (is_number(source) and is_number(destination)):
+        return Relation.INCOMPATIBLE
+    return Relation.WIDENING if _lossless(source, destination) else Relation.NARROWING
+
+
+def verdict(source: str, destination: str) -> Verdict:
+    """What table 2.5.2 says of a connection from one type to another."""
+    return VERDICTS[relation(source, destination)]
+
+
+def _lossless(source: str, destination: str) -> bool:
+    if is_float(source):
+        return is_float(destination) and FLOAT_PRECISION[source] <= FLOAT_PRECISION[destination]
+    low, high = INTEGER_RANGES[source]
+    if is_float(destination):
+        exact: int = 1 << FLOAT_PRECISION[destination]
+        return -exact <= low and high <= exact
+    lowest, highest = INTEGER_RANGES[destination]
+    return lowest <= low and high <= highest
+
+
+class IncompatibleUnits(ValueError):
+    """Two units between which there is no conversion."""
+
+    def __init__(self, source: Unit, target: Unit) -> None:
+        super().__init__(f"a value in {source.name} cannot be converted to {target.name}")
+        self.source = source
+        self.target = target
+
+
+def document_units(
+    root: ssd.SystemStructureDescription | ssv.ParameterSet | ssb.SignalDictionary,
+) -> Mapping[str, Unit]:
+    """The units that a document defines, by name; of two with one name the first (see rule UNIT-001)."""
+    units: dict[str, Unit] = {}
+    for element in root.units:
+        units.setdefault(element.name, _unit(element))
+    return MappingProxyType(units)
+
+
+def _unit(element: ssc.Unit) -> Unit:
+    base = element.base_unit
+    exponents = Exponents(base.kg, base.m, base.s, base.A, base.K, base.mol, base.cd, base.rad)
+    return Unit(element.name, exponents, base.factor, base.offset)
+
+
+def notes_on_units(assumed: Sequence[Unit]) -> Iterator[str]:
+    """In words, which units are read by their names because nothing defines them."""
+    if assumed:
+        what = "1 unit has" if len(assumed) == 1 else f"{len(assumed)} units have"
+        meanings = {unit.name: unit.in_base_units for unit in assumed}
+        read = ", ".join(name if name == meaning else f"{name} = {meaning}" for name, meaning in meanings.items())
+        yield f"{what} no definition and {'is' if len(assumed) == 1 else 'are'} read by name: {read}"
+
+
+def define_unit(root: Element, unit: Unit) -> None:
+    """Add the definition of a unit to those of a document."""
+    base = ssc.BaseUnit.new()
+    for symbol, exponent in (unit.exponents or Exponents())._asdict().items():
+        if exponent:
+            setattr(base, symbol, exponent)
+    if unit.factor != 1.0:
+        base.factor = unit.factor
+    if unit.offset != 0.0:
+        base.offset = unit.offset
+    element = ssc.Unit.new(name=unit.name)
+    element.append(base)
+    root.add(element)
+
+
+def convertible(a: Unit, b: Unit) -> bool:
+    """Whether a value in one of the units can be expressed in the other."""
+    if _by_name(a, b):
+        return True
+    if a.exponents is None or b.exponents is None:
+        return False
+    return a.exponents == b.exponents and b.factor != 0 and a.factor != 0
+
+
+def _by_name(a: Unit, b: Unit) -> bool:
+    """Whether the names alone tell how to convert, as one of the units is not defined: they are the same, or FMI 1.0
+    says how to show one in the other.
+    """
+    same = a.name == b.name or a.display(b.name) is not None or b.display(a.name) is not None
+    return same and not (a.defined and b.defined)
+
+
+def conversion(source: Unit | None, target: Unit | None, relative: bool = False) -> Conversion:
+    """The conversion of values in `source` to values in `target`: u = (f_s·v + o_s − o_t)/f_t.
+
+    Without a unit on one side the value is passed on as it is. `relative` (FMI's relativeQuantity) leaves out
+    the offsets, as a difference of temperatures in °C is the same in K.
+
+    Raises
+    ------
+    IncompatibleUnits
+        The exponents differ, or of one unit only the name is known and it is not that of the other.
+    """
+    if source is None or target is None:
+        return IDENTITY
+    if not convertible(source, target):
+        raise IncompatibleUnits(source, target)
+    if _by_name(source, target):
+        return _shown(source, target, relative)
+    offset = 0.0 if relative else (source.offset - target.offset) / target.factor
+    change = Conversion(source.factor / target.factor, offset)
+    return IDENTITY if change == IDENTITY else change
+
+
+def _shown(source: Unit, target: Unit, relative: bool) -> Conversion:
+    """Between a unit and one in which FMI 1.0 says how to show it; else they have the same name, and are the same."""
+    if source.name == target.name:
+        return IDENTITY
+    if (shown := target.display(source.name)) is not None:
+        return Conversion(shown.factor, 0.0 if relative else shown.offset)
+    if (shown := source.display(target.name)) is not None:
+        return Conversion(1.0 / shown.factor, 0.0 if relative else -shown.offset / shown.factor)
+    return IDENTITY
+
+
+V = TypeVar("V", bool, int, str)
+
+
+def transformed(value: Value, transformation: ssc.Transformation, items: Mapping[str, int]) -> tuple[Value, str]:
+    """The transformed value, and in words what was done. Values that a mapping does not list pass unchanged.
+
+    `items` are those of the enumeration that the value is of: an integer mapping acts on their numbers.
+    """
+    match transformation:
+        case ssc.LinearTransformation(factor=factor, offset=offset):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                return value, "a linear transformation does not apply"
+            return factor * value + offset, str(Conversion(factor, offset))
+        case ssc.BooleanMappingTransformation():
+            return _mapped(value, transformation.table, bool)
+        case ssc.IntegerMappingTransformation():
+            number = items.get(value, value) if isinstance(value, str) else value
+            return _mapped(number, transformation.table, int)
+        case ssc.EnumerationMappingTransformation():
+            return _mapped(value, transformation.table, str)
+        case _:
+            raise NotImplementedError(f"the transformation {transformation.tag}")
+
+
+def _mapped(value: Value, table: dict[V, V], kind: type[V]) -> tuple[Value, str]:
+    # Python takes True for 1 and 1.0 for 1; SSP does not.
+    if type(value) is kind and value in table:
+        return table[value], f"{value} → {table[value]}"
+    return value, f"{value!r} is not in the mapping"
+
+
+Items = Mapping[str, int]
+NO_ITEMS: Items = {}
+
+
+class InvalidValue(WrongUsage, ValueError):
+    """A value that the variable `name` cannot take: what was `found`, and what was `expected`."""
+
+    def __init__(self, name: str, found: object, expected: str) -> None:
+        super().__init__(f"{name} cannot be {found!r}: expected {expected}")
+        self.name = name
+        self.found = found
+        self.expected = expected
+
+
+def expected(type_name: str, items: Items = NO_ITEMS) -> str:
+    """In words, what a variable of this type takes."""
+    if type_name == "Enumeration":
+        return "one of " + ", ".join(items) if items else "an item of its enumeration"
+    if type_name in INTEGER_RANGES:
+        lowest, highest = INTEGER_RANGES[type_name]
+        return f"an integer from {lowest} to {highest}"
+    words = {"Boolean": "true or false", "String": "a text", "Binary": "pairs of hexadecimal digits"}
+    return words.get(type_name, "a number")
+
+
+def convert(name: str, value: Value, target: str, items: Items = NO_ITEMS) -> Value:
+    """`value` as the machine type of `target`; an enumeration's items become its numbers.
+
+    Integers become floating-point numbers, and numbers of one width another as long as the value fits;
+    nothing else is converted.
+
+    Raises
+    ------
+    InvalidValue
+        The value is of another type, out of range, or no item of the enumeration.
+    """
+    target = canonical(target)
+    if target == "Enumeration":
+        return _item(name, value, items)
+    if is_float(target) and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if is_integer(target) and isinstance(value, int) and not isinstance(value, bool):
+        lowest, highest = INTEGER_RANGES[target]
+        if lowest <= value <= highest:
+            return value
+    elif type(value) is {"Boolean": bool, "String": str, "Binary": bytes}.get(target):
+        return value
+    raise InvalidValue(name, value, expected(target, items))
+
+
+def _item(name: str, value: Value, items: Items) -> Value:
+    if isinstance(value, str) and (value in items or not items):
+        return items.get(value, value)
+    if isinstance(value, int) and not isinstance(value, bool) and (value in items.values() or not items):
+        return value
+    raise InvalidValue(name, value, expected("Enumeration", items))
+
+
+def split_values(name: str, text: str) -> list[str]:
+    """The values of an array, apart by white space; one with white space in it stands in quotes.
+
+    Raises
+    ------
+    InvalidValue
+        A quote is not closed.
+    """
+    try:
+        return shlex.split(text)
+    except ValueError:
+        raise InvalidValue(name, text, "values apart by blanks, and a quote at both ends of a text") from None
+
+
+def _within_doubles(name: str, text: str, value: float) -> float:
+    """Infinity has to be meant: what is too large for a double would silently become that."""
+    if math.isinf(value) and "inf" not in text.lower():
+        raise InvalidValue(name, text, "a number that a double can hold, up to 1.8e308")
+    return value
+
+
+def from_cell(name: str, text: str, target: str, items: Items) -> Value:
+    """The same of a cell of a table, in which all may be written as doubles. Raises InvalidValue."""
+    if target == "Boolean" and text in ("0.0", "1.0"):
+        text = text[0]
+    elif not is_float(target) and target != "String":
+        text = text.removesuffix(".0")
+    return from_text(name, text.strip() if target != "String" else text, target, items)
+
+
+def from_text(name: str, text: str, target: str, items: Items) -> Value:
+    """The value of a variable of type `target` that a text states, as a person types it.
+
+    Raises
+    ------
+    InvalidValue
+        The text is no value of that type.
+    """
+    target = canonical(target)
+    if not isinstance(text, str):
+        raise InvalidValue(name, text, f"it as a text, such as {str(text)!r}")
+    try:
+        if is_float(target):
+            return _within_doubles(name, text, double.read(text))
+        if is_integer(target):
+            return convert(name, signed(128).read(text), target)
+        if target == "Enumeration":
+            return _item(name, text if text in items else signed(64).read(text), items)
+        if target == "Boolean":
+            return boolean.read(text.lower())
+        if target == "Binary":
+            return hex_binary.read(text)
+        if not is_text(text):
+            raise InvalidValue(name, text, "a text of Unicode without zeros, at which it would end")
+        return text
+    except InvalidValue:
+        raise
+    except ValueError:
+        raise InvalidValue(name, text, expected(target, items)) from None
+
+
+def items_of(typed: ssd.Connector | ssb.DictionaryEntry, enumerations: Iterable[ssc.Enumeration]) -> Mapping[str, int]:
+    if not isinstance(typed.type, ssc.Enumeration):
+        return MappingProxyType({})
+    for enumeration in enumerations:
+        if enumeration.name == typed.type.name:
+            return MappingProxyType({item.name: item.value for item in enumeration.items})
+    return MappingProxyType({})

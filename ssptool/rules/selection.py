@@ -1,0 +1,231 @@
+"""Selection of rules: options of a check, and settings in files."""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from ssptool.documents.diagnostics import Diagnostic, Severity
+from ssptool.errors import WrongUsage
+from ssptool.rules.catalogue import RULES, TOOLS, near
+from ssptool.rules.chapters import CHAPTERS as CHAPTERS  # so that the catalogue is complete
+from ssptool.working_directory import absolute
+
+
+class UnknownRule(WrongUsage, LookupError):
+    """A code, or the beginning of one, that no rule has."""
+
+    def __init__(self, code: str) -> None:
+        self.code = code
+        self.advice = near(code, RULES) or "`ssptool rule --all` lists the rules"
+        super().__init__(f"no rule has the code {code!r} or one that starts with it; {self.advice}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class UnknownTool(WrongUsage, LookupError):
+    """The name of a tool whose limits are not known."""
+
+    def __init__(self, tool: str) -> None:
+        self.tool = tool
+        self.advice = f"known: {', '.join(TOOLS)}"
+        super().__init__(f"the limits of {tool!r} are not known; {self.advice}")
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class Shown(StrEnum):
+    """What happens to what a rule finds."""
+
+    LISTED = "listed"
+    WITHHELD = "not listed, but counted: the rule rests on the words of the standard"
+    DROPPED = "switched off"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one place, a file or a command line, says. `select` and `ignore` are codes or beginnings of codes.
+
+    Of two that match a code the longer counts, and of equal ones `ignore`; with a selection everything else is off.
+    `tools` are those whose limits are respected (names in `TOOLS`), `allow_outside` folders in which a zip may read
+    files around it.
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    strict: bool | None = None
+    tools: tuple[str, ...] = ()
+    allow_outside: tuple[Path, ...] = ()
+
+    def __post_init__(self) -> None:
+        for tool in self.tools:
+            if tool not in TOOLS:
+                raise UnknownTool(tool)
+        for prefix in (*self.select, *self.ignore):
+            if not prefix or not any(code.startswith(prefix) for code in RULES):
+                raise UnknownRule(prefix)
+
+    def wants(self, code: str) -> bool | None:
+        """Whether the findings of a rule are wanted; None if nothing is said about it."""
+        selected, ignored = _longest(self.select, code), _longest(self.ignore, code)
+        if selected or ignored:
+            return selected > ignored
+        return False if self.select and not is_limit(code) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """What all places say, the strongest first: the command line, then a settings file."""
+
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def strict(self) -> bool:
+        return next((choice.strict for choice in self.choices if choice.strict is not None), False)
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools whose limits are respected, of the strongest place that names any."""
+        return next((choice.tools for choice in self.choices if choice.tools), ())
+
+    def shown(self, code: str) -> Shown:
+        """Rules on the words of the standard are never lost silently; findings that no rule has are always listed."""
+        rule = RULES.get(code)
+        wanted = next((wants for choice in self.choices if (wants := choice.wants(code)) is not None), True)
+        if wanted or rule is None:
+            return Shown.LISTED
+        return Shown.DROPPED if rule.optional else Shown.WITHHELD
+
+    def apply(self, diagnostics: Iterable[Diagnostic]) -> tuple[tuple[Diagnostic, ...], tuple[Diagnostic, ...]]:
+        """Those that are listed, raised to errors if that is wanted, and those that are withheld."""
+        listed, withheld = [], []
+        for diagnostic in diagnostics:
+            match self.shown(diagnostic.code):
+                case Shown.LISTED:
+                    listed.append(_raised(diagnostic) if self.strict else diagnostic)
+                case Shown.WITHHELD:
+                    withheld.append(diagnostic)
+                case Shown.DROPPED:
+                    pass
+        return tuple(listed), tuple(withheld)
+
+
+EVERYTHING = Switches()
+
+
+def is_limit(code: str) -> bool:
+    """Whether a rule is a limit of other tools: `tools` switches it on, whatever is selected."""
+    rule = RULES.get(code)
+    return rule is not None and bool(rule.tools)
+
+
+def _longest(prefixes: tuple[str, ...], code: str) -> int:
+    return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
+
+
+def _raised(diagnostic: Diagnostic) -> Diagnostic:
+    return replace(diagnostic, severity=Severity.ERROR) if diagnostic.severity is Severity.WARNING else diagnostic
+
+
+OWN_FILE, PROJECT_FILE = "ssptool.toml", "pyproject.toml"
+KEYS = ("select", "ignore", "strict", "for", "allow-outside")
+_EXAMPLES = {"for": ("tools", "fmpy"), "allow-outside": ("folders", "../fmus")}
+
+
+class InvalidSettings(Exception):
+    """A settings file that says something that there is not: `path`, `line`, what, and what to try."""
+
+    def __init__(self, path: Path, line: int, message: str, advice: str = "") -> None:
+        super().__init__(f"{path}:{line}: {message}" + (f" ({advice})" if advice else ""))
+        self.path, self.line, self.message, self.advice = path, line, message, advice
+
+
+def find_settings(start: Path) -> Choice:
+    """What the nearest settings file says, from the folder of `start` (or `start`, if it is one) upwards.
+
+    Raises
+    ------
+    InvalidSettings
+        The file is no TOML, or has an unknown key, a value of the wrong type, or a code that no rule has.
+    """
+    start = absolute(start)
+    for folder in (start, *start.parents) if start.is_dir() else start.parents:
+        for name in (OWN_FILE, PROJECT_FILE):
+            path = folder / name
+            if path.is_file() and (choice := _read(path)) is not None:
+                return choice
+    return Choice()
+
+
+def _read(path: Path) -> Choice | None:
+    """None if the file is no settings file of ours."""
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    if path.name == PROJECT_FILE and "ssptool" not in text:
+        return None  # most are none of ours, and may be as wrong as they like
+    return _stated(path, text)
+
+
+@lru_cache(maxsize=8)  # opening, checking and running a system ask for the same file, which takes milliseconds to parse
+def _stated(path: Path, text: str) -> Choice | None:
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        place = re.search(r"at line (\d+)", str(problem))
+        line = int(place[1]) if place else text.count("\n") + 1
+        raise InvalidSettings(path, line, f"not valid TOML: {problem}") from None
+    if path.name == PROJECT_FILE or "tool" in content:
+        # Our own file may have the header that pyproject.toml needs.
+        tool = content.get("tool", {})
+        if not isinstance(tool, dict) or "ssptool" not in tool:
+            if path.name == PROJECT_FILE:
+                return None
+            raise InvalidSettings(path, _line(text, "tool"), "there is no setting 'tool'", "write [tool.ssptool]")
+        content = tool["ssptool"]
+        if not isinstance(content, dict):
+            raise InvalidSettings(path, _line(text, "ssptool"), "tool.ssptool is not a table", "write [tool.ssptool]")
+    return _choice(path, text, content)
+
+
+def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
+    for key, value in content.items():
+        line = _line(text, key, ours=True)
+        if key not in KEYS:
+            raise InvalidSettings(path, line, f"there is no setting {key!r}", near(key, KEYS))
+        if key == "strict" and not isinstance(value, bool):
+            raise InvalidSettings(path, line, f"strict is {value!r}", "it is true or false")
+        if key != "strict" and not _is_list_of_texts(value):
+            items, example = _EXAMPLES.get(key, ("codes", "SSD-GEO"))
+            advice = f'it is a list of {items}, such as {key} = ["{example}"]'
+            raise InvalidSettings(path, line, f"{key} is {value!r}", advice)
+        try:
+            if key == "for":
+                Choice(tools=tuple(value))
+            elif key in ("select", "ignore"):
+                Choice(select=tuple(value))
+        except UnknownRule as problem:
+            raise InvalidSettings(path, line, f"no rule has the code {problem.code!r}", problem.advice) from None
+        except UnknownTool as problem:
+            message = f"the limits of {problem.tool!r} are not known"
+            raise InvalidSettings(path, line, message, problem.advice) from None
+    select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
+    folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
+    return Choice(select, ignore, content.get("strict"), tools, folders)
+
+
+def _is_list_of_texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _line(text: str, key: str, ours: bool = False) -> int:
+    """Where a key stands; with `ours` below the header of our table."""
+    lines = text.split("\n")
+    headers = (number for number, line in enumerate(lines) if re.match(r"\s*\[tool\.ssptool\]", line))
+    first = next(headers, 0) if ours else 0
+    stated = re.compile(rf"""\s*(\[+\s*)?(tool\.ssptool\.)?["']?{re.escape(key)}["']?\s*[.=\]]""")
+    return next((number for number in range(first, len(lines)) if stated.match(lines[number])), first) + 1

@@ -1,0 +1,262 @@
+"""Designs of experiments: grid, one at a time, Latin hypercube, Sobol sequence, table.
+
+Random designs come from scipy.stats.qmc, and a seed always gives the same points. Their factors may depend on each
+other by rank correlation (Spearman's rho), by the method of Iman and Conover or a Gaussian copula.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from ssptool.studies.factor_sources import RANDOM, STEPPED, FactorSource, FactorValue, Floats, Tabled, random_values
+
+MOST_RUNS = 10_000_000
+
+Columns: TypeAlias = dict[str, Sequence[FactorValue]]
+"""Values by factor, all of one length."""
+
+
+class Design(Protocol):
+    """Chooses points for factors whose sources it can use; expressions are not its business."""
+
+    @property
+    def word(self) -> str:
+        """Its name in study files."""
+        ...
+
+    def size(self, sources: Mapping[str, FactorSource]) -> int:
+        """How many points there will be."""
+        ...
+
+    def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+        """What does not fit: the factor (or "" for the design, or the name of its key), and why not."""
+        ...
+
+    def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
+        """The points. `nominal` has the value of every factor that the system itself gives or the study states."""
+        ...
+
+
+def unusable_sources(
+    sources: Mapping[str, FactorSource], kinds: tuple[type, ...], design: str
+) -> Iterator[tuple[str, str]]:
+    """The factors whose source is none that the design can use."""
+    words = " or ".join(str(kind.words) for kind in kinds)  # type: ignore[attr-defined]
+    for name, source in sources.items():
+        if not isinstance(source, kinds):
+            yield name, f"it has {source.words}, of which a {design} design can make nothing; give {words}"
+
+
+def too_many(runs: int) -> Iterator[tuple[str, str]]:
+    if runs > MOST_RUNS:
+        yield "", f"there would be {runs:.3g} runs; at most {MOST_RUNS} are possible"
+
+
+@dataclass(frozen=True, slots=True)
+class GridDesign:
+    """The full factorial; the last factor varies fastest."""
+
+    word: str = "grid"
+
+    def size(self, sources: Mapping[str, FactorSource]) -> int:
+        return prod(source.size for source in sources.values() if isinstance(source, STEPPED))
+
+    def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+        yield from unusable_sources(sources, STEPPED, self.word)
+        yield from too_many(self.size(sources))
+
+    def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
+        levels = {name: source.levels() for name, source in sources.items() if isinstance(source, STEPPED)}
+        shape = tuple(map(len, levels.values()))
+        places = np.unravel_index(np.arange(prod(shape)), shape) if shape else ()
+        return {name: [each[k] for k in at] for (name, each), at in zip(levels.items(), places, strict=True)}
+
+
+@dataclass(frozen=True, slots=True)
+class OneAtATime:
+    """First the nominal point, then every level of each factor with all others at their nominal values."""
+
+    word: str = "one-at-a-time"
+
+    def size(self, sources: Mapping[str, FactorSource]) -> int:
+        return 1 + sum(source.size for source in sources.values() if isinstance(source, STEPPED))
+
+    def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+        yield from unusable_sources(sources, STEPPED, self.word)
+        yield from too_many(self.size(sources))
+
+    def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
+        points: list[dict[str, FactorValue]] = [{name: nominal[name] for name in sources}]
+        for name, source in sources.items():
+            if isinstance(source, STEPPED):
+                points += [{**points[0], name: level} for level in source.levels() if level != nominal[name]]
+        return {name: [point[name] for point in points] for name in sources}
+
+
+Correlations: TypeAlias = tuple[tuple[str, str, float], ...]
+"""Two factors and their rank correlation; all others are independent."""
+
+_SMALLEST_EIGENVALUE = 1e-8
+
+
+def normal_correlation(names: Sequence[str], correlations: Correlations) -> Floats:
+    """The correlations (p, p) of normal variables that have these rank correlations: r = 2 sin(π ρ / 6).
+
+    Raises
+    ------
+    ValueError
+        No variables can be correlated like that: the matrix has an eigenvalue that is not positive.
+
+    References
+    ----------
+    Pearson 1907; Kruskal 1958, "Ordinal measures of association", eq. 6.2.
+    """
+    matrix = np.eye(len(names))
+    for one, other, rank in correlations:
+        i, j = names.index(one), names.index(other)
+        matrix[i, j] = matrix[j, i] = 2 * np.sin(np.pi * rank / 6)
+    lowest = float(np.linalg.eigvalsh(matrix)[0])
+    if lowest < _SMALLEST_EIGENVALUE:
+        raise ValueError(
+            f"no factors can be correlated like that: the correlation matrix has the eigenvalue {lowest:.3g}, all must "
+            "be positive; make the correlations weaker"
+        )
+    return matrix
+
+
+def iman_conover(u: Floats, names: Sequence[str], correlations: Correlations, random: np.random.Generator) -> Floats:
+    """The values of each column of `u` (n, p) in another order, which has these rank correlations approximately.
+
+    References
+    ----------
+    Iman and Conover 1982, "A distribution-free approach to inducing rank correlation among input variables".
+    """
+    from scipy import stats
+
+    wanted = np.linalg.cholesky(normal_correlation(names, correlations))
+    count = len(u)
+    scores = stats.norm.ppf(np.arange(1, count + 1) / (count + 1))
+    start = np.column_stack([random.permutation(scores) for _ in names])
+    # What correlation the shuffled scores have by chance is taken out.
+    have = np.linalg.cholesky(np.corrcoef(start, rowvar=False))
+    ranked = start @ np.linalg.solve(have, np.eye(len(names))).T @ wanted.T
+    order = np.argsort(np.argsort(ranked, axis=0), axis=0)
+    return np.take_along_axis(np.sort(u, axis=0), order, axis=0)
+
+
+def copula(u: Floats, names: Sequence[str], correlations: Correlations) -> Floats:
+    """Points of the unit cube (n, p) as those of a Gaussian copula with these rank correlations."""
+    from scipy import stats
+
+    factor = np.linalg.cholesky(normal_correlation(names, correlations))
+    return np.asarray(stats.norm.cdf(stats.norm.ppf(np.clip(u, 1e-15, 1 - 1e-15)) @ factor.T))
+
+
+MOST_DIMENSIONS = 21201
+"""For which scipy knows direction numbers (Joe, Kuo 2008)."""
+
+_INSIDE = 1e-12
+"""How far from 0 and 1 points stay, where the quantiles of a normal distribution are infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatinHypercube:
+    """Each factor has one value in each of `runs` classes of equal probability (McKay, Beckman, Conover 1979).
+
+    Correlated factors keep that: only the order of their values changes (Iman, Conover 1982).
+    """
+
+    runs: int
+    seed: int
+    correlations: Correlations = ()
+    word: str = "latin-hypercube"
+
+    def size(self, sources: Mapping[str, FactorSource]) -> int:
+        return self.runs
+
+    def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+        yield from _problems(self, sources)
+
+    def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
+        from scipy.stats import qmc
+
+        random = np.random.default_rng(self.seed)
+        u = qmc.LatinHypercube(len(sources), rng=random).random(self.runs)
+        if self.correlations:
+            u = iman_conover(u, list(sources), self.correlations, random)
+        return _columns(u, sources)
+
+
+@dataclass(frozen=True, slots=True)
+class Sobol:
+    """A scrambled Sobol' sequence; its balance holds for `runs` that are a power of 2.
+
+    Correlated factors follow through a Gaussian copula, which keeps how evenly the points fill the space.
+    """
+
+    runs: int
+    seed: int
+    correlations: Correlations = ()
+    word: str = "sobol"
+
+    def size(self, sources: Mapping[str, FactorSource]) -> int:
+        return self.runs
+
+    def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+        if len(sources) > MOST_DIMENSIONS:
+            yield "", f"it is for at most {MOST_DIMENSIONS} factors, found {len(sources)}"
+        if self.runs & (self.runs - 1):
+            lower = 1 << (self.runs.bit_length() - 1)
+            yield "runs", f"must be a power of 2 for the points to be balanced: {lower} or {2 * lower}, not {self.runs}"
+        yield from _problems(self, sources)
+
+    def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
+        from scipy.stats import qmc
+
+        u = qmc.Sobol(len(sources), scramble=True, rng=np.random.default_rng(self.seed)).random(self.runs)
+        if self.correlations:
+            u = copula(u, list(sources), self.correlations)
+        return _columns(u, sources)
+
+
+def _problems(design: LatinHypercube | Sobol, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+    yield from unusable_sources(sources, RANDOM, design.word)
+    yield from too_many(design.runs)
+    if not sources:
+        yield "", "there is nothing to draw: no factor has values or a distribution"
+    if design.correlations and design.runs <= len(sources) + 1 and isinstance(design, LatinHypercube):
+        yield "runs", f"{design.runs} runs are too few to correlate {len(sources)} factors"
+
+
+def _columns(u: Floats, sources: Mapping[str, FactorSource]) -> Columns:
+    inside = np.clip(u, _INSIDE, 1 - _INSIDE)
+    return {name: random_values(source, inside[:, k]) for k, (name, source) in enumerate(sources.items())}
+
+
+@dataclass(frozen=True, slots=True)
+class TableDesign:
+    """Rows of values, by factor. `file` says where they come from."""
+
+    values: Mapping[str, Sequence[FactorValue]] = field(default_factory=dict)
+    file: str = ""
+    word: str = "table"
+
+    def size(self, sources: Mapping[str, FactorSource]) -> int:
+        return max(map(len, self.values.values()), default=0)
+
+    def problems(self, sources: Mapping[str, FactorSource]) -> Iterator[tuple[str, str]]:
+        yield from unusable_sources(sources, (Tabled,), self.word)
+        for name in sources:
+            if name not in self.values:
+                yield name, f"the table has no column {name!r}; it has {', '.join(self.values) or 'none'}"
+        if len({len(column) for column in self.values.values()}) > 1:
+            yield "", f"its columns have different lengths: {', '.join(str(len(c)) for c in self.values.values())}"
+        if not self.size(sources):
+            yield "", "the table has no rows"
+        yield from too_many(self.size(sources))
+
+    def columns(self, sources: Mapping[str, FactorSource], nominal: Mapping[str, FactorValue]) -> Columns:
+        return {name: list(self.values[name]) for name in sources}

@@ -1,1 +1,0 @@
-"""Designs: which points are run. One file each."""

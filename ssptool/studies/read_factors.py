@@ -1,0 +1,363 @@
+"""Read factors and designs from the entries of a study."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ssptool.studies.definition import Factor, FactorRole
+from ssptool.studies.designs import (
+    Correlations,
+    Design,
+    GridDesign,
+    LatinHypercube,
+    OneAtATime,
+    Sobol,
+    TableDesign,
+    normal_correlation,
+)
+from ssptool.studies.entries import StudyEntries
+from ssptool.studies.expressions import BadExpression, Expression
+from ssptool.studies.factor_sources import (
+    Computed,
+    FactorSource,
+    FactorValue,
+    Levels,
+    LogNormal,
+    Normal,
+    Range,
+    Tabled,
+    Triangular,
+)
+from ssptool.studies.run_settings import setting_problem
+
+_ROLES = (
+    FactorRole.VARIABLE,
+    FactorRole.FMU,
+    FactorRole.SETTING,
+    FactorRole.VARIANT,
+    FactorRole.PARAMETERS,
+    FactorRole.FREE,
+)
+_DISTRIBUTIONS = {
+    "uniform": ("low", "high"),
+    "loguniform": ("low", "high"),
+    Normal.distribution: ("mean", "std"),
+    LogNormal.distribution: ("median", "spread"),
+    Triangular.distribution: ("low", "mode", "high"),
+}
+_NUMBERS = ("low", "high", "mean", "std", "median", "spread", "mode")
+_KEYS = (*_ROLES, "unit", "nominal", "values", *_NUMBERS, "count", "scale", "distribution", "expression")
+
+
+def read_factor(name: str, factors: StudyEntries) -> Factor | None:
+    """One entry of `factors`: a table; short for it a list of values, or the text of an expression."""
+    content = factors.take(name)
+    if isinstance(content, list):
+        content = {"values": content}
+    elif isinstance(content, str):
+        content = {"expression": content}
+    entries = StudyEntries(content, (*factors.key, name), factors.findings)
+    role, of = _role(entries)
+    nominal = entries.take("nominal")
+    if nominal is not None and not _is_setting(nominal):
+        entries.find("nominal", f"found {nominal!r}, expected a number, true, false or a text")
+        nominal = None
+    unit = entries.text("unit")
+    if unit is not None and role is not FactorRole.VARIABLE:
+        entries.find("unit", f"only values of variables have units, this is a factor of role {role}")
+    source = _source(entries)
+    entries.rest("key of a factor", _KEYS)
+    return None if source is None else Factor(name, source, role, of, unit, nominal)
+
+
+def _role(entries: StudyEntries) -> tuple[FactorRole, tuple[str, ...]]:
+    stated = [role for role in _ROLES if role.value in entries]
+    if len(stated) > 1:
+        entries.find(stated[1], f"a factor is one of {', '.join(_ROLES)}; found {' and '.join(stated)}")
+    role = stated[0] if stated else FactorRole.VARIABLE
+    if role in (FactorRole.VARIANT, FactorRole.PARAMETERS, FactorRole.FREE):
+        if role in stated and not entries.flag(role):
+            entries.find(role, "expected true, or nothing")
+        return role, ()
+    of = entries.texts(role) if stated else ()
+    if role in (FactorRole.FMU, FactorRole.SETTING) and len(of) != 1:
+        entries.find(
+            role, f"found {len(of)} names, expected that of one {'component' if role is FactorRole.FMU else role}"
+        )
+    if role is FactorRole.SETTING and len(of) == 1 and (problem := setting_problem(of[0])):
+        entries.find(role, problem)
+    return role, of
+
+
+def _source(entries: StudyEntries) -> FactorSource | None:
+    stated = [key for key in ("values", "expression", "distribution") if key in entries]
+    if len(stated) > 1:
+        allowed = "values, or a range, or a distribution, or an expression"
+        entries.find(stated[1], f"a factor has {allowed}; found {' and '.join(stated)}")
+        for key in stated:
+            entries.take(key)
+        return None
+    if stated == ["values"]:
+        return _levels(entries)
+    if stated == ["expression"]:
+        return _computed(entries)
+    if stated == ["distribution"]:
+        return _distribution(entries)
+    return _range(entries) if "low" in entries or "high" in entries else Tabled()
+
+
+def _levels(entries: StudyEntries) -> Levels | None:
+    values = entries.take("values")
+    if isinstance(values, str):
+        values = [values]
+    if not isinstance(values, list | tuple) or not values:
+        entries.find("values", f"found {values!r}, expected a list of values")
+        return None
+    for value in values:
+        if not _is_setting(value):
+            entries.find("values", f"found {value!r}, expected numbers, true and false, or texts")
+            return None
+    kinds = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else str for v in values}
+    if len(kinds) > 1:
+        entries.find("values", f"numbers, truth values and texts are mixed: {values!r}")
+        return None
+    # One type for a column: 1 and 1.5 are both numbers.
+    numbers = any(isinstance(value, float) for value in values)
+    return Levels(tuple(float(value) if numbers else value for value in values))
+
+
+def _is_setting(value: Any) -> bool:
+    return isinstance(value, bool | int | float | str) and value == value
+
+
+def _computed(entries: StudyEntries) -> Computed | None:
+    text = entries.text("expression")
+    if text is None:
+        return None
+    try:
+        return Computed(Expression(text))
+    except BadExpression as problem:
+        entries.find("expression", problem.reason)
+        return None
+
+
+def _numbers(entries: StudyEntries, names: tuple[str, ...], what: str) -> list[float] | None:
+    found = [entries.number(name) for name in names]
+    for name, value in zip(names, found, strict=True):
+        if value is None and name not in entries:
+            entries.find("", f"{what} needs {', '.join(names)}; {name} is missing")
+    return None if None in found else [value for value in found if value is not None]
+
+
+def _range(entries: StudyEntries, log: bool = False) -> Range | None:
+    bounds, count = _numbers(entries, ("low", "high"), "a range"), entries.count("count", 2)
+    scale = entries.text("scale") or "linear"
+    if scale not in ("linear", "log"):
+        entries.find("scale", f"found {scale!r}, expected linear or log")
+    if bounds is None:
+        return None
+    low, high = bounds
+    log = log or scale == "log"
+    if not low < high:
+        entries.find("high", f"must be greater than low: found {low:g} to {high:g}")
+        return None
+    if log and low <= 0:
+        entries.find("low", f"must be greater than 0 on a logarithmic scale; found {low:g}")
+        return None
+    return Range(low, high, count, log)
+
+
+def _distribution(entries: StudyEntries) -> FactorSource | None:
+    kind = entries.text("distribution")
+    if kind not in _DISTRIBUTIONS:
+        entries.find("distribution", f"found {kind!r}, expected one of {', '.join(_DISTRIBUTIONS)}")
+        for name in _NUMBERS:
+            entries.take(name)
+        return None
+    if kind in ("uniform", "loguniform"):
+        return _range(entries, kind == "loguniform")
+    values = _numbers(entries, _DISTRIBUTIONS[kind], f"a {kind} distribution")
+    low, high = entries.number("low"), entries.number("high")
+    if values is None:
+        return None
+    made = _MADE[kind](values, low, high)
+    if isinstance(made, str):
+        entries.find("", made)
+        return None
+    return made
+
+
+def _normal(values: list[float], low: float | None, high: float | None) -> Normal | str:
+    bounds = -float("inf") if low is None else low, float("inf") if high is None else high
+    if not values[1] > 0:
+        return f"std must be greater than 0, found {values[1]:g}"
+    return (
+        Normal(values[0], values[1], *bounds)
+        if bounds[0] < bounds[1]
+        else f"high must be greater than low, found {bounds}"
+    )
+
+
+def _lognormal(values: list[float], low: float | None, high: float | None) -> LogNormal | str:
+    if low is not None or high is not None:
+        return "a lognormal distribution cannot be cut off; use a normal one"
+    return LogNormal(*values) if min(values) > 0 else "median and spread must be greater than 0"
+
+
+def _triangular(values: list[float], low: float | None, high: float | None) -> Triangular | str:
+    a, mode, b = values
+    return Triangular(*values) if a <= mode <= b and a < b else "expected low <= mode <= high, and low < high"
+
+
+_MADE = {Normal.distribution: _normal, LogNormal.distribution: _lognormal, Triangular.distribution: _triangular}
+
+
+def listed_files(values: tuple[FactorValue, ...], folder: Path) -> tuple[str, ...]:
+    """Files by name or pattern (`sets/*.ssv`), sorted within each pattern."""
+    found: list[str] = []
+    for value in values:
+        text = str(value)
+        pattern = any(letter in text for letter in "*?[") and not Path(text).is_absolute()
+        matched = sorted(str(path.relative_to(folder)) for path in folder.glob(text)) if pattern else []
+        found += matched or [text]
+    return tuple(found)
+
+
+DESIGNS = ("grid", "table", "latin-hypercube", "sobol", "one-at-a-time")
+PARAMETER_SET = "parameters"
+"""The column of a table of parameter sets."""
+
+
+def read_design(entries: StudyEntries, folder: Path, factors: Mapping[str, Factor]) -> Design:
+    """The design; that of a study which does not say is a grid."""
+    kind = entries.text("kind") or "grid"
+    known: tuple[str, ...] = ("kind",)
+    design: Design = GridDesign()
+    if kind not in DESIGNS:
+        entries.find("kind", f"found {kind!r}, expected one of {', '.join(DESIGNS)}")
+        return design
+    if kind == "one-at-a-time":
+        design = OneAtATime()
+    elif kind == "table":
+        design, known = _table(entries, folder, factors), ("kind", "file", "files", "rows")
+    elif kind != "grid":
+        design, known = _random(entries, kind, factors), ("kind", "runs", "seed", "correlations")
+    entries.rest(f"key of a {kind} design", known)
+    return design
+
+
+def tabled_factors(design: Design, factors: Mapping[str, Factor]) -> tuple[Factor, ...]:
+    """The factors that are stated, and those that are columns of a table and nothing else."""
+    if not isinstance(design, TableDesign):
+        return tuple(factors.values())
+    more = [name for name in design.values if name not in factors]
+    role = {PARAMETER_SET: FactorRole.PARAMETERS} if design.file == PARAMETER_SET else {}
+    return (*factors.values(), *(Factor(name, Tabled(), role.get(name, FactorRole.VARIABLE)) for name in more))
+
+
+def _random(entries: StudyEntries, kind: str, factors: Mapping[str, Factor]) -> Design:
+    runs, seed = entries.count("runs"), entries.count("seed", 0)
+    for name, value in (("runs", runs), ("seed", seed)):
+        if value is None and name not in entries:
+            entries.find("", f"a {kind} design needs {name}" + (", so that it can be repeated" * (name == "seed")))
+    correlations = _correlations(entries, factors)
+    return (Sobol if kind == "sobol" else LatinHypercube)(runs or 1, seed or 0, correlations)
+
+
+def _correlations(entries: StudyEntries, factors: Mapping[str, Factor]) -> Correlations:
+    listed = entries.take("correlations") or []
+    found: list[tuple[str, str, float]] = []
+    drawn = [name for name, factor in factors.items() if not isinstance(factor.source, Computed)]
+    for each in listed if isinstance(listed, list) else [listed]:
+        problem = _correlation_problem(each, drawn)
+        if problem:
+            entries.find("correlations", problem)
+        else:
+            found.append((each[0], each[1], float(each[2])))
+    if found:
+        try:
+            normal_correlation(drawn, tuple(found))
+        except ValueError as error:
+            entries.find("correlations", str(error))
+            return ()
+    return tuple(found)
+
+
+def _correlation_problem(each: Any, drawn: list[str]) -> str:
+    if not isinstance(each, list | tuple) or len(each) != 3 or not isinstance(each[2], int | float):
+        return f'found {each!r}, expected ["one factor", "another", rank correlation]'
+    if wrong := [name for name in each[:2] if name not in drawn]:
+        return f"{wrong[0]!r} is no factor that is drawn; there are {', '.join(drawn)}"
+    if each[0] == each[1] or not -1 < each[2] < 1:
+        return f"found {each!r}, expected two factors and a number between -1 and 1"
+    return ""
+
+
+def _table(entries: StudyEntries, folder: Path, factors: Mapping[str, Factor]) -> TableDesign:
+    stated = [key for key in ("file", "files", "rows") if key in entries]
+    if len(stated) != 1:
+        entries.find(
+            "", "a table needs one of: file (.csv), files (.ssv), rows; found " + (" and ".join(stated) or "none")
+        )
+        return TableDesign()
+    if stated == ["files"]:
+        files = listed_files(entries.texts("files"), folder)
+        return TableDesign({PARAMETER_SET: files}, PARAMETER_SET)
+    if stated == ["rows"]:
+        return _rows(entries)
+    name = entries.text("file")
+    return TableDesign() if name is None else _csv(folder / name, entries)
+
+
+def _rows(entries: StudyEntries) -> TableDesign:
+    rows = entries.take("rows")
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        entries.find("rows", "expected a list of tables: rows = [{k2 = 1, c2 = 0.1}, …]")
+        return TableDesign()
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    for number, row in enumerate(rows, 1):
+        for name in names:
+            if not isinstance(row.get(name), bool | int | float | str):
+                entries.find("rows", f"row {number}: {name}: found {row.get(name)!r}, expected a value")
+                return TableDesign()
+    return TableDesign({name: [row[name] for row in rows] for name in names})
+
+
+def _csv(path: Path, entries: StudyEntries) -> TableDesign:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [row for row in csv.reader(file) if row]
+    except OSError as error:
+        entries.find("file", f"{path} cannot be read: {error.strerror}")
+        return TableDesign()
+    except (UnicodeDecodeError, csv.Error) as error:
+        entries.find("file", f"{path} is no CSV file in UTF-8: {error}")
+        return TableDesign()
+    names = [name.strip() for name in rows[0]] if rows else []
+    if not names or "" in names or len(set(names)) < len(names):
+        entries.find("file", f"{path}:1: expected a row of different names, found {names}")
+        return TableDesign()
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(names):
+            entries.find("file", f"{path}:{number}: found {len(row)} values, expected {len(names)}")
+            return TableDesign()
+    texts = list(zip(*rows[1:], strict=True)) or [()] * len(names)
+    return TableDesign({name: _typed(column) for name, column in zip(names, texts, strict=True)}, str(path))
+
+
+def _typed(texts: tuple[str, ...]) -> list[FactorValue]:
+    """A column as whole numbers, numbers, truth values or texts: the first that all of them are."""
+    for kind in (int, float, _truth):
+        try:
+            return [kind(text.strip()) for text in texts]
+        except ValueError:
+            continue
+    return [text.strip() for text in texts]
+
+
+def _truth(text: str) -> bool:
+    try:
+        return {"true": True, "false": False}[text.lower()]
+    except KeyError:
+        raise ValueError(text) from None

@@ -1,0 +1,371 @@
+"""Carry out a study: try a run, do the others, keep their outcomes; or evaluate points chosen on the way."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+from ssptool.errors import studies_need
+from ssptool.studies.bundle import Bundle, pack, unpack
+from ssptool.studies.checking import CheckedStudy
+from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
+from ssptool.studies.definition import Points, Study
+from ssptool.studies.factor_sources import FactorValue
+from ssptool.studies.outcome import RunOutcome, RunStatus, Samples, Task
+from ssptool.studies.study_file import study_table
+from ssptool.studies.worker import Bounds, Runner, processors
+from ssptool.tempfiles import TemporaryFolder
+from ssptool.version import __version__
+
+PILOT_SECONDS = 600.0
+"""That the first run may take if the study does not say."""
+
+SHORT_SECONDS = 2.0
+"""What is done in less than that is not worth a cluster, which takes longer to start."""
+
+LONG_SECONDS = 10.0
+"""Runs that take longer have fresh instances, which cost little then."""
+
+TIMEOUT_TIMES, TIMEOUT_LEAST = 20.0, 30.0
+"""A run may take so many times what the first one took, and at least so many seconds [s]."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What is known before most runs.
+
+    Attributes
+    ----------
+    runs, left
+        Of the study, and those that are not in the folder yet.
+    seconds : [s]
+        Of the pilot run; None if it failed.
+    workers
+        Threads of workers.
+    """
+
+    runs: int
+    left: int
+    seconds: float | None
+    workers: int
+    notes: tuple[str, ...]
+
+    @property
+    def duration(self) -> float | None:
+        """About how long it will take [s]."""
+        return None if self.seconds is None else self.left * self.seconds / self.workers
+
+
+@dataclass(frozen=True, slots=True)
+class StudyStatus:
+    """How far a study is."""
+
+    folder: Path
+    name: str
+    runs: int
+    completed: int
+    failed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def left(self) -> int:
+        return max(0, self.runs - self.completed - self.failed)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all runs are there and completed."""
+        return self.left == 0 and self.failed == 0
+
+
+class Interrupted(Exception):
+    """A study was stopped; what has finished is kept."""
+
+    def __init__(self, status: StudyStatus) -> None:
+        super().__init__(
+            f"interrupted: {status.completed + status.failed} of {status.runs} runs are in {status.folder}; "
+            "start the study again to go on"
+        )
+        self.status = status
+
+
+def run_study(
+    checked: CheckedStudy,
+    output: Path,
+    *,
+    workers: int | None,
+    scheduler: str | Any | None,
+    retry_failed: bool,
+    announce: Callable[[Forecast], None] | None,
+    progress: Callable[[float], None] | None,
+) -> StudyStatus:
+    """Do all runs that are not in the folder yet; see `ssptool.study`."""
+    study = checked.study
+    for module in ("simpleeval", "pyarrow", "distributed"):
+        studies_need(module)
+    bundle = pack(checked.study, checked.points, checked.signals)
+    with open_dataset(output) as dataset:
+        dataset.begin(_definition(checked, bundle), checked.points, tuple(study.results))
+        if retry_failed:
+            dataset.forget_failed()
+        done = dataset.finished()
+        left = [number for number, run in enumerate(checked.points.ids) if run not in done]
+        if left:
+            _StudyRun(checked, bundle, dataset, left, workers, scheduler, announce, progress).out()
+        dataset.flush()
+        dataset.gather()
+        status = study_status(output)
+    return replace(status, notes=checked.notes)
+
+
+def begin_study(checked: CheckedStudy, output: Path) -> None:
+    """Write what a study is into its folder, unless that is there already; no run is done. Raises OtherStudy."""
+    if not (output / DEFINITION).exists():
+        with open_dataset(output) as dataset:
+            definition = _definition(checked, pack(checked.study, checked.points, checked.signals))
+            dataset.begin(definition, checked.points, tuple(checked.study.results))
+
+
+def study_status(folder: Path) -> StudyStatus:
+    """How far the study in a folder is; also while it runs. Raises NotResults."""
+    dataset = Dataset(folder)
+    definition = dataset.definition()
+    found = dataset.counts()
+    completed, failed = found[RunStatus.COMPLETED], found[RunStatus.FAILED]
+    return StudyStatus(folder, definition["name"], definition["runs"], completed, failed)
+
+
+@dataclass(slots=True)
+class _StudyRun:
+    """One process's part in a study."""
+
+    checked: CheckedStudy
+    bundle: Bundle
+    dataset: Dataset
+    left: list[int]
+    workers: int | None
+    scheduler: str | Any | None
+    announce: Callable[[Forecast], None] | None
+    progress: Callable[[float], None] | None
+
+    def out(self) -> None:
+        cluster = import_module("ssptool.studies.cluster")
+        done = 0
+        try:
+            with ExitStack() as stack:
+                pilot = stack.enter_context(self._pilot())
+                done += self._add(pilot.outcomes)
+                left = self.left[done:]
+                if pilot.seconds is not None and len(left) * pilot.seconds < SHORT_SECONDS:
+                    self._say(pilot, 1)
+                    for outcome in pilot.runner.run(list(self._tasks(left))):
+                        done += self._add([outcome])
+                    return
+                pilot.runner.close()
+                client = stack.enter_context(cluster.open_client(self.scheduler, self.workers))
+                bounds = Bounds(pilot.timeout, self.checked.study.effort.memory, self.checked.study.effort.retries)
+                plugin = cluster.StudyPlugin(self.bundle.digest, self.bundle.content, bounds, pilot.reuse)
+                self._say(pilot, max(1, sum(client.nthreads().values())))
+                batches = cluster.Batches(client, plugin, pilot.seconds or 1.0)
+                for outcomes in batches.run(self._tasks(left), len(left)):
+                    done += self._add(outcomes)
+                    if self.progress is not None:
+                        self.progress(done / len(self.left))
+        except KeyboardInterrupt:
+            self.dataset.flush()
+            raise Interrupted(study_status(self.dataset.folder)) from None
+
+    def _add(self, outcomes: list[RunOutcome]) -> int:
+        self.dataset.add(outcomes)
+        return len(outcomes)
+
+    def _tasks(self, numbers: list[int]) -> Iterator[Task]:
+        points = self.checked.points
+        return (Task(points.ids[number], number, points.at(number)) for number in numbers)
+
+    def _say(self, pilot: "_Pilot", workers: int) -> None:
+        if self.announce is not None:
+            notes = (*self.checked.notes, *pilot.notes)
+            self.announce(Forecast(len(self.checked.points), len(self.left), pilot.seconds, workers, notes))
+
+    @contextmanager
+    def _pilot(self) -> "Iterator[_Pilot]":
+        """The first run, alone; and two with instances that were used before, to see that this makes no difference."""
+        effort = self.checked.study.effort
+        with TemporaryFolder() as folder:
+            study, signals = unpack(self.bundle.content, Path(folder))
+            bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
+            with Runner(study, signals, bounds) as runner:
+                yield self._tried(runner)
+
+    def _tried(self, runner: Runner) -> "_Pilot":
+        tasks = [replace(task, witness=True) for task in self._tasks(self.left[:2])]
+        first = next(runner.run(tasks[:1]))
+        timeout = timeout_of(self.checked.study, first)
+        if first.status is RunStatus.FAILED:
+            note = f"the first run failed: {first.message}"
+            return _Pilot(runner, [first], None, timeout, True, (note,))
+        if first.seconds > LONG_SECONDS:
+            return _Pilot(runner, [first], first.seconds, timeout, False, ())
+        others = list(runner.run([*tasks[1:], tasks[0]]))
+        again = others[-1]
+        if again.status is RunStatus.COMPLETED and again.witness == first.witness:
+            return _Pilot(runner, [first, *others[:-1]], again.seconds, timeout, True, ())
+        runner.reset(reuse=False)
+        return _Pilot(runner, [first], again.seconds, timeout, False, (_NOT_AGAIN,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pilot:
+    """What the first runs taught: `seconds` of a run [s], what one may take [s], whether instances serve again."""
+
+    runner: Runner
+    outcomes: list[RunOutcome]
+    seconds: float | None
+    timeout: float
+    reuse: bool
+    notes: tuple[str, ...]
+
+
+def timeout_of(study: Study, first: RunOutcome) -> float:
+    """What a run may take [s]: what the study says, else many times what the first one took."""
+    if study.effort.timeout is not None:
+        return study.effort.timeout
+    if first.status is RunStatus.FAILED:
+        return PILOT_SECONDS
+    return max(TIMEOUT_LEAST, TIMEOUT_TIMES * first.seconds)
+
+
+_NOT_AGAIN = (
+    "FMU instances are not used again: after a reset the first run has other results; report that to the supplier of "
+    "the FMUs"
+)
+
+
+def _definition(checked: CheckedStudy, bundle: Bundle) -> dict[str, Any]:
+    """What is written of a study beside its results: readable, and enough to know it again."""
+    study = checked.study
+    traces = None if study.traces is None else asdict(study.traces)
+    return {
+        "name": study.name,
+        "source": str(Path(study.source).resolve()) if study.source else "",
+        "system": str(study.system.resolve()),
+        "study": study_table(study),
+        "folder": str(study.folder.resolve()),
+        "runs": len(checked.points),
+        "design": study.design.word,
+        "factors": {f.name: {"role": f.role.value, "of": list(f.of), "unit": f.unit} for f in study.factors},
+        "results": {name: expression.text for name, expression in study.results.items()},
+        "fixed": {
+            "settings": {name: _plain(value) for name, value in asdict(study.settings).items()},
+            "variant": study.variant,
+            "start_values": dict(study.start_values),
+            "traces": None
+            if traces is None
+            else {**traces, "signals": list(study.traces.signals if study.traces else ())},
+            "units": {name: dict(parts) for name, parts in study.units.items()},
+        },
+        "files": bundle.files,
+        "units": {name: checked.units.get(name) for name in (*checked.points.columns, *study.results)},
+        "nominal": checked.points.at(0) if study.design.word == "one-at-a-time" else None,
+        "version": __version__,
+    }
+
+
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, dict) else value if isinstance(value, int | float | None) else str(value)
+
+
+Point = Mapping[str, FactorValue]
+
+
+class _RunTasks(Protocol):
+    def __call__(self, tasks: Sequence[Task]) -> list[RunOutcome]: ...
+
+
+class Evaluations:
+    """Evaluates points; see `open_evaluations`. `runs` counts them."""
+
+    def __init__(self, do: _RunTasks, first: RunOutcome) -> None:
+        self._do = do
+        self._numbers = count(1)
+        self.first = first
+        self.runs = 1
+
+    def __call__(self, points: Sequence[Point], samples: Samples | None = None) -> list[RunOutcome]:
+        """An outcome for each point, in order; that of a run which crashed or was stopped has failed."""
+        tasks = [Task("", next(self._numbers), point, samples=samples) for point in points]
+        self.runs += len(tasks)
+        by_number = {outcome.task.number: outcome for outcome in self._do(tasks)} if tasks else {}
+        return [by_number[task.number] for task in tasks]
+
+
+@contextmanager
+def open_evaluations(
+    study: Study,
+    signals: Sequence[str],
+    start: Point,
+    *,
+    workers: int | None,
+    scheduler: str | Any | None,
+) -> Iterator[Evaluations]:
+    """Processes for the runs of a study, here or on the workers of a Dask scheduler.
+
+    The first run is at `start`; how long it takes decides after which time others are stopped, if the study does not
+    say, and whether it gives the same again decides whether instances are used again.
+
+    Raises
+    ------
+    NoScheduler
+    """
+    bundle = pack(study, Points({}, ()), tuple(signals))
+    effort = study.effort
+    with ExitStack() as stack:
+        folder = stack.enter_context(TemporaryFolder())
+        here, _ = unpack(bundle.content, Path(folder))
+        bounds = Bounds(effort.timeout or PILOT_SECONDS, effort.memory, effort.retries)
+        with Runner(here, tuple(signals), bounds) as pilot:
+            first = next(pilot.run([Task("", 0, start, witness=True)]))
+            bounds = Bounds(timeout_of(study, first), effort.memory, effort.retries)
+            again = None if first.status is RunStatus.FAILED else next(pilot.run([first.task]))
+        reuse = again is not None and again.witness == first.witness
+        if scheduler is None:
+            do = stack.enter_context(_here(here, tuple(signals), bounds, reuse, workers or processors()))
+        else:
+            do = stack.enter_context(_on_dask(scheduler, bundle, bounds, reuse, first.seconds))
+        yield Evaluations(do, first)
+
+
+@contextmanager
+def _here(study: Study, signals: tuple[str, ...], bounds: Bounds, reuse: bool, workers: int) -> Iterator[_RunTasks]:
+    with ExitStack() as stack:
+        idle: SimpleQueue[Runner] = SimpleQueue()
+        for _ in range(workers):
+            idle.put(stack.enter_context(Runner(study, signals, bounds, reuse=reuse)))
+
+        def one(task: Task) -> RunOutcome:
+            runner = idle.get()
+            try:
+                return next(runner.run([task]))
+            finally:
+                idle.put(runner)
+
+        threads = stack.enter_context(ThreadPoolExecutor(workers))
+        yield lambda tasks: list(threads.map(one, tasks))
+
+
+@contextmanager
+def _on_dask(scheduler: Any, bundle: Bundle, bounds: Bounds, reuse: bool, seconds: float) -> Iterator[_RunTasks]:
+    cluster = import_module("ssptool.studies.cluster")
+    plugin = cluster.StudyPlugin(bundle.digest, bundle.content, bounds, reuse)
+    with cluster.open_client(scheduler, None) as client:
+
+        def do(tasks: Sequence[Task]) -> list[RunOutcome]:
+            batches = cluster.Batches(client, plugin, seconds, most=1)
+            return [outcome for outcomes in batches.run(iter(tasks), len(tasks)) for outcome in outcomes]
+
+        yield do

@@ -1,0 +1,406 @@
+"""Runs of a study in processes of their own: systems stay open, libraries loaded and instances alive between runs.
+
+A run that crashes or hangs costs that run alone; the next one has a new process. The process tells its parent that it
+is ready, and then one outcome per task, in order.
+"""
+
+import contextlib
+import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from time import monotonic, perf_counter
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from ssptool.engine.assembly.pool import Pool
+from ssptool.engine.failure import Failure
+from ssptool.engine.isolation.child import settle
+from ssptool.engine.planning.plan import Plan
+from ssptool.engine.recording.decimation import thinned
+from ssptool.engine.recording.formats import open_writer
+from ssptool.engine.recording.patterns import fits_any
+from ssptool.engine.run.execution import Job, execute
+from ssptool.engine.run.recorder import Recorder, Recording
+from ssptool.engine.run.result import manifest
+from ssptool.engine.run.selection import select
+from ssptool.engine.settings import Limits
+from ssptool.engine.simulate import run
+from ssptool.engine.trace import Floats, Trace
+from ssptool.pickling import dumps
+from ssptool.studies.definition import Study
+from ssptool.studies.expressions import BadExpression, NoValue, functions_of
+from ssptool.studies.factor_sources import FactorValue
+from ssptool.studies.outcome import RunOutcome, RunStatus, Samples, Task, failed
+from ssptool.studies.prepared import Configuration, PreparedSystem, configuration
+from ssptool.studies.run_settings import fmu_log_of_run
+from ssptool.tempfiles import TemporaryFolder
+
+OPEN = 8
+"""Configurations that are kept open; of more the one that was not used for longest is closed."""
+
+
+class StudyWorker:
+    """Does runs in this process, one after the other; a context manager.
+
+    Parameters
+    ----------
+    signals
+        What is recorded; results and traces need nothing else.
+    reuse
+        Reset instances and use them again; else each run has fresh ones.
+    """
+
+    def __init__(self, study: Study, signals: tuple[str, ...], *, reuse: bool = True) -> None:
+        self.study = study
+        self.signals = signals
+        self.reuse = reuse
+        self._open: OrderedDict[Configuration, tuple[PreparedSystem, Pool]] = OrderedDict()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free and close everything."""
+        while self._open:
+            self._close_oldest()
+
+    def run(self, task: Task) -> RunOutcome:
+        """One run. Whatever goes wrong is in the outcome, unless it takes the process along."""
+        began = perf_counter()
+        try:
+            outcome = self._run(task)
+        except Exception as error:
+            outcome = failed(task, f"{type(error).__name__}: {error}")
+        return replace(outcome, seconds=perf_counter() - began)
+
+    def run_apart(self, task: Task, limits: Limits) -> RunOutcome:
+        """One run in a process of its own, which may crash or hang: the message says in which call of which FMU."""
+        began = perf_counter()
+        try:
+            prepared, _ = self._prepared(task)
+            plan = self._plan(prepared, task)
+            result = run(plan, prepared.archive, isolated=True, limits=limits)
+            outcome = self._outcome(task, plan, result.failure, result.trace)
+        except Exception as error:
+            outcome = failed(task, f"{type(error).__name__}: {error}")
+        return replace(outcome, seconds=perf_counter() - began)
+
+    def _run(self, task: Task) -> RunOutcome:
+        prepared, pool = self._prepared(task)
+        plan = self._plan(prepared, task)
+        recorder = Recorder(plan, keep=True)
+        execution = execute(Job(plan, prepared.archive), recorder, pool=pool)
+        recorder.finish()
+        assert recorder.trace is not None
+        outcome = self._outcome(task, plan, execution.failure, recorder.trace)
+        return replace(
+            outcome,
+            own_seconds=execution.counts.seconds + execution.initialization.seconds,
+            witness=blake2b(recorder.trace.cells.tobytes()).hexdigest() if task.witness else "",
+        )
+
+    def _plan(self, prepared: PreparedSystem, task: Task) -> Plan:
+        plan = prepared.plan(task.point)
+        plan = replace(plan, settings=fmu_log_of_run(plan.settings, task.number))
+        # No pattern at all would mean every signal.
+        return select(plan, self.signals) if self.signals else replace(plan, columns=(), recorded=())
+
+    def _outcome(self, task: Task, plan: Plan, failure: Failure | None, trace: Trace) -> RunOutcome:
+        content = self._trace(plan, failure, trace)
+        if failure is not None:
+            return replace(failed(task, str(failure)), trace=content)
+        results, message = self.results(trace, task.point)
+        samples = None if task.samples is None else _sampled(trace, task.samples)
+        return RunOutcome(task, RunStatus.COMPLETED, results, message, trace=content, samples=samples)
+
+    def results(self, trace: Trace, point: Mapping[str, FactorValue]) -> tuple[dict[str, float | None], str]:
+        """Every result; and why there are some that have no value."""
+        names: dict[str, Any] = dict(point)
+        found: dict[str, float | None] = {}
+        problems: list[str] = []
+        functions = functions_of(trace, names)
+        for name, expression in self.study.results.items():
+            try:
+                value = expression.evaluate(names, functions)
+                if isinstance(value, str) or not math.isfinite(value):
+                    problems.append(f"{name} is {value!r}")
+                    value = None
+            except (BadExpression, NoValue) as problem:
+                problems.append(f"{name}: {problem}")
+                value = None
+            found[name] = None if value is None else float(value)
+            names[name] = math.nan if value is None else value
+        return found, "; ".join(problems)
+
+    def _trace(self, plan: Plan, failure: Failure | None, trace: Trace) -> bytes | None:
+        wanted = self.study.traces
+        if wanted is None:
+            return None
+        columns = [
+            number
+            for number, signal in enumerate(trace.signals)
+            if not wanted.signals or fits_any(wanted.signals, signal)
+        ]
+        plan = replace(
+            plan, columns=tuple(trace.columns[k] for k in columns), recorded=tuple(plan.recorded[k] for k in columns)
+        )
+        thinning = Recording(every=wanted.every, output_step=wanted.output_step).thinning(plan)
+        rows = np.column_stack([trace.t, trace.cells[:, columns]])
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "trace.parquet"
+            writer = open_writer(path, plan.columns, trace.contents)
+            for block in thinned(thinning, rows):
+                writer.write(block)
+            status = "completed" if failure is None else "failed"
+            writer.close(manifest(plan, (), failure, status, {}, notes=plan.notes))
+            return path.read_bytes()
+
+    def _prepared(self, task: Task) -> tuple[PreparedSystem, Pool]:
+        wanted = configuration(self.study, task.point)
+        if wanted not in self._open:
+            if len(self._open) >= OPEN:
+                self._close_oldest()
+            self._open[wanted] = PreparedSystem(self.study, wanted), Pool(reuse=self.reuse)
+        self._open.move_to_end(wanted)
+        return self._open[wanted]
+
+    def _close_oldest(self) -> None:
+        _, (prepared, pool) = self._open.popitem(last=False)
+        pool.close()
+        prepared.close()
+
+
+def _sampled(trace: Trace, wanted: Samples) -> Floats:
+    """Between two rows a signal is a straight line."""
+    columns = [
+        np.interp(wanted.times, trace.t, trace[signal].astype(np.float64, copy=False), left=np.nan, right=np.nan)
+        for signal in wanted.signals
+    ]
+    return np.column_stack(columns)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerOrders:
+    """What a process is for. `scratch` is a folder that the parent removes."""
+
+    study: Study
+    signals: tuple[str, ...]
+    reuse: bool
+    scratch: str
+
+
+def worker_main() -> None:
+    """Entry of a fresh interpreter: the descriptor of the connection and the parent's id are its arguments."""
+    connection = Connection(int(sys.argv[1]))
+    orders: WorkerOrders = pickle.loads(connection.recv_bytes())
+    settle(orders.scratch, int(sys.argv[2]))
+    workshop = StudyWorker(orders.study, orders.signals, reuse=orders.reuse)
+    connection.send_bytes(b"")  # ready
+    while True:
+        try:
+            tasks: list[Task] = pickle.loads(connection.recv_bytes())
+        except EOFError:
+            break
+        for task in tasks:
+            connection.send_bytes(dumps(workshop.run(task)))
+    workshop.close()
+
+
+_ENTRY = "from ssptool.studies.worker import worker_main; worker_main()"
+
+LOOK_SECONDS = 0.05
+"""Between two looks at the memory of the process."""
+
+START_SECONDS = 120.0
+"""That a process may take to start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a run may take: wall time [s] and memory [byte]; and how often it is tried again after a crash or a stop."""
+
+    seconds: float | None = None
+    memory: int | None = None
+    retries: int = 1
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(seconds=self.seconds, memory=self.memory if sys.platform == "linux" else None)
+
+
+class Runner:
+    """Has a process with the FMUs of a study, and a new one whenever that is lost; a context manager."""
+
+    def __init__(self, study: Study, signals: tuple[str, ...], bounds: Bounds, *, reuse: bool = True) -> None:
+        self.bounds = bounds
+        self._orders = WorkerOrders(study, signals, reuse, "")
+        self._scratch = TemporaryFolder()
+        self._process: _Process | None = None
+        self._apart: StudyWorker | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the process; doing it again does no harm."""
+        self._end()
+        if self._apart is not None:
+            self._apart.close()
+            self._apart = None
+        self._scratch.cleanup()
+
+    def reset(self, *, reuse: bool) -> None:
+        """End the process; the next one uses instances again, or not."""
+        self._end()
+        self._orders = replace(self._orders, reuse=reuse)
+
+    def run(self, tasks: Sequence[Task]) -> Iterator[RunOutcome]:
+        """One outcome per task, in order, as they come."""
+        left = list(tasks)
+        while left:
+            process = self._process = self._process or _Process(replace(self._orders, scratch=self._scratch.name))
+            process.send(left)
+            while left:
+                began = monotonic()
+                lost = process.wait(self.bounds)
+                outcome = lost if isinstance(lost, RunOutcome) else None
+                task = left.pop(0)
+                if outcome is None:
+                    self._process = None
+                    yield self._again(task, str(lost), monotonic() - began)
+                    break
+                yield outcome
+
+    def _end(self) -> None:
+        if self._process is not None:
+            self._process.end()
+            self._process = None
+
+    def _again(self, task: Task, message: str, seconds: float) -> RunOutcome:
+        """A run whose process was lost, each time in one of its own; the last answer counts."""
+        outcome = failed(task, message, seconds)
+        for attempt in range(self.bounds.retries):
+            if self._apart is None:
+                self._apart = StudyWorker(self._orders.study, self._orders.signals)
+            outcome = self._apart.run_apart(task, self.bounds.limits)
+            outcome = replace(outcome, attempts=attempt + 2)
+            if outcome.results or not outcome.message:
+                break
+        return outcome
+
+
+class _Process:
+    def __init__(self, orders: WorkerOrders) -> None:
+        self._connection, theirs = Pipe()
+        command = [sys.executable, "-c", _ENTRY, str(theirs.fileno()), str(os.getpid())]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = subprocess.Popen(
+            command, pass_fds=(theirs.fileno(),), env=environment, stdin=subprocess.DEVNULL
+        )
+        theirs.close()
+        self._ready = False
+        self._connection.send_bytes(dumps(orders))
+
+    def send(self, tasks: Sequence[Task]) -> None:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # `wait` sees that it has ended
+            self._connection.send_bytes(dumps(list(tasks)))
+
+    def wait(self, bounds: Bounds) -> RunOutcome | str:
+        """The next outcome; or why there is none, and then the process has ended."""
+        try:
+            if not self._ready and not self._connection.poll(START_SECONDS):
+                self.end()
+                return f"the process of the FMUs has not started within {START_SECONDS:g} s"
+            if not self._ready:
+                self._connection.recv_bytes()
+                self._ready = True
+        except (EOFError, ConnectionResetError, OSError):
+            return self._ended()
+        return self._next(bounds)
+
+    def _next(self, bounds: Bounds) -> RunOutcome | str:
+        deadline = None if bounds.seconds is None else monotonic() + bounds.seconds
+        look = self._memory_look(bounds)
+        try:
+            while not self._connection.poll(_patience(deadline, look is not None)):
+                if deadline is not None and monotonic() >= deadline:
+                    self.end()
+                    return f"the run has taken {bounds.seconds:g} s, which is all that it may take"
+                if look is not None and (problem := look()):
+                    self.end()
+                    return problem
+            outcome: RunOutcome = pickle.loads(self._connection.recv_bytes())
+            return outcome
+        except (EOFError, ConnectionResetError, OSError):
+            return self._ended()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._connection.close()
+
+    def _ended(self) -> str:
+        status = self._process.wait()
+        self._connection.close()
+        if status >= 0:
+            return f"the process of the FMUs was ended from inside, with exit status {status}"
+        name, described = signal.Signals(-status).name, signal.strsignal(-status)
+        return f"the process of the FMUs was ended by {name} ({described})"
+
+    def _memory_look(self, bounds: Bounds) -> Callable[[], str] | None:
+        if bounds.memory is None:
+            return None
+        memory, pid = bounds.memory, self._process.pid
+
+        def look() -> str:
+            used = _resident(pid)
+            if used <= memory:
+                return ""
+            return f"{used >> 20} MiB of memory are in use, allowed are {memory >> 20} MiB"
+
+        return look
+
+
+def _patience(deadline: float | None, looking: bool) -> float | None:
+    left = None if deadline is None else max(0.0, deadline - monotonic())
+    if not looking:
+        return left
+    return LOOK_SECONDS if left is None else min(left, LOOK_SECONDS)
+
+
+def _resident(pid: int) -> int:
+    """Resident memory of a process [byte]; 0 if it has just ended, or where there is no /proc."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, IndexError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def processors() -> int:
+    """Those that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, len(os.sched_getaffinity(0)))
+    return os.cpu_count() or 1
