@@ -1,0 +1,581 @@
+"""Layered layout of boxes without a place.
+
+References
+----------
+Sugiyama, Tagawa and Toda 1981, "Methods for visual understanding of hierarchical system structures".
+Eades, Lin and Smyth 1993, "A fast and effective heuristic for the feedback arc set problem".
+"""
+
+import math
+from bisect import bisect_right, insort
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import fmean
+from typing import NamedTuple, TypeAlias
+
+import networkx
+import numpy as np
+from scipy.optimize import isotonic_regression
+
+from ssptool.drawing.diagram.model import Point
+
+
+class Edge(NamedTuple):
+    """From (box, outlet) to (box, inlet)."""
+
+    source: tuple[str, str]
+    destination: tuple[str, str]
+
+
+class Passage(NamedTuple):
+    """Where all edges from one outlet pass a layer."""
+
+    source: tuple[str, str]
+    layer: int
+
+
+Station: TypeAlias = str | Passage
+"""What stands in a layer: a box by its name, or what passes from an outlet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layers:
+    """`rows[n]` are the stations of layer n from bottom to top; `stations` those of each edge on its way.
+
+    `backward` are the edges that close cycles: they have no stations.
+    """
+
+    rows: tuple[tuple[Station, ...], ...]
+    stations: Mapping[Edge, tuple[Station, ...]]
+    backward: tuple[Edge, ...]
+
+
+def in_layers(
+    boxes: Sequence[str], edges: Sequence[Edge], first: Collection[str] = (), last: Collection[str] = ()
+) -> Layers:
+    """Sources in layer 0, every other box behind the last that leads to it.
+
+    Layers have about as many boxes as there are layers, `first` (sources) and `last` not counted, so that drawings fit
+    on pages: what would make a layer too high goes to the next.
+
+    Parameters
+    ----------
+    last
+        Go to a layer behind all others.
+    """
+    number = {box: place for place, box in enumerate(boxes)}
+    arcs = [(number[edge.source[0]], number[edge.destination[0]]) for edge in edges]
+    rank = {vertex: place for place, vertex in enumerate(_sequence(len(boxes), arcs))}
+    cut = {place for place, (tail, head) in enumerate(arcs) if rank[tail] >= rank[head]}
+    forward = [edge for place, edge in enumerate(edges) if place not in cut]
+    graph = networkx.DiGraph([arc for place, arc in enumerate(arcs) if place not in cut])
+    graph.add_nodes_from(range(len(boxes)))
+    most = max(_LEAST, math.ceil(math.sqrt(len(boxes))))
+    depth = _depths(graph, most, {number[box] for box in (*first, *last)})
+    end = 1 + max((depth[place] for box, place in number.items() if box not in last), default=-1)
+    depth = [end if box in last else depth[place] for box, place in number.items()]
+    stations = {edge: tuple(_stations(edge, depth, number)) for edge in forward}
+    backward = tuple(edge for place, edge in enumerate(edges) if place in cut)
+    return Layers(_ordered(boxes, depth, stations), stations, backward)
+
+
+_LEAST = 5
+"""A layer of so many boxes is not too high."""
+
+
+def _sequence(vertices: int, arcs: Sequence[tuple[int, int]]) -> list[int]:
+    """Vertices in a sequence that few arcs lead back in: sources first, sinks last, else the one that gives most.
+
+    Eades, Lin and Smyth 1993, algorithm GR; of equal vertices the first.
+    """
+    after: list[list[int]] = [[] for _ in range(vertices)]
+    before: list[list[int]] = [[] for _ in range(vertices)]
+    for tail, head in arcs:
+        if tail != head:
+            after[tail].append(head)
+            before[head].append(tail)
+    out, into = [len(each) for each in after], [len(each) for each in before]
+    left: list[int] = []
+    right: list[int] = []
+    waiting = dict.fromkeys(range(vertices))
+    while waiting:
+        sink = next((one for one in waiting if not out[one]), None)
+        source = None if sink is not None else next((one for one in waiting if not into[one]), None)
+        vertex = next(
+            (one for one in (sink, source) if one is not None), max(waiting, key=lambda one: out[one] - into[one])
+        )
+        (left if sink is None else right).append(vertex)
+        del waiting[vertex]
+        for head in after[vertex]:
+            into[head] -= 1
+        for tail in before[vertex]:
+            out[tail] -= 1
+    return left + right[::-1]
+
+
+def _depths(graph: "networkx.DiGraph[int]", most: int, uncounted: Collection[int]) -> list[int]:
+    """The longest way from a source to each vertex, or more where a layer is full."""
+    depth = [0] * len(graph)
+    full: Counter[int] = Counter()
+    for vertex in networkx.lexicographical_topological_sort(graph):
+        depth[vertex] = 1 + max((depth[before] for before in graph.predecessors(vertex)), default=-1)
+        if vertex not in uncounted:
+            while full[depth[vertex]] == most:
+                depth[vertex] += 1
+            full[depth[vertex]] += 1
+    return depth
+
+
+def _stations(edge: Edge, depth: Sequence[int], number: Mapping[str, int]) -> Iterator[Station]:
+    begin, end = edge.source[0], edge.destination[0]
+    yield begin
+    yield from (Passage(edge.source, layer) for layer in range(depth[number[begin]] + 1, depth[number[end]]))
+    yield end
+
+
+def _ordered(
+    boxes: Sequence[str], depth: Sequence[int], stations: Mapping[Edge, Sequence[Station]]
+) -> tuple[tuple[Station, ...], ...]:
+    layer_of: dict[Station, int] = dict(zip(boxes, depth, strict=True))
+    layer_of |= {one: one.layer for way in stations.values() for one in way if isinstance(one, Passage)}
+    rows: list[list[Station]] = [[] for _ in range(1 + max(layer_of.values(), default=-1))]
+    for station, layer in layer_of.items():
+        # Edges pass in the middle of equals: beside them, each layer would stand lower than the one before.
+        place = len(rows[layer]) // 2 if isinstance(station, Passage) else len(rows[layer])
+        rows[layer].insert(place, station)
+    hops = sorted({(a, b) for way in stations.values() for a, b in pairwise(way)}, key=str)
+    best, fewest = rows, _crossings(rows, hops)
+    for sweep in range(_ORDERING_SWEEPS):
+        if not fewest:
+            break
+        rows = _swept(rows, hops, down=sweep % 2 == 0)
+        if (crossings := _crossings(rows, hops)) < fewest:
+            best, fewest = rows, crossings
+    return tuple(tuple(reversed(row)) for row in best)  # y points up: the first of a layer is its lowest
+
+
+_ORDERING_SWEEPS = 12
+"""They rarely find fewer crossings after the first few."""
+
+
+def _swept(
+    rows: Sequence[Sequence[Station]], hops: Iterable[tuple[Station, Station]], *, down: bool
+) -> list[list[Station]]:
+    """Rows in which each station stands by the mean place of its neighbours in the row before (or after it)."""
+    neighbours: dict[Station, list[Station]] = {}
+    for a, b in hops:
+        neighbours.setdefault(b if down else a, []).append(a if down else b)
+    swept = [list(row) for row in rows]
+    place: dict[Station, int] = {}
+    for row in swept if down else reversed(swept):
+        mean = {
+            station: fmean(place[one] for one in neighbours[station]) if station in neighbours else float(number)
+            for number, station in enumerate(row)
+        }
+        row.sort(key=mean.__getitem__)
+        place |= {station: number for number, station in enumerate(row)}
+    return swept
+
+
+def _crossings(rows: Sequence[Sequence[Station]], hops: Iterable[tuple[Station, Station]]) -> int:
+    """How many pairs of hops between neighbouring rows cross."""
+    place = {station: (layer, number) for layer, row in enumerate(rows) for number, station in enumerate(row)}
+    crossings = 0
+    seen: list[int] = []
+    layer = -1
+    for (at, _), end in sorted((place[a], place[b][1]) for a, b in hops):
+        if at != layer:
+            layer, seen = at, []
+        crossings += len(seen) - bisect_right(seen, end)
+        insort(seen, end)
+    return crossings
+
+
+Hop: TypeAlias = tuple[Edge, Station, Station]
+"""An edge between two stations that follow each other."""
+
+_SWEEPS = 12
+"""They settle in a few."""
+
+
+class Heights:
+    """Of the lower edges of stations.
+
+    Parameters
+    ----------
+    hops
+        What pulls stations towards each other.
+    pin
+        The height at which an edge meets a station, above its lower edge.
+    apart
+        How far the lower edge of a station is above that of the one below it, at least.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Sequence[Station]],
+        hops: Iterable[Hop],
+        pin: Callable[[Edge, Station], float],
+        apart: Callable[[Station, Station], float],
+    ) -> None:
+        self._pin = pin
+        self._apart = apart
+        self._of: dict[Station, float] = {}
+        for row in rows:
+            self._of |= self._nearest(row, [0.0] * len(row))
+        pulls: Mapping[Station, list[tuple[Edge, Station]]] = defaultdict(list)
+        for edge, one, other in hops:
+            pulls[one].append((edge, other))
+            pulls[other].append((edge, one))
+        for sweep in range(_SWEEPS):
+            for row in rows if sweep % 2 == 0 else rows[::-1]:
+                self._of |= self._nearest(row, [self._wanted(station, pulls[station]) for station in row])
+
+    def __getitem__(self, station: Station) -> float:
+        return self._of[station]
+
+    def at(self, edge: Edge, station: Station) -> float:
+        """Where an edge begins, passes or ends."""
+        return self._of[station] + self._pin(edge, station)
+
+    def move(self, stations: Iterable[Station], up: float) -> None:
+        for station in stations:
+            self._of[station] += up
+
+    def _wanted(self, station: Station, pulls: Sequence[tuple[Edge, Station]]) -> float:
+        """The height at which its lines would be straight, on average."""
+        shifts = [self.at(edge, other) - self.at(edge, station) for edge, other in pulls]
+        return self._of[station] + (sum(shifts) / len(shifts) if shifts else 0.0)
+
+    def _nearest(self, row: Sequence[Station], wanted: Sequence[float]) -> dict[Station, float]:
+        """The heights nearest to the wanted ones (least squares) that keep order and gaps."""
+        offsets = np.zeros(len(row))
+        for place in range(1, len(row)):
+            offsets[place] = offsets[place - 1] + self._apart(row[place - 1], row[place])
+        free = isotonic_regression(np.asarray(wanted) - offsets).x if len(row) else offsets
+        return dict(zip(row, (free + offsets).tolist(), strict=True))
+
+
+_ASPECT = 1.5
+"""Width over height of the page on which letters are to be large."""
+_FEW, _MOST = 4, 12
+"""So many layers are not cut, and into so many strips at most."""
+_WORTHWHILE = 1.3
+"""Lines across strips are harder to follow: letters must become this much larger."""
+
+
+class Size(NamedTuple):
+    """Of a layer: its width with the lines behind it, and from where to where it reaches upwards."""
+
+    width: float
+    bottom: float
+    top: float
+
+
+def in_strips(sizes: Sequence[Size], gap: float) -> tuple[range, ...]:
+    """The layers of each strip; one strip, unless more make everything clearly larger on a page.
+
+    Parameters
+    ----------
+    gap
+        Between two strips.
+    """
+
+    def page(strips: Sequence[range]) -> float:
+        width = max((sum(sizes[layer].width for layer in strip) for strip in strips), default=0.0)
+        heights = [
+            max(sizes[layer].top for layer in strip) - min(sizes[layer].bottom for layer in strip) for strip in strips
+        ]
+        return max(width / _ASPECT, sum(heights) + gap * len(heights))
+
+    whole = (range(len(sizes)),) if sizes else ()
+    if len(sizes) < _FEW:
+        return whole
+    widths = [size.width for size in sizes]
+    cut = [tuple(_cut(widths, sum(widths) / count)) for count in range(2, min(_MOST, len(sizes) // 2) + 1)]
+    best = min(cut, key=page)
+    return best if page(whole) > _WORTHWHILE * page(best) else whole
+
+
+def _cut(widths: Sequence[float], most: float) -> Iterator[range]:
+    begin, filled = 0, 0.0
+    for layer, width in enumerate(widths):
+        if layer > begin and filled + width / 2 > most:
+            yield range(begin, layer)
+            begin, filled = layer, 0.0
+        filled += width
+    yield range(begin, len(widths))
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """`inlets` and `outlets` are the heights of its pins above its lower edge, at its left and right [mm]."""
+
+    name: str
+    width: float
+    height: float
+    inlets: Mapping[str, float]
+    outlets: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Spacing:
+    """Between boxes above each other, between lines, and between a box and the first line beside it [mm]."""
+
+    row: float
+    lane: float
+    margin: float
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Lower left corners of the boxes, and the way of each edge from pin to pin."""
+
+    corners: Mapping[str, Point]
+    ways: Mapping[Edge, tuple[Point, ...]]
+
+
+def lay_out(
+    boxes: Sequence[Box],
+    edges: Sequence[Edge],
+    spacing: Spacing,
+    first: Collection[str] = (),
+    last: Collection[str] = (),
+) -> Layout:
+    """Place all boxes, `first` at the left and `last` at the right; edges that close cycles run back below."""
+    drawing = _Drawing(boxes, spacing, in_layers([box.name for box in boxes], edges, first, last))
+    return Layout(drawing.corners, {edge: drawing.way(edge) for edge in edges})
+
+
+class _Drawing:
+    """Layers whose stations have heights; lanes between them, beside the strips and in the channels below these."""
+
+    def __init__(self, boxes: Sequence[Box], spacing: Spacing, layers: Layers) -> None:
+        self._boxes = {box.name: box for box in boxes}
+        self._spacing = spacing
+        self._layers = layers
+        self._layer_of = {station: layer for layer, row in enumerate(self._layers.rows) for station in row}
+        self._hops = [(edge, *hop) for edge, way in self._layers.stations.items() for hop in pairwise(way)]
+        self._lanes = [self._bundles(layer) for layer in range(len(self._layers.rows))]
+        self._strip_of = dict.fromkeys(range(len(layers.rows)), 0)
+        self._heights = Heights(layers.rows, self._hops, self._pin, self._apart)
+        self._strips = in_strips([self._size(layer) for layer in self._strip_of], 3 * spacing.row)
+        if len(self._strips) > 1:
+            self._strip_of = {layer: strip for strip, layers in enumerate(self._strips) for layer in layers}
+            within = [hop for hop in self._hops if not self._crosses(hop)]
+            self._heights = Heights(layers.rows, within, self._pin, self._apart)
+        self._turns: dict[tuple[Edge, Station], float] = {}
+        self._leaves: dict[Edge, float] = {}
+        self._enters: dict[Edge, float] = {}
+        """x of vertical parts: behind a station; beside the boxes, of an edge that runs back."""
+        self._channels: dict[tuple[int, object], float] = {}
+        self._asides: dict[object, float] = {}
+        """y of the parts in the channel below a strip, and x of those that run from channel to channel."""
+        self.corners: dict[str, Point] = {}
+        self._stack()
+        for strip in self._strips:
+            self._across(strip)
+
+    # -- sizes -----------------------------------------------------------------------------------------------------
+
+    def _pin(self, edge: Edge, station: Station) -> float:
+        if not isinstance(station, str):
+            return 0.0
+        box = self._boxes[station]
+        return box.outlets[edge.source[1]] if station == edge.source[0] else box.inlets[edge.destination[1]]
+
+    def _apart(self, below: Station, above: Station) -> float:
+        lines = not isinstance(below, str) and not isinstance(above, str)
+        size = self._boxes[below].height if isinstance(below, str) else 0.0
+        return size + (self._spacing.lane if lines else self._spacing.row)
+
+    def _size(self, layer: int) -> Size:
+        row = self._layers.rows[layer]
+        aside = sum(self._layer_of[end[0]] == layer for edge in self._layers.backward for end in edge)
+        lanes = self._spacing.lane * (self._beside(layer)[1] + aside) + 2 * self._spacing.margin
+        return Size(self._wide(row) + lanes, self._heights[row[0]], self._heights[row[-1]] + self._tall(row[-1]))
+
+    def _wide(self, row: Sequence[Station]) -> float:
+        return max((self._boxes[one].width for one in row if isinstance(one, str)), default=0.0)
+
+    def _tall(self, station: Station) -> float:
+        return self._boxes[station].height if isinstance(station, str) else 0.0
+
+    def _strip(self, station: Station) -> int:
+        return self._strip_of[self._layer_of[station]]
+
+    def _crosses(self, hop: Hop) -> bool:
+        return self._strip(hop[1]) != self._strip(hop[2])
+
+    # -- down ------------------------------------------------------------------------------------------------------
+
+    def _stack(self) -> None:
+        """Move each strip below the channel of the one above, and give every line in a channel its height."""
+        floor = 0.0
+        for number, strip in enumerate(self._strips):
+            stations = [station for layer in strip for station in self._layers.rows[layer]]
+            top = max(self._heights[station] + self._tall(station) for station in stations)
+            self._heights.move(stations, floor - top)
+            lows = {layer: min(map(self._heights.__getitem__, self._layers.rows[layer])) for layer in strip}
+            placed: list[tuple[range, float]] = []
+            for user, below in self._users(number, strip):
+                y = min(lows[layer] for layer in below) - self._spacing.row
+                over = [height - self._spacing.lane for other, height in placed if _share(other, below)]
+                self._channels[number, user] = min([y, *over])
+                placed.append((below, self._channels[number, user]))
+            floor = min([*lows.values(), *(height for _, height in placed)]) - self._spacing.row
+
+    def _users(self, number: int, strip: range) -> Iterator[tuple[object, range]]:
+        """Of the channel below a strip, the uppermost first, with the layers below which they run.
+
+        First short ways back, then long ones, then what goes on in the next strip.
+        """
+
+        def below(edge: Edge) -> range:
+            # An edge that was cut to open one cycle may go forward after others were cut.
+            ends = sorted(self._layer_of[end[0]] for end in (edge.destination, edge.source))
+            if self._strip_of[ends[0]] != self._strip_of[ends[1]]:
+                # To the channel of another strip, on the left of all.
+                ends = [strip.start, next(layer for layer in ends if layer in strip)]
+            return range(ends[0], ends[1] + 1)
+
+        back = [edge for edge in self._layers.backward if number in (self._strip(end[0]) for end in edge)]
+        ranges = {edge: below(edge) for edge in back}
+        for edge in sorted(back, key=lambda edge: (len(ranges[edge]), self._heights.at(edge, edge.source[0]), edge)):
+            yield edge, ranges[edge]
+        if strip.stop < len(self._layers.rows):
+            for bundle in self._lanes[strip.stop - 1]:
+                if any(self._crosses(hop) for hop in bundle):
+                    yield bundle[0][0].source, strip
+
+    # -- across ----------------------------------------------------------------------------------------------------
+
+    def _across(self, strip: range) -> None:
+        """Left edges of the layers. Between two, the lines of each pin turn in a lane of their own."""
+        lane, x = self._spacing.lane, 0.0
+        for layer in strip:
+            row = self._layers.rows[layer]
+            for edge in self._layers.backward:
+                if self._layer_of[edge.destination[0]] == layer:
+                    self._enters[edge] = x
+                    x += lane
+            x += self._spacing.margin
+            self.corners |= {station: Point(x, self._heights[station]) for station in row if isinstance(station, str)}
+            x += self._wide(row) + self._spacing.margin
+            for edge in self._layers.backward:
+                if self._layer_of[edge.source[0]] == layer:
+                    self._leaves[edge] = x
+                    x += lane
+            turns, count = self._beside(layer)
+            self._turns |= {turn: x + lane * place for turn, place in turns.items()}
+            x += lane * count
+
+    def _beside(self, layer: int) -> tuple[dict[tuple[Edge, Station], int], int]:
+        """The lane of each line behind a layer, and how many lanes there are: those that do not meet share them."""
+        reaches: list[tuple[int, float, float]] = []
+        turns: dict[tuple[Edge, Station], int] = {}
+        for bundle in self._in_order(self._lanes[layer]):
+            heights = [self._heights.at(*bundle[0][:2]), *self._ends(bundle)]
+            low = -math.inf if any(map(self._crosses, bundle)) else min(heights) - self._spacing.lane
+            high = max(heights) + self._spacing.lane
+            place = 1 + max((place for place, bottom, top in reaches if bottom < high and low < top), default=-1)
+            reaches.append((place, low, high))
+            turns |= {(edge, one): place for edge, one, _ in bundle}
+        return turns, 1 + max((place for place, _, _ in reaches), default=-1)
+
+    def _bundles(self, layer: int) -> list[list[Hop]]:
+        """What goes from one layer to the next, together what begins at one pin."""
+        bundles: dict[tuple[str, str], list[Hop]] = defaultdict(list)
+        for hop in self._hops:
+            if self._layer_of[hop[1]] == layer:
+                bundles[hop[0].source].append(hop)
+        return list(bundles.values())
+
+    def _in_order(self, bundles: Sequence[Sequence[Hop]]) -> Iterator[Sequence[Hop]]:
+        """From left to right. Of two lines of one height the one that begins there is first: they do not touch."""
+        waiting = sorted(bundles, key=self._lane_order)
+        while waiting:
+            begins = [self._heights.at(*bundle[0][:2]) for bundle in waiting]
+            free = (
+                bundle
+                for place, bundle in enumerate(waiting)
+                if not any(abs(end - y) < 0.1 for end in self._ends(bundle) for y in _without(begins, place))
+            )
+            chosen = next(free, waiting[0])
+            waiting.remove(chosen)
+            yield chosen
+
+    def _ends(self, bundle: Sequence[Hop]) -> list[float]:
+        return [self._heights.at(hop[0], hop[2]) for hop in bundle if not self._crosses(hop)]
+
+    def _lane_order(self, bundle: Sequence[Hop]) -> tuple[bool, float]:
+        """Lines that rise turn the earlier the higher they begin, lines that fall the earlier the lower: none cross."""
+        start = self._heights.at(*bundle[0][:2])
+        rise = sum(end - start for end in self._ends(bundle))
+        return (rise > 0, -start if rise > 0 else start)
+
+    # -- ways ------------------------------------------------------------------------------------------------------
+
+    def way(self, edge: Edge) -> tuple[Point, ...]:
+        backward = edge not in self._layers.stations
+        return straightened([self._begin(edge), *(self._back if backward else self._forth)(edge), self._end(edge)])
+
+    def _begin(self, edge: Edge) -> Point:
+        box = self._boxes[edge.source[0]]
+        corner = self.corners[box.name]
+        return Point(corner.x + box.width, corner.y + box.outlets[edge.source[1]])
+
+    def _end(self, edge: Edge) -> Point:
+        corner = self.corners[edge.destination[0]]
+        return Point(corner.x, corner.y + self._boxes[edge.destination[0]].inlets[edge.destination[1]])
+
+    def _forth(self, edge: Edge) -> Iterator[Point]:
+        for one, other in pairwise(self._layers.stations[edge]):
+            x = self._turns[edge, one]
+            yield Point(x, self._heights.at(edge, one))
+            if self._crosses((edge, one, other)):
+                y, x = self._channels[self._strip(one), edge.source], self._aside(self._strip(one), edge.source)
+                yield Point(self._turns[edge, one], y)
+                yield Point(x, y)
+            yield Point(x, self._heights.at(edge, other))
+
+    def _back(self, edge: Edge) -> Iterator[Point]:
+        """Down beside the box, back in the channel, and up again."""
+        begin, end = self._begin(edge), self._end(edge)
+        strips = self._strip(edge.source[0]), self._strip(edge.destination[0])
+        below, above = (self._channels[strip, edge] for strip in strips)
+        yield Point(self._leaves[edge], begin.y)
+        yield Point(self._leaves[edge], below)
+        if strips[0] != strips[1]:
+            x = self._aside(-1, edge)
+            yield Point(x, below)
+            yield Point(x, above)
+        yield Point(self._enters[edge], above)
+        yield Point(self._enters[edge], end.y)
+
+    def _aside(self, strip: int, user: object) -> float:
+        """x left of all strips, of what runs from one channel to another or into the strip below."""
+        place = self._asides.setdefault((strip, user), len(self._asides))
+        return -self._spacing.lane * (1 + place)
+
+
+def _share(one: range, other: range) -> bool:
+    return one.start < other.stop and other.start < one.stop
+
+
+def _without(values: Sequence[float], place: int) -> Sequence[float]:
+    return [*values[:place], *values[place + 1 :]]
+
+
+def straightened(points: Sequence[Point]) -> tuple[Point, ...]:
+    """Without repeated points and without those in the middle of a straight part."""
+    way: list[Point] = []
+    for point in points:
+        if way and point == way[-1]:
+            continue
+        if len(way) > 1 and (way[-2].x == way[-1].x == point.x or way[-2].y == way[-1].y == point.y):
+            way.pop()
+        way.append(point)
+    return tuple(way)
