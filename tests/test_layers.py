@@ -4,14 +4,15 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib import import_module
 from pathlib import Path
+
+import networkx
 
 import ssptool
 
 PACKAGE = Path(ssptool.__file__).parent
 LEVELS = [
-    ["dataclass", "pickling", "scratch", "version", "working_directory", "wrong_usage"],
+    ["errors", "pickling", "tempfiles", "version", "working_directory"],
     ["arguments"],
     ["documents"],
     ["fmu"],
@@ -24,6 +25,14 @@ LEVELS = [
     ["cli"],
     ["__main__"],
 ]
+
+# Inside the engine too, a sub-package or module imports only those before it.
+ENGINE = [
+    *["failure", "interrupts", "settings", "text", "time", "trace"],
+    *["kernel", "watch", "loops", "recording", "masters", "stimuli", "planning", "assembly", "event_mode", "ode"],
+    *["choices", "run", "isolation", "simulate", "stepping"],
+]
+MODULES_OF_A_RUN = 190
 
 
 def own_imports(path: Path) -> Iterator[tuple[int, str]]:
@@ -59,6 +68,38 @@ def test_imports_point_left():
     assert wrong == []
 
 
+def test_imports_inside_the_engine_point_left():
+    """Imports for types and inside functions included."""
+    wrong = []
+    for path in sorted((PACKAGE / "engine").rglob("*.py")):
+        importer = path.relative_to(PACKAGE / "engine").parts[0].removesuffix(".py")
+        if importer == "__init__":
+            continue
+        for line, module in own_imports(path):
+            imported = [*module.removeprefix("ssptool.engine.").split("."), ""][0]
+            if module.startswith("ssptool.engine.") and ENGINE.index(imported) > ENGINE.index(importer):
+                wrong.append(f"{path.relative_to(PACKAGE)}:{line} imports {module}")
+    assert wrong == []
+
+
+def test_no_files_import_each_other_in_a_circle():
+    """Imports for types and inside functions included; the public API is made of names, not of files."""
+    files = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in PACKAGE.rglob("*.py")
+        if path != PACKAGE / "__init__.py"
+    }
+    graph = networkx.DiGraph()
+    for name, path in files.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                whole = {f"{node.module}.{alias.name}" for alias in node.names} & files.keys()
+                graph.add_edges_from((name, imported) for imported in whole or {node.module} & files.keys())
+    circles = [sorted(circle) for circle in networkx.strongly_connected_components(graph) if len(circle) > 1]
+    assert circles == []
+    assert not list(networkx.selfloop_edges(graph))
+
+
 def test_every_module_belongs_to_a_layer():
     names = {path.relative_to(PACKAGE).parts[0].removesuffix(".py") for path in PACKAGE.rglob("*.py")}
     assert names - {"__init__"} <= {name for names in LEVELS for name in names}
@@ -90,46 +131,27 @@ def test_a_run_loads_neither_what_edits_nor_what_draws_nor_what_studies():
     assert not (libraries | layers | {"ssptool.engine.ode.cvode", "ssptool.engine.kernel.twin"}) & set(loaded)
 
 
-def test_a_plain_run_loads_only_what_its_plan_asks_for():
+def test_a_plain_run_loads_few_modules_and_libraries():
     """Co-simulation with held inputs, without loops, events and stimuli, in a process of its own."""
     system = Path(__file__).parent.parent / "systems/dual_mass_oscillator"
     code = (
         "import sys, ssptool; from pathlib import Path; "
         "settings = ssptool.Settings(master='jacobi', stop_time=0.1, step_size=0.1); "
         f"result = ssptool.simulate(Path({str(system)!r}), settings=settings, isolated=True); "
-        "print(result.status, *sorted(name for name in sys.modules if name.startswith('ssptool.')))"
+        "print(result.status, *sorted(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     status, *loaded = done
-    families = {
-        "event_mode": {"planned"},
-        "interface": set(),
-        "loops": {"solution"},
-        "masters": {"bond", "inputs", "jacobi", "master", "partners", "program"},
-        "ode": {"planned_events"},
-        "stimuli": {"acting", "boundaries", "course", "findings", "modification", "resolve", "stimuli"},
-    }
-    modules = {
-        family: {m.split(".")[3] for m in loaded if m.startswith(f"ssptool.engine.{family}.")} for family in families
-    }
     assert status == "completed"
-    assert modules == families
-    alone = {"call_sequence", "partial_derivatives", "stepping"}
-    assert not {f"ssptool.engine.{name}" for name in (*alone, "recording.csv", "kernel.twin")} & set(loaded)
-
-
-def test_families_load_what_they_name():
-    """Each name of a family of which members are loaded on demand is where the family says it is."""
-    for path in sorted((PACKAGE / "engine").glob("*/__init__.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-                stated = {alias.name: imported.module for imported in node.body for alias in imported.names}
-                family = import_module(f"ssptool.engine.{path.parent.name}")
-                assert {name: getattr(family, name) for name in stated} == {
-                    name: getattr(import_module(module), name) for name, module in stated.items()
-                }
+    assert sum(name.startswith("ssptool.") for name in loaded) <= MODULES_OF_A_RUN
+    heavy = {"scipy", "pandas", "pyarrow", "matplotlib", "plotly", "dask", "yaml", "jinja2"}
+    assert not (heavy | {"ssptool.engine.ode.cvode", "ssptool.engine.kernel.twin.kernel"}) & set(loaded)
 
 
 def test_every_public_name_has_one_home():
-    homes = [name for names in ssptool._MODULES.values() for name in names]
-    assert sorted(homes) == sorted(ssptool.__all__)
+    stub = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
+    homes = [(alias.name, alias.asname, node.module) for node in imports for alias in node.names]
+    assert sorted(name for name, _, _ in homes) == sorted(dir(ssptool))
+    assert all(name == public for name, public, _ in homes)
+    assert {name for name, _, _ in homes if not hasattr(ssptool, name)} == set()
