@@ -5,6 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 SYSTEM := systems/dual_mass_oscillator
 KERNEL_SOURCES := CMakeLists.txt $(shell find ssptool -name '*.cpp' -o -name '*.hpp' -o -name '*.c' -o -name '*.h')
+# An editable install lists the modules, so it is renewed when one comes or goes.
+MODULES := build/modules-$(shell find ssptool -name '*.py' | LC_ALL=C sort | cksum | cut -d ' ' -f 1)
 MODEL_SOURCES := $(shell find systems/models -type f -not -name '*.md')
 CXX_SOURCES := $(shell find ssptool systems tests benchmarks -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.hpp')
 
@@ -19,8 +21,13 @@ $(VENV)/pyvenv.cfg:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 
+$(MODULES):
+	mkdir -p build
+	rm -f build/modules-*
+	touch $@
+
 # The command and the plot; cmake and ninja build the example FMUs.
-$(VENV)/.ready-run: $(VENV)/pyvenv.cfg pyproject.toml $(KERNEL_SOURCES)
+$(VENV)/.ready-run: $(VENV)/pyvenv.cfg pyproject.toml $(KERNEL_SOURCES) $(MODULES)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'cmake>=3.25' 'ninja>=1.11' -e '.[plot]'
 	touch $@
 
@@ -76,8 +83,9 @@ bench: build/models/.ready $(VENV)/.ready-dev  ## cost of the engine, as ratios 
 verify: build/models/.ready  ## judge every claim about the example systems, and write docs/verification.md
 	$(BIN)/python -m tests.systems.claims docs/verification.md
 
-docs: $(VENV)/.ready-run  ## docs/rules.md, from the rules
+docs: $(VENV)/.ready-run  ## docs/rules.md from the rules, the drawing in docs/architecture.md from the imports
 	$(BIN)/ssptool rule --all --markdown > docs/rules.md
+	$(BIN)/python docs/layers.py
 
 fuzz: build/models/.ready $(VENV)/.ready-dev  ## 10 000 damaged documents and archives: findings, never a crash
 	SSPTOOL_FUZZ=10000 $(BIN)/python -m pytest tests/rules/test_fuzz.py
