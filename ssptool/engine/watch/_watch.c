@@ -23,7 +23,7 @@ enum {
   FUNCTION_COUNT
 };
 
-/* `ssptool.engine.watch.records` has the same layouts. */
+/* `ssptool.engine.watch` has the same layouts. */
 typedef struct {
   int64_t calls[FUNCTION_COUNT];
   int64_t nanoseconds[FUNCTION_COUNT];
