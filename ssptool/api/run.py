@@ -27,7 +27,7 @@ from ssptool.engine.trace import Trace as Trace
 from ssptool.working_directory import absolute
 
 if TYPE_CHECKING:
-    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.inputs import InputData
     from ssptool.engine.stimuli.scenario import Scenario
 
 MIB = 1 << 20
@@ -40,7 +40,7 @@ def plan(
     variant: str | None = None,
     parameters: Files = (),
     start_values: StartValues = NO_START_VALUES,
-    inputs: "Given | None" = None,
+    inputs: "InputData | None" = None,
     interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None" = None,
     accept: Codes = (),
@@ -77,7 +77,7 @@ def simulate(
     variant: str | None = None,
     parameters: Files = (),
     start_values: StartValues = NO_START_VALUES,
-    inputs: "Given | None" = None,
+    inputs: "InputData | None" = None,
     interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None" = None,
     accept: Codes = (),
@@ -221,7 +221,7 @@ def opened_plan(
     variant: str | None,
     parameters: Files,
     start_values: StartValues,
-    inputs: "Given | None",
+    inputs: "InputData | None",
     interpolation: str | Mapping[str, str] | None,
     scenario: "Scenario | Path | str | None",
     accept: Codes,

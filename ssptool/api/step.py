@@ -15,7 +15,7 @@ from ssptool.engine.settings import Settings, SettingsOptions
 from ssptool.engine.stepping import simulation
 
 if TYPE_CHECKING:
-    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.inputs import InputData
     from ssptool.engine.stimuli.scenario import Scenario
 
 
@@ -58,7 +58,7 @@ class Simulation(simulation.Simulation):
         variant: str | None = None,
         parameters: Files = (),
         start_values: StartValues = NO_START_VALUES,
-        inputs: "Given | None" = None,
+        inputs: "InputData | None" = None,
         interpolation: str | Mapping[str, str] | None = None,
         scenario: "Scenario | Path | str | None" = None,
         accept: Codes = (),

@@ -24,7 +24,7 @@ from ssptool.network.inventory import Inventory, VariableEntry, components_calle
 from ssptool.network.network import Network
 
 if TYPE_CHECKING:
-    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.inputs import InputData
     from ssptool.engine.stimuli.scenario import Scenario
 
 
@@ -108,7 +108,7 @@ def explain(
     variant: str | None = None,
     parameters: Files = (),
     start_values: StartValues = NO_START_VALUES,
-    inputs: "Given | None" = None,
+    inputs: "InputData | None" = None,
     interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None" = None,
     allow_outside: Files = (),

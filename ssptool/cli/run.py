@@ -20,7 +20,7 @@ from ssptool.cli.options import Accept, SystemPath, bundled, changes_from, codes
 from ssptool.cli.settings_options import settings_from
 from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.engine.settings import EVERY_COMPONENT, Settings
-from ssptool.engine.text import few
+from ssptool.engine.text import abbreviated
 
 if TYPE_CHECKING:
     from ssptool.engine.assembly.fmu_log import LoggedProblems
@@ -308,7 +308,7 @@ def _loop(loop: "LoopReport") -> str:
     solution = loop.solution
     points = "1 iteration" if solution.iterations == 1 else f"{solution.iterations} iterations"
     return (
-        f"algebraic loop of {len(loop.signals)} signals, solved for {few(loop.torn)}: {solution.status} "
+        f"algebraic loop of {len(loop.signals)} signals, solved for {abbreviated(loop.torn)}: {solution.status} "
         f"by {solution.solver}, {points}, residual {solution.residual_norm:.2g}"
     )
 

@@ -80,7 +80,7 @@ def wish_to_end(name: str, t: float, reached: float | None = None) -> Failure:
     )
 
 
-class Stopped(Exception):
+class IntegrationStopped(Exception):
     """Carries the reason through callbacks and loops."""
 
     def __init__(self, failure: Failure) -> None:

@@ -18,7 +18,7 @@ from ssptool.engine.run.recorder import Progress, Recorder, Recording
 from ssptool.engine.run.result import Input, Result, manifest, statistics_of
 from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
-from ssptool.engine.trace import Contents
+from ssptool.engine.trace import StringTable
 from ssptool.engine.watch import Watch
 from ssptool.working_directory import kept_working_directory
 
@@ -140,7 +140,7 @@ def _here(job: Job, recorder: Recorder) -> Execution:
 
 def _recorder(plan: Plan, recording: Recording, progress: Progress | None, thread: WritingThread | None) -> Recorder:
     """`thread`: which writes the file; None: whoever adds rows."""
-    writer: Callable[[Contents], Writer] | None = None
+    writer: Callable[[StringTable], Writer] | None = None
     if recording.output is not None:
         check_output(recording.output)
         writer = partial(open_writer, recording.output, plan.columns)

@@ -6,7 +6,7 @@ NAMED = 5
 """What a sentence names before it counts the others."""
 
 
-def few(things: Iterable[object], most: int = NAMED, *, separator: str = ", ") -> str:
+def abbreviated(things: Iterable[object], most: int = NAMED, *, separator: str = ", ") -> str:
     """The first ones, and how many more there are; at least two, as one takes no more room than their number."""
     texts = list(map(str, things))
     if len(texts) <= most + 1:

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     import xarray  # type: ignore[import-not-found, unused-ignore]
 
 
-class Contents(Protocol):
+class StringTable(Protocol):
     """Contents by number: a list, or those of a run."""
 
     def __getitem__(self, number: int, /) -> bytes: ...
 
 
-class News(NamedTuple):
+class NewEntries(NamedTuple):
     """What rows bring: contents that are new in them, in the order of their numbers, and the numbers of those to which
     later rows do not refer.
     """
@@ -37,10 +37,10 @@ class News(NamedTuple):
     forgotten: tuple[int, ...] = ()
 
 
-NO_NEWS = News()
+NO_NEWS = NewEntries()
 
 
-class RunContents:
+class RunStringTable:
     """The contents of a run: number 0 is the empty one, and whatever is new has the next number."""
 
     def __init__(self) -> None:
@@ -133,7 +133,7 @@ def as_content(value: Any, kind: str) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
-def met(numbers: NDArray[np.int64], kind: str, contents: Contents) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def met(numbers: NDArray[np.int64], kind: str, contents: StringTable) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """The values of type String or Binary (k,) that these numbers (n,) of contents stand for, each of them once, and
     the place (n,) of each number among them.
     """
@@ -143,7 +143,7 @@ def met(numbers: NDArray[np.int64], kind: str, contents: Contents) -> tuple[NDAr
     return values, places
 
 
-def values_of(cells: Floats, kind: str, contents: Contents = (b"",)) -> NDArray[Any]:
+def values_of(cells: Floats, kind: str, contents: StringTable = (b"",)) -> NDArray[Any]:
     """Cells (n,) as values (n,) of a type: the same memory, except for Float32, String and Binary."""
     if kind in NUMBERED:
         every, places = met(cells.view(np.int64), kind, contents)

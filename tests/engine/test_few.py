@@ -2,15 +2,15 @@
 
 import pytest
 
-from ssptool.engine.text import few
+from ssptool.engine.text import abbreviated
 
 
 @pytest.mark.parametrize(
     ("count", "text"), [(0, ""), (1, "0"), (3, "0, 1, 2"), (4, "0, 1, 2, 3"), (5, "0, 1, 2 and 2 more")]
 )
 def test_what_is_left_out_is_counted_and_never_one(count, text):
-    assert few(range(count), 3) == text
+    assert abbreviated(range(count), 3) == text
 
 
 def test_long_things_are_told_apart_by_semicolons():
-    assert few("abcde", 2, separator="; ") == "a; b; and 3 more"
+    assert abbreviated("abcde", 2, separator="; ") == "a; b; and 3 more"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from ssptool.engine.assembly.propagation import MAX_PASSES, pass_on, pass_on_at_start
-from ssptool.engine.failure import Stopped
+from ssptool.engine.failure import IntegrationStopped
 from ssptool.fmu.description import Variability
 from ssptool.network.network import Signal, Wire
 
@@ -63,7 +63,7 @@ def test_only_what_follows_from_a_change_is_passed_on():
 @pytest.mark.parametrize("running", [False, True])
 def test_a_loop_without_end_is_named_with_its_members_and_nobody_else(running):
     plan, instances = system("ABCD", ["AB", "BC", "CB", "DA"], told=running)
-    with pytest.raises(Stopped, match=f"do not settle, after {MAX_PASSES} passes: B.p, C.p;"):
+    with pytest.raises(IntegrationStopped, match=f"do not settle, after {MAX_PASSES} passes: B.p, C.p;"):
         if running:
             pass_on(plan, instances, "D", giving(instances), 1.0)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ssptool.engine.assembly.driver import Driver
-from ssptool.engine.assembly.event_members import Member, RunningEvents, StepReport
+from ssptool.engine.assembly.event_members import RunningEvents, RunningMember, StepReport
 from ssptool.engine.assembly.fmu_log import FmuLogging, more_about, open_fmu_logging
 from ssptool.engine.assembly.ode_instance import AsInstance, idle_steps
 from ssptool.engine.assembly.pool import Fresh, Pool, Sources
@@ -293,8 +293,8 @@ def assemble(
         supply = pool if pool is not None else stack.enter_context(Fresh())
         instances: list[FmuInstance] = []
         tables: list[InstanceTable] = []
-        members: list[Member] = []
-        integrated: list[Member] = []
+        members: list[RunningMember] = []
+        integrated: list[RunningMember] = []
         kept: list[_Added] = []
         for planned in plan.instances:
             binary = supply.binary(
@@ -386,7 +386,7 @@ class _Added:
 
     instance: FmuInstance
     table: InstanceTable
-    member: "Member | None"
+    member: "RunningMember | None"
     note: str
 
 
@@ -420,7 +420,7 @@ def _add(
         table = replace(table, report=step.numbers)
     kernel.add(table)
     own = events or of_ode
-    member = None if own is None else Member(index, own, instance, EventMode(instance), step)
+    member = None if own is None else RunningMember(index, own, instance, EventMode(instance), step)
     return _Added(instance, table, member, note)
 
 

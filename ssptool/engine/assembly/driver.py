@@ -12,7 +12,7 @@ from ssptool.engine.kernel.interface import OK, ActedWire, Call, Instruction, Ke
 from ssptool.engine.kernel.slots import write_cell
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.planning.stimuli import Feeds, change_of, feeds_of
-from ssptool.engine.stimuli.course import Modification, active
+from ssptool.engine.stimuli.course import Override, active
 from ssptool.engine.stimuli.stimuli import boundaries, same_time
 from ssptool.fmu.description import Value
 from ssptool.fmu.instance import FmuInstance
@@ -23,8 +23,8 @@ class _Acted(NamedTuple):
     destination: int
     source_type: str
     destination_type: str
-    at_source: tuple[Modification, ...]
-    at_destination: tuple[Modification, ...]
+    at_source: tuple[Override, ...]
+    at_destination: tuple[Override, ...]
 
 
 class ActedWires:

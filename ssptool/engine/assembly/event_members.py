@@ -12,7 +12,7 @@ from ssptool.engine.kernel.interface import Floats, Kernel
 from ssptool.engine.kernel.slots import NOTHING, read_cell, write_cell
 from ssptool.engine.planning.events import Clocked, EventMember, EventModes
 from ssptool.engine.planning.plan import Plan
-from ssptool.engine.stimuli.course import Modification, active
+from ssptool.engine.stimuli.course import Override, active
 from ssptool.engine.stimuli.stimuli import Stimuli
 from ssptool.fmu.description import Value
 from ssptool.fmu.event_mode import EventMode
@@ -66,7 +66,7 @@ class ActedAtEvents:
 
     def __init__(self, stimuli: Stimuli, inputs: Collection[Signal]) -> None:
         self._gates = tuple(gate for gate in stimuli.gates if gate.destination in inputs)
-        self._now: dict[Signal, tuple[Modification | None, Modification | None]] = {}
+        self._now: dict[Signal, tuple[Override | None, Override | None]] = {}
 
     def go_to(self, t: float) -> None:
         """From now on modifications are those at t [s]."""
@@ -94,7 +94,7 @@ class OutOfRange(Exception):
 
 
 @dataclass(slots=True)
-class Member:
+class RunningMember:
     """A running instance in event mode; `active` are its clocks that tick in the present event iteration.
 
     `next_time` [s] is that of its next time event. What is integrated has no `step` that would report, and whoever
@@ -132,10 +132,10 @@ class RunningEvents:
         Whether there are algebraic loops with signals of type Float32.
     """
 
-    def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[Member], modes: EventModes) -> None:
+    def __init__(self, plan: Plan, kernel: Kernel, members: Iterable[RunningMember], modes: EventModes) -> None:
         self.plan = plan
         self.kernel = kernel
-        self.members: Mapping[int, Member] = {member.index: member for member in members}
+        self.members: Mapping[int, RunningMember] = {member.index: member for member in members}
         self.stepped = tuple(member for member in self.members.values() if member.step is not None)
         self.modes = {index: member.mode for index, member in self.members.items()}
         timed = ((index, clock) for index, member in self.members.items() for clock in member.planned.timed)
@@ -284,7 +284,7 @@ class RunningEvents:
 
     # -- values --------------------------------------------------------------------------------------------------
 
-    def _inputs(self) -> Iterator[tuple[Member, Clocked]]:
+    def _inputs(self) -> Iterator[tuple[RunningMember, Clocked]]:
         for member in self.members.values():
             for one in member.planned.inputs:
                 yield member, one
@@ -300,7 +300,7 @@ class RunningEvents:
             self._write(one.signal, value)
         return value is not None
 
-    def _set(self, member: Member, inputs: Sequence[Signal]) -> None:
+    def _set(self, member: RunningMember, inputs: Sequence[Signal]) -> None:
         """Let the FMU have these, arrays as a whole."""
         if not inputs:
             return

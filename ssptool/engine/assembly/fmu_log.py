@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ssptool.engine.planning.plan import PlannedInstance
 from ssptool.engine.settings import EVERY_COMPONENT, Settings
-from ssptool.engine.text import few
+from ssptool.engine.text import abbreviated
 from ssptool.errors import WrongUsage
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.instance import FATAL, FmiError, FmuInstance
@@ -151,7 +151,7 @@ def check_fmu_log(settings: Settings, instances: Sequence[PlannedInstance]) -> N
     components = [instance.name for instance in instances]
     for name in (*settings.fmu_log_level, *settings.fmu_log_categories):
         if name != EVERY_COMPONENT and name not in components:
-            raise WrongUsage(f"--fmu-log: the system has no component {name!r}; it has {few(components)}")
+            raise WrongUsage(f"--fmu-log: the system has no component {name!r}; it has {abbreviated(components)}")
     for name, categories in settings.fmu_log_categories.items():
         meant = [one for one in instances if name in (EVERY_COMPONENT, one.name)]
         if any(not one.description.log_categories for one in meant):
@@ -159,4 +159,4 @@ def check_fmu_log(settings: Settings, instances: Sequence[PlannedInstance]) -> N
         declared = sorted({category for one in meant for category in one.description.log_categories})
         for category in categories:
             if category not in declared:
-                raise WrongUsage(f"no FMU declares the log category {category!r}; declared are {few(declared)}")
+                raise WrongUsage(f"no FMU declares the log category {category!r}; declared are {abbreviated(declared)}")

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from ssptool.engine.assembly.event_members import StepReport
-from ssptool.engine.failure import Failure, Stopped
+from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FUNCTIONS, InstanceTable
 
 _OK, _DISCARD, _ERROR = 0, 2, 3
@@ -23,7 +23,7 @@ _NOTHING = CFUNCTYPE(c_int, c_void_p)
 
 
 class Stepped(Protocol):
-    """What is stepped; everything but `free` raises `Stopped`."""
+    """What is stepped; everything but `free` raises `IntegrationStopped`."""
 
     def step(self, t: float, h: float) -> float | None:
         """From t to t + h [s]; or as far as is returned, where an event is to be handled."""
@@ -85,7 +85,7 @@ class AsInstance:
         self.failure = self.error = None
         try:
             action()
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             self.failure = stopped.failure
             return _DISCARD if stopped.failure.recoverable else _ERROR
         except BaseException as error:

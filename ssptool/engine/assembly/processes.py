@@ -8,7 +8,7 @@ from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
 from ssptool.engine.planning.interval import ASKED, Choice
 from ssptool.engine.planning.plan import PlannedInstance
 from ssptool.engine.settings import EACH, Settings
-from ssptool.engine.text import few
+from ssptool.engine.text import abbreviated
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.processes import AVAILABLE, MISSING
 
@@ -69,7 +69,7 @@ def _disturbance(one: PlannedInstance, other: PlannedInstance) -> str | None:
     # Python imports a module once per process: the second FMU would get that of the first.
     if same := one.description.python_modules & other.description.python_modules:
         kind = "a Python module" if len(same) == 1 else "Python modules"
-        return f"{one.source} and {other.source} both bring {kind} named {few(sorted(same))}"
+        return f"{one.source} and {other.source} both bring {kind} named {abbreviated(sorted(same))}"
     return None
 
 
@@ -78,7 +78,9 @@ def _choices(instances: Sequence[PlannedInstance], processes: Sequence[int], set
     if not apart:
         return
     reason = ASKED if settings.processes is not None else "some FMUs cannot share a process"
-    shown = "; ".join(f"process {number}: {few(_names(instances, processes, number))}" for number in sorted(apart))
+    shown = "; ".join(
+        f"process {number}: {abbreviated(_names(instances, processes, number))}" for number in sorted(apart)
+    )
     yield Choice("processes", str(settings.processes or len(apart)), f"{reason}; {shown}")
 
 
@@ -89,7 +91,7 @@ def _names(instances: Sequence[PlannedInstance], processes: Sequence[int], numbe
 def _notes(moved: Mapping[str, Sequence[str]]) -> Iterator[str]:
     for reason, names in moved.items():
         have = "has a process of its own" if len(names) == 1 else "have processes of their own"
-        yield f"{few(names)} {have}, because {reason}"
+        yield f"{abbreviated(names)} {have}, because {reason}"
 
 
 def lost_process(instances: Iterable[FmuInstance], time: float) -> Failure | None:
@@ -100,7 +102,7 @@ def lost_process(instances: Iterable[FmuInstance], time: float) -> Failure | Non
             continue
         component, function = lost
         others = [other.name for other in instances if other.process is process and other.name != component]
-        shared = f", which it shares with {few(others)}," if others else ""
+        shared = f", which it shares with {abbreviated(others)}," if others else ""
         where = f"in {function} of component {component}" if function else "in no call of an FMU"
         ended = process.ended_by
         return Failure(

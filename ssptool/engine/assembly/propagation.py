@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ssptool.engine.failure import Ending, Failure, Stopped, Unsupported
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped, Unsupported
 from ssptool.engine.planning.plan import Plan
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
@@ -80,7 +80,7 @@ class _Walk(NamedTuple):
                     times[wire.destination] += 1
                     waiting[wire.destination.component] = every[wire.destination.component] = None
                     if times[wire.destination] > MAX_PASSES:
-                        raise Stopped(_endless(times, time))
+                        raise IntegrationStopped(_endless(times, time))
         return every
 
     def _passes(self, wire: Wire) -> bool:

@@ -12,7 +12,7 @@ from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, Mas
 from ssptool.network.network import Network
 
 if TYPE_CHECKING:
-    from ssptool.engine.ode.integration import Integrated
+    from ssptool.engine.ode.integration import Integrator
 
 INTEGRATION_TOLERANCE = 1e-6
 
@@ -96,7 +96,7 @@ def integrator_of(
     settings: Settings,
     network: Network,
     default: float = INTEGRATION_TOLERANCE,
-) -> "tuple[Integrated, tuple[Choice, ...]]":
+) -> "tuple[Integrator, tuple[Choice, ...]]":
     """The integrator of components of model exchange.
 
     Its tolerance is the one asked for, else the one that the system states, else the smallest that the FMUs state and
@@ -108,14 +108,14 @@ def integrator_of(
         The tolerance is not a positive number below 1.
     """
     from ssptool.engine.ode.cvode import Method  # only systems of model exchange load CVODE
-    from ssptool.engine.ode.integration import Integrated
+    from ssptool.engine.ode.integration import Integrator
 
     tolerance, why, place = _tolerance(capabilities, settings, network, default)
     if not 0 < tolerance < 1:
         raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
-    return Integrated(Method[settings.integrator.upper()], tolerance, not lacking), (
+    return Integrator(Method[settings.integrator.upper()], tolerance, not lacking), (
         Choice("integrator", settings.integrator, "default" if settings.integrator == IntegratorName.BDF else ASKED),
         Choice("tolerance", f"{tolerance:g}", why, place),
         Choice("jacobian", "finite differences" if lacking else "directional derivatives", reason),

@@ -30,7 +30,7 @@ from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.jumps import Eventful
+from ssptool.engine.masters.jumps import StepsToInputJumps
 from ssptool.engine.masters.master import CLOSE, Master
 from ssptool.engine.masters.short_step import WithShortStep
 from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
@@ -63,7 +63,7 @@ from ssptool.network.unconnected import notes_on_inputs
 from ssptool.rules.acceptance import NOTHING_ACCEPTED, Acceptance
 
 if TYPE_CHECKING:
-    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.inputs import InputData
     from ssptool.engine.stimuli.scenario import Scenario
 
 
@@ -90,7 +90,7 @@ def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabiliti
                 f"a jump of an input at t = {between!r} s, which is inside a macro step of {interval.step:g} s,",
                 "a step size that divides the times of all jumps",
             )
-    return Eventful(master)
+    return StepsToInputJumps(master)
 
 
 def _between(stimuli: Stimuli, interval: Interval) -> float | None:
@@ -253,11 +253,11 @@ def _choose_master(
     if ode is None:
         refuse_integrator(settings)
         return base, choices
-    from ssptool.engine.ode.master import Beside  # only systems of model exchange load CVODE
+    from ssptool.engine.ode.master import OdeInCoSimulation  # only systems of model exchange load CVODE
 
     refuse_substeps(exchange, settings)
     integrator, more = integrator_of(exchange, settings, schedules.table.network, COUPLED_TOLERANCE)
-    return Beside(base, integrator), (*choices, *more)
+    return OdeInCoSimulation(base, integrator), (*choices, *more)
 
 
 def _threads(settings: Settings, master: Master, ode: PlannedOde | None) -> Iterator[Choice]:
@@ -291,7 +291,7 @@ def planned(
     parameters: Sequence[Path],
     start_values: Mapping[str, str],
     settings: Settings | None,
-    inputs: "Given | None",
+    inputs: "InputData | None",
     interpolation: str | Mapping[str, str] | None = None,
     scenario: "Scenario | Path | str | None",
     accepted: Acceptance = NOTHING_ACCEPTED,

@@ -15,10 +15,10 @@ from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import PREDICTION_ORDER, Iterated
 from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import Master
-from ssptool.engine.masters.program import Extrapolate, Hold, Inputs, Interpolate
+from ssptool.engine.masters.program import Extrapolate, Hold, InputCourse, Interpolate
 from ssptool.engine.planning.interval import ASKED, Choice
 from ssptool.engine.settings import AccelerationName, ExchangeName, InputName, MasterName, Settings
-from ssptool.engine.text import NAMED, few
+from ssptool.engine.text import NAMED, abbreviated
 
 COUPLING_TOLERANCE = 1e-8
 SINGLE_TOLERANCE = 1e-5
@@ -39,7 +39,7 @@ ACCELERATIONS: Mapping[AccelerationName, Callable[[], Acceleration]] = {
 }
 
 
-def choose_iterated(inputs: Inputs, settings: Settings, situation: "Situation") -> tuple[Iterated, list[Choice]]:
+def choose_iterated(inputs: InputCourse, settings: Settings, situation: "Situation") -> tuple[Iterated, list[Choice]]:
     """With acceleration, convergence and limits.
 
     Raises
@@ -116,7 +116,7 @@ def _jacobian(situation: "Situation") -> Choice:
     silent = [name for name in situation.cyclic if not situation.capabilities[name].answers_by_derivatives]
     if not silent:
         return Choice("jacobian", "directional derivatives", "all FMUs give them")
-    reason = f"{few(silent)}: no partial derivatives by inputs and states"
+    reason = f"{abbreviated(silent)}: no partial derivatives by inputs and states"
     if len(silent) == len(situation.cyclic):
         return Choice("jacobian", "finite differences", reason)
     return Choice("jacobian", "directional derivatives, and finite differences where there are none", reason)
@@ -167,7 +167,7 @@ class Situation:
     def obstacles(self) -> str:
         """Why some inputs can only be held; empty if none."""
         held = [f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles]
-        return few(held, separator="; ")
+        return abbreviated(held, separator="; ")
 
 
 def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tuple[Choice, ...]]:
@@ -234,7 +234,7 @@ def _adaptive(
 
 
 def _base(
-    name: MasterName, inputs: Inputs, settings: Settings, situation: Situation
+    name: MasterName, inputs: InputCourse, settings: Settings, situation: Situation
 ) -> "tuple[Jacobi | GaussSeidel | Iterated, list[Choice]]":
     if name is MasterName.ITERATED:
         return choose_iterated(inputs, settings, situation)
@@ -284,7 +284,7 @@ def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, 
     if settings.input is InputName.EXTRAPOLATE:
         return MasterName.JACOBI, "goes with extrapolated inputs"
     names = situation.cyclic
-    feeding = f"{few(names)} feeds itself" if len(names) == 1 else f"{few(names)} feed each other"
+    feeding = f"{abbreviated(names)} feeds itself" if len(names) == 1 else f"{abbreviated(names)} feed each other"
     for name in situation.cyclic:
         if not situation.capabilities[name].repeats_steps:
             return MasterName.JACOBI, f"{feeding}, but {name} cannot save its state"
@@ -408,7 +408,7 @@ _BEST = {
 }
 
 
-def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple[Inputs, str]:
+def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple[InputCourse, str]:
     order = settings.input_order or 1
     if settings.input is InputName.HOLD:
         return Hold(), ASKED

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-from ssptool.engine.failure import Ending, Failure, Stopped
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.time import tolerance_of_times
 
 CHATTER_EVENTS = 10
@@ -32,7 +32,7 @@ class Cause:
         return f"{self.what} of {self.component}"
 
 
-class Seen(NamedTuple):
+class EventHistory(NamedTuple):
     """How many events one cause has had, and when the latest ones were [s]."""
 
     total: int = 0
@@ -47,11 +47,11 @@ class Seen(NamedTuple):
     def span(self) -> float:
         return self.times[-1] - self.times[0]
 
-    def and_at(self, t: float) -> "Seen":
-        return Seen(self.total + 1, (*self.times, t)[-CHATTER_EVENTS:])
+    def and_at(self, t: float) -> "EventHistory":
+        return EventHistory(self.total + 1, (*self.times, t)[-CHATTER_EVENTS:])
 
 
-class Chatter:
+class ZenoDetector:
     """Watches for events of one cause that follow each other without the time moving on.
 
     Attributes
@@ -67,14 +67,14 @@ class Chatter:
 
     def __init__(self, step: float) -> None:
         self._step = step
-        self._seen: dict[Cause, Seen] = {}
+        self._seen: dict[Cause, EventHistory] = {}
 
     @property
-    def seen(self) -> Mapping[Cause, Seen]:
+    def seen(self) -> Mapping[Cause, EventHistory]:
         return dict(self._seen)
 
     @seen.setter
-    def seen(self, seen: Mapping[Cause, Seen]) -> None:
+    def seen(self, seen: Mapping[Cause, EventHistory]) -> None:
         self._seen = dict(seen)
 
     def note(self, t: float, causes: tuple[Cause, ...]) -> float:
@@ -87,7 +87,7 @@ class Chatter:
         """
         recurrence = math.inf
         for cause in causes:
-            before = self._seen.get(cause, Seen())
+            before = self._seen.get(cause, EventHistory())
             if before.times:
                 recurrence = min(recurrence, t - before.times[-1])
             self._seen[cause] = before.and_at(t)
@@ -102,21 +102,21 @@ class Chatter:
         Stopped
             Those before have come ever faster.
         """
-        seen = self._seen.get(cause, Seen())
+        seen = self._seen.get(cause, EventHistory())
         if seen.intervals and seen.intervals[-1] <= min(
             CHATTER_TIME * self._step, max(seen.intervals[:-1], default=0.0)
         ):
-            raise Stopped(_accumulating(cause, seen))
+            raise IntegrationStopped(_accumulating(cause, seen))
 
-    def _judge(self, cause: Cause, seen: Seen, close: float) -> None:
+    def _judge(self, cause: Cause, seen: EventHistory, close: float) -> None:
         intervals = seen.intervals
         if len(seen.times) == CHATTER_EVENTS and seen.span <= CHATTER_TIME * self._step:
             part = len(intervals) // 2
             patient = seen.span > close and sum(intervals[-part:]) < SHRINKING * sum(intervals[:part])
             if not patient:
-                raise Stopped(_chattering(cause, seen))
+                raise IntegrationStopped(_chattering(cause, seen))
         if _shrink(intervals[-ACCUMULATING:]) and 0 < intervals[-1] <= close:
-            raise Stopped(_accumulating(cause, seen))
+            raise IntegrationStopped(_accumulating(cause, seen))
 
 
 def _shrink(intervals: Sequence[float]) -> bool:
@@ -124,7 +124,7 @@ def _shrink(intervals: Sequence[float]) -> bool:
     return len(intervals) == ACCUMULATING and all(later < earlier for earlier, later in pairwise(intervals))
 
 
-def _chattering(cause: Cause, seen: Seen) -> Failure:
+def _chattering(cause: Cause, seen: EventHistory) -> Failure:
     return Failure(
         Ending.EVENTS,
         f"component {cause.component} chatters: {len(seen.times)} events by {cause} within {seen.span:.3g} s, "
@@ -136,7 +136,7 @@ def _chattering(cause: Cause, seen: Seen) -> Failure:
     )
 
 
-def _accumulating(cause: Cause, seen: Seen) -> Failure:
+def _accumulating(cause: Cause, seen: EventHistory) -> Failure:
     return Failure(
         Ending.EVENTS,
         f"events of component {cause.component} accumulate: the last {len(seen.times)} of {seen.total} by {cause} are "
@@ -148,5 +148,5 @@ def _accumulating(cause: Cause, seen: Seen) -> Failure:
     )
 
 
-def _times(seen: Seen) -> str:
+def _times(seen: EventHistory) -> str:
     return f"with up to {max(seen.intervals):.3g} s between them, and {seen.intervals[-1]:.3g} s between the last two"

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly, Checkpoint
 from ssptool.engine.assembly.clocks import WithoutInterval, without_interval
 from ssptool.engine.assembly.event_members import OutOfRange, RunningEvents, StepReport
-from ssptool.engine.event_mode.accumulation import Cause, Chatter
-from ssptool.engine.failure import Ending, Failure, Stopped, wish_to_end
+from ssptool.engine.event_mode.accumulation import Cause, ZenoDetector
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Call, Floats, Outcome
-from ssptool.engine.masters.master import CLOSE, Coupled
-from ssptool.engine.masters.protocols import Component, Memory, Updated
+from ssptool.engine.masters.master import CLOSE, CoupledSystem
+from ssptool.engine.masters.protocols import Memory, SteppedOde, Updated
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.stimuli.stimuli import feed
 from ssptool.fmu.description import Variability
@@ -41,9 +41,9 @@ class EventIteration:
     nominal : (slots,)
         Usual sizes of the signals.
     evaluate
-        Everything else that is exchanged, at a time [s]. May raise `Stopped`.
+        Everything else that is exchanged, at a time [s]. May raise `IntegrationStopped`.
     update
-        The discrete states of all components, at a time [s]. May raise `Stopped`, `FmiError`.
+        The discrete states of all components, at a time [s]. May raise `IntegrationStopped`, `FmiError`.
 
     References
     ----------
@@ -67,9 +67,9 @@ class EventIteration:
         try:
             return self._settle(t, until)
         except WithoutInterval as error:
-            raise Stopped(without_interval(error, t)) from None
+            raise IntegrationStopped(without_interval(error, t)) from None
         except OutOfRange as error:
-            raise Stopped(error.failure(t)) from None
+            raise IntegrationStopped(error.failure(t)) from None
 
     def _settle(self, t: float, until: float) -> bool:
         agenda, running = self.running.agenda, self.running
@@ -92,7 +92,7 @@ class EventIteration:
             # Who counts its events must not be asked once more because its own outputs have changed.
             if not again and not self._moved(before, running.inputs) and not running.pending():
                 return changed
-        raise Stopped(endless(t, again, ticking))
+        raise IntegrationStopped(endless(t, again, ticking))
 
     def _exchange(self, t: float, due: Sequence[Signal]) -> bool:
         """Within one event iteration: ticks and values go where connections lead, until nothing moves any more."""
@@ -106,7 +106,7 @@ class EventIteration:
             if not (fresh or heard or changed or waiting):
                 return moved
             moved = True
-        raise Stopped(endless(t, (), running.ticking, changed))
+        raise IntegrationStopped(endless(t, (), running.ticking, changed))
 
     def _moved(self, before: Floats, slots: slice | NDArray[np.intp]) -> bool:
         """Whether any of these slots has another value than before (slots,)."""
@@ -175,17 +175,17 @@ class Events:
 
     assembly: Assembly
     running: RunningEvents
-    ode: Component | None = None
+    ode: SteppedOde | None = None
     samples: bool = False
     failure: Failure | None = None
     seen: bool = True
-    _chatter: Chatter = field(init=False)
+    _chatter: ZenoDetector = field(init=False)
     _outputs: int = field(init=False)
     _reports: Mapping[int, StepReport] = field(init=False)
 
     def __post_init__(self) -> None:
         plan, kernel = self.assembly.plan, self.assembly.kernel
-        self._chatter = Chatter(plan.interval.step)
+        self._chatter = ZenoDetector(plan.interval.step)
         every = enumerate(plan.instances)
         self._outputs = kernel.sweep([Call(i, (), one.output_slots) for i, one in every if one.output_slots])
         reports = {member.index: member.step for member in self.running.stepped}
@@ -255,25 +255,25 @@ class Events:
 
     # -- events --------------------------------------------------------------------------------------------------
 
-    def begin(self, system: Coupled) -> None:
+    def begin(self, system: CoupledSystem) -> None:
         """The first event, right after initialization, which the members are in event mode for."""
         t = system.start
         try:
             self._leave(system, t, changed=self._iterate(system, t), first=True)
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             self.failure = stopped.failure
         except FmiError as error:
             self.failure = self.assembly.refused(error, t)
 
-    def handle(self, system: Coupled, t: float, *, jump: bool) -> Failure | None:
+    def handle(self, system: CoupledSystem, t: float, *, jump: bool) -> Failure | None:
         causes = tuple(self._causes(t))
         return self._event(system, t, causes, (lambda: self._jump(system, t)) if jump else _nothing)
 
-    def intervene(self, system: Coupled, t: float, action: Callable[[], None]) -> Failure | None:
+    def intervene(self, system: CoupledSystem, t: float, action: Callable[[], None]) -> Failure | None:
         return self._event(system, t, (), action)
 
     def _event(
-        self, system: Coupled, t: float, causes: tuple[Cause, ...], action: Callable[[], None]
+        self, system: CoupledSystem, t: float, causes: tuple[Cause, ...], action: Callable[[], None]
     ) -> Failure | None:
         try:
             self._chatter.note(t, causes)
@@ -284,13 +284,13 @@ class Events:
             action()
             seen = self._leave(system, t, changed=self._iterate(system, t))
             self.seen = seen or bool(causes) or action is not _nothing
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             return stopped.failure
         except FmiError as error:
             return self.assembly.refused(error, t)
         return None
 
-    def _leave(self, system: Coupled, t: float, *, changed: bool, first: bool = False) -> bool:
+    def _leave(self, system: CoupledSystem, t: float, *, changed: bool, first: bool = False) -> bool:
         self.running.leave()
         seen = self.ode is None or self.ode.leave(changed=changed, first=first)
         self._beside(system, t)
@@ -318,39 +318,39 @@ class Events:
                 found.append(Cause(member.name, "time event"))
         return found
 
-    def _jump(self, system: Coupled, t: float) -> None:
+    def _jump(self, system: CoupledSystem, t: float) -> None:
         assert system.drive is not None
         outcomes: list[Outcome] = []
         drive = system.drive
         if system.ode is None or self.ode is not None:
             outcomes.append(drive.jump())
         elif failure := system.ode.intervene(lambda: outcomes.append(drive.jump())):
-            raise Stopped(failure)
+            raise IntegrationStopped(failure)
         for outcome in outcomes:
             self._check(outcome, t)
 
-    def _beside(self, system: Coupled, t: float) -> None:
+    def _beside(self, system: CoupledSystem, t: float) -> None:
         """What follows in an ODE that has events of its own, and from there back in members. The past is forgotten."""
         apart = system.ode if self.ode is None else None
         for _ in range(MAX_ITERATIONS):
             if apart is not None and (failure := apart.intervene(lambda: None)):
-                raise Stopped(failure)
+                raise IntegrationStopped(failure)
             if failure := system.settle(t):
-                raise Stopped(failure)
+                raise IntegrationStopped(failure)
             if apart is None or not self.running.pending():
                 return
             self.running.enter()
             self._iterate(system, t)
             self.running.leave()
-        raise Stopped(endless(t, (), ()))
+        raise IntegrationStopped(endless(t, (), ()))
 
     # -- event iteration -----------------------------------------------------------------------------------------
 
-    def _iterate(self, system: Coupled, t: float) -> bool:
+    def _iterate(self, system: CoupledSystem, t: float) -> bool:
         """Event iterations until the members settle; whether anything has changed. They stay in event mode."""
         return self._iteration(system).settle(t, t + self._close)
 
-    def _iteration(self, system: Coupled) -> EventIteration:
+    def _iteration(self, system: CoupledSystem) -> EventIteration:
         return EventIteration(self.running, system.nominal, lambda t: self._evaluate(system, t), self._update)
 
     def _update(self, t: float) -> list[Updated]:
@@ -358,22 +358,22 @@ class Events:
         for member in self.running.stepped:
             update = member.mode.update()
             if update.terminate:
-                raise Stopped(wish_to_end(member.name, t))
+                raise IntegrationStopped(wish_to_end(member.name, t))
             member.next_time = update.next_time
             found.append(Updated(member.name, update.again))
         return found if self.ode is None else [*found, *self.ode.update(t)]
 
-    def _evaluate(self, system: Coupled, t: float) -> None:
+    def _evaluate(self, system: CoupledSystem, t: float) -> None:
         """Everything that the kernel exchanges, at this instant."""
         self._check(system.kernel.evaluate(self._outputs), t)
         system.kernel.exchange(system.everything.group)
         if failure := system.evaluate(system.everything.sweep, t):
-            raise Stopped(failure)
+            raise IntegrationStopped(failure)
         system.kernel.exchange(system.everything.group)
 
     def _check(self, outcome: Outcome, t: float) -> None:
         if failure := self._explained(outcome, t):
-            raise Stopped(failure)
+            raise IntegrationStopped(failure)
 
     def _explained(self, outcome: Outcome, t: float) -> Failure | None:
         return None if outcome.ok else self.assembly.explain(outcome, t)
@@ -383,7 +383,7 @@ def _nothing() -> None:
     pass
 
 
-def begin_events(assembly: Assembly, running: RunningEvents, system: Coupled, *, afresh: bool) -> Events:
+def begin_events(assembly: Assembly, running: RunningEvents, system: CoupledSystem, *, afresh: bool) -> Events:
     """What is to be done at events; the one at the start is done if the system starts `afresh`."""
     events = Events(
         assembly,

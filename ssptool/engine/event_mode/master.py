@@ -16,14 +16,14 @@ from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.jumps import Following, following
 from ssptool.engine.masters.master import (
     CLOSE,
-    Coupled,
+    CoupledSystem,
     Events,
     Master,
     OneStepper,
     Participants,
     Remembering,
+    StepBatch,
     Stepper,
-    Stretch,
 )
 from ssptool.engine.masters.program import Program
 from ssptool.engine.masters.protocols import Memory, part_of, under
@@ -46,12 +46,12 @@ class EqualSteps:
 
     waiting = False
 
-    def __init__(self, base: Jacobi | GaussSeidel | Iterated, system: Coupled, events: Events) -> None:
+    def __init__(self, base: Jacobi | GaussSeidel | Iterated, system: CoupledSystem, events: Events) -> None:
         self.base, self.system, self.events = base, system, events
         self.programmed = base.start(system)  # of many steps at once; `stepper` is of one step of any size
         self.stepper: OneStepper = self.programmed if system.drive is None else following(self.programmed, system)
 
-    def next(self, t: float, limit: float, rows: Floats) -> Stretch:
+    def next(self, t: float, limit: float, rows: Floats) -> StepBatch:
         """From t to some next points, none of them after `limit` [s], until when nothing is known to happen."""
         system, number = self.system, self.system.passed(t)
         together = not system.stepwise and t == system.time(number) and self._runs
@@ -64,7 +64,7 @@ class EqualSteps:
             return stretch
         done = stretch.steps
         last = self._begun(float(rows[done - 1, 0]) if done else t, limit, rows[done])
-        return Stretch(done + last.steps, last.failure, (*stretch.iterations, *last.iterations))
+        return StepBatch(done + last.steps, last.failure, (*stretch.iterations, *last.iterations))
 
     @property
     def _runs(self) -> bool:
@@ -76,16 +76,16 @@ class EqualSteps:
             return self.events.goes_back and not stepper.iteration.is_cautious
         return isinstance(stepper, Program)
 
-    def _begun(self, t: float, limit: float, row: Floats) -> Stretch:
+    def _begun(self, t: float, limit: float, row: Floats) -> StepBatch:
         """The step in which a component has returned early: anew, or the rest of it where no other has to go back."""
         system = self.system
         system.kernel.take_back()
         if not self.events.goes_back:
             return self._step(t, limit, row, begun=True)
         outcome = system.kernel.restore(system.everything.group)
-        return self._step(t, limit, row) if outcome.ok else Stretch(0, system.explain(outcome, t))
+        return self._step(t, limit, row) if outcome.ok else StepBatch(0, system.explain(outcome, t))
 
-    def _step(self, t: float, limit: float, row: Floats, *, begun: bool = False) -> Stretch:
+    def _step(self, t: float, limit: float, row: Floats, *, begun: bool = False) -> StepBatch:
         """To the next communication point, or the event before it: one row, or none where the event is at t already.
 
         `begun`: it has been tried already, and a component has returned before its end.
@@ -96,7 +96,7 @@ class EqualSteps:
         failure = None if begun else self.events.before_step(t)
         for _ in range(MAX_RETURNS):
             if failure is not None:
-                return Stretch(0, failure)
+                return StepBatch(0, failure)
             outcome = self.stepper.step(t, h, end) if end > t and not begun else 0
             begun = False
             early = self.events.early(end)
@@ -108,15 +108,15 @@ class EqualSteps:
             values[:] = before
             everybody = not isinstance(self.base, Jacobi)
             failure = self.events.go_back(t, end, all_of_them=everybody and end > t)
-        return Stretch(0, no_progress(t, end))
+        return StepBatch(0, no_progress(t, end))
 
-    def _arrive(self, t: float, outcome: int | Failure, end: float, row: Floats) -> Stretch:
+    def _arrive(self, t: float, outcome: int | Failure, end: float, row: Floats) -> StepBatch:
         if isinstance(outcome, Failure):
-            return Stretch(0, outcome)
+            return StepBatch(0, outcome)
         if end == t:
-            return Stretch(0)  # an event where the step began: its left side is recorded
+            return StepBatch(0)  # an event where the step began: its left side is recorded
         self.system.finish_at(end, row)
-        return Stretch(1, None, (outcome,))
+        return StepBatch(1, None, (outcome,))
 
 
 def no_progress(t: float, end: float) -> Failure:
@@ -144,7 +144,7 @@ class AdaptiveSteps:
     error is too large; the next ones end there.
     """
 
-    def __init__(self, master: Adaptive | EnergyControlled, system: Coupled, events: Events) -> None:
+    def __init__(self, master: Adaptive | EnergyControlled, system: CoupledSystem, events: Events) -> None:
         self.system, self.events = system, events
         if isinstance(master, Adaptive):
             master = replace(master, base=Following(master.base, self._look))
@@ -155,7 +155,7 @@ class AdaptiveSteps:
         """Rows are not handed out yet."""
         return self.stepper.waiting
 
-    def next(self, t: float, limit: float, rows: Floats) -> Stretch:
+    def next(self, t: float, limit: float, rows: Floats) -> StepBatch:
         """From t to the next point, not after `limit` [s], until when nothing is known to happen."""
         stepper, values = self.stepper, self.system.kernel.values
         if self.waiting:
@@ -169,12 +169,12 @@ class AdaptiveSteps:
             except _ReturnedEarly as early:
                 limit, rejected = early.time if early.time - t > self._close else t, rejected + 1
                 if failure := self._back(t, limit, before):
-                    return Stretch(0, failure, rejected=rejected)
+                    return StepBatch(0, failure, rejected=rejected)
                 if limit > t:
                     continue
-                return Stretch(0, rejected=rejected)  # an event where the step began: its left side is recorded
+                return StepBatch(0, rejected=rejected)  # an event where the step began: its left side is recorded
             return stretch._replace(rejected=stretch.rejected + rejected)
-        return Stretch(0, no_progress(t, limit), rejected=rejected)
+        return StepBatch(0, no_progress(t, limit), rejected=rejected)
 
     @property
     def _close(self) -> float:
@@ -218,7 +218,7 @@ class WithEvents:
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> Stepper:
+    def start(self, system: CoupledSystem) -> Stepper:
         return _Stretches(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -241,7 +241,7 @@ def with_event_mode(master: Master, events: EventModes) -> Master:
 class _Stretches:
     """Step after step and event after event, row by row."""
 
-    def __init__(self, master: WithEvents, system: Coupled) -> None:
+    def __init__(self, master: WithEvents, system: CoupledSystem) -> None:
         assert system.events is not None
         self.system = system
         self.events: Events = system.events
@@ -276,7 +276,7 @@ class _Stretches:
         limit = min(self.events.next_time, self.system.stop)
         return limit if self.system.drive is None else min(limit, self.system.drive.end)
 
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         filled = events = rejected = 0
         iterations: list[int] = []
         while filled < len(rows) and self.failure is None and not self.finished:
@@ -295,7 +295,7 @@ class _Stretches:
             filled += done
             if done:
                 self.t = float(rows[filled - 1, 0])
-        return Stretch(filled, self.failure, tuple(iterations), rejected, finished=self.finished, events=events)
+        return StepBatch(filled, self.failure, tuple(iterations), rejected, finished=self.finished, events=events)
 
     def memory(self) -> Memory:
         own = {"t": np.array(self.t), **under("events", self.events.memory())}

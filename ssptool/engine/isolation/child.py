@@ -29,7 +29,7 @@ from ssptool.engine.assembly.pool import Pool
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport
-from ssptool.engine.trace import NO_NEWS, News
+from ssptool.engine.trace import NO_NEWS, NewEntries
 from ssptool.engine.watch import Watch
 from ssptool.pickling import Pickler, dumps
 
@@ -75,7 +75,7 @@ class Located:
         return self.paths[name]
 
 
-class Initialized(NamedTuple):
+class InitializedMessage(NamedTuple):
     """Initialization has ended; rows follow if it went well."""
 
     kernel: str
@@ -89,7 +89,7 @@ class Committed:
     """
 
     count: int
-    news: News = NO_NEWS
+    news: NewEntries = NO_NEWS
 
 
 class Finished(NamedTuple):
@@ -100,7 +100,7 @@ class Raised(NamedTuple):
     error: BaseException
 
 
-Message = Initialized | Committed | Finished | Raised
+Message = InitializedMessage | Committed | Finished | Raised
 
 
 class SharedRows:
@@ -113,7 +113,7 @@ class SharedRows:
         self._unread = 0
 
     def initialized(self, kernel: str, report: InitializationReport) -> None:
-        self._connection.send_bytes(dumps(Initialized(kernel, report)))
+        self._connection.send_bytes(dumps(InitializedMessage(kernel, report)))
 
     def space(self, count: int) -> Floats:
         if self._unread == len(self._ring):
@@ -122,7 +122,7 @@ class SharedRows:
         rows: Floats = self._ring[self._turn % len(self._ring)][:count]
         return rows
 
-    def commit(self, count: int, news: News = NO_NEWS) -> None:
+    def commit(self, count: int, news: NewEntries = NO_NEWS) -> None:
         self._connection.send_bytes(dumps(Committed(count, news)))
         self._turn += 1
         self._unread += 1

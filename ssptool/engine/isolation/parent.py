@@ -18,7 +18,7 @@ from ssptool.engine.isolation.child import (
     ChildProcess,
     Committed,
     Finished,
-    Initialized,
+    InitializedMessage,
     Located,
     Message,
     Raised,
@@ -30,7 +30,7 @@ from ssptool.engine.run.execution import Counts, Execution, Job
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.recorder import Recorder
 from ssptool.engine.settings import Limits
-from ssptool.engine.trace import NO_NEWS, News
+from ssptool.engine.trace import NO_NEWS, NewEntries
 from ssptool.engine.watch import NATIVE, Watch
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import absolute
@@ -233,7 +233,7 @@ class _Parent:
         except (EOFError, OSError):  # it may have died in the middle of one
             return None
         match message:
-            case Initialized(kernel, report):
+            case InitializedMessage(kernel, report):
                 self.recorder.initialized(kernel, report)
             case Committed(count, news):
                 self._take(count, news)
@@ -248,7 +248,7 @@ class _Parent:
                 pass
             self._salvage()
 
-    def _take(self, count: int, news: News = NO_NEWS) -> None:
+    def _take(self, count: int, news: NewEntries = NO_NEWS) -> None:
         slot = self.ring[self.turn % len(self.ring)]
         try:
             self.recorder.add(slot[:count], news)

@@ -16,7 +16,7 @@ from ssptool.engine.masters.master import StepDerivatives
 from ssptool.engine.masters.protocols import Memory
 
 
-class Interface(NamedTuple):
+class GroupInterface(NamedTuple):
     """The unknowns of a group, in nominal values (all about 1).
 
     Attributes
@@ -57,7 +57,7 @@ class Acceleration(Protocol):
     @property
     def name(self) -> str: ...
 
-    def start(self, interface: Interface) -> Accelerator: ...
+    def start(self, interface: GroupInterface) -> Accelerator: ...
 
 
 class Proposing(Protocol):
@@ -79,7 +79,7 @@ class EachStep:
     def name(self) -> str:
         return self.method.name
 
-    def start(self, interface: Interface) -> Accelerator:
+    def start(self, interface: GroupInterface) -> Accelerator:
         return self
 
     def begin(self) -> Proposal:
@@ -120,7 +120,7 @@ class IqnIls:
     def name(self) -> str:
         return "IQN-ILS"
 
-    def start(self, interface: Interface) -> Accelerator:
+    def start(self, interface: GroupInterface) -> Accelerator:
         return _Secants(self)
 
 
@@ -217,14 +217,14 @@ class InterfaceNewton:
     def name(self) -> str:
         return "interface Newton"
 
-    def start(self, interface: Interface) -> Accelerator:
+    def start(self, interface: GroupInterface) -> Accelerator:
         return _KeptJacobian(self, interface)
 
 
 class _KeptJacobian:
     """Remembers the inverse of dS/dx − 1."""
 
-    def __init__(self, method: InterfaceNewton, interface: Interface) -> None:
+    def __init__(self, method: InterfaceNewton, interface: GroupInterface) -> None:
         self.method = method
         self.interface = interface
         self.derivatives = interface.derivatives if method.derivatives else None

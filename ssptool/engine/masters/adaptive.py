@@ -9,8 +9,8 @@ import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Coupled, OneStepper, Participants, Remembering, Stretch
-from ssptool.engine.masters.program import Inputs
+from ssptool.engine.masters.master import CoupledSystem, OneStepper, Participants, Remembering, StepBatch
+from ssptool.engine.masters.program import InputCourse
 from ssptool.engine.masters.protocols import Memory, part_of, under
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
@@ -24,9 +24,9 @@ class Base(Protocol):
     def name(self) -> str: ...
 
     @property
-    def inputs(self) -> Inputs: ...
+    def inputs(self) -> InputCourse: ...
 
-    def start(self, system: Coupled) -> OneStepper: ...
+    def start(self, system: CoupledSystem) -> OneStepper: ...
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]: ...
 
@@ -60,7 +60,7 @@ class Adaptive:
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> "Pairs":
+    def start(self, system: CoupledSystem) -> "Pairs":
         return Pairs(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Pairs:
         No step goes beyond.
     """
 
-    def __init__(self, master: Adaptive, system: Coupled) -> None:
+    def __init__(self, master: Adaptive, system: CoupledSystem) -> None:
         if system.checkpoint is None:
             raise ValueError("adaptive steps need a checkpoint of all instances")
         self.master = master
@@ -121,15 +121,15 @@ class Pairs:
             self.stepper.recall(part_of(memory, "base"))
 
     @np.errstate(over="ignore", invalid="ignore")  # steps that run away are taken back
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         self.counts, self.rejected = [], 0
         filled = 0
         while filled < len(rows) and not self.finished:
             if not self.rows and (failure := self._pair()):
-                return Stretch(filled, failure, tuple(self.counts), self.rejected)
+                return StepBatch(filled, failure, tuple(self.counts), self.rejected)
             rows[filled] = self.rows.popleft()
             filled += 1
-        return Stretch(filled, None, tuple(self.counts), self.rejected, self.finished)
+        return StepBatch(filled, None, tuple(self.counts), self.rejected, self.finished)
 
     def _pair(self) -> Failure | None:
         """Two steps of a size at which they are exact enough."""

@@ -328,7 +328,7 @@ MISSES, MISSES_WITHIN = 5, 50
 """So many steps in which plain iteration was not good enough, within so many steps, are too many."""
 
 
-class Caution:
+class PlainIterationSwitch:
     """How the first iterates of a step come to the next one: as what was found, without acceleration, while that does.
 
     Attributes

@@ -10,8 +10,8 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import Coupled, Participants, Stretch
-from ssptool.engine.masters.program import Inputs, Program
+from ssptool.engine.masters.master import CoupledSystem, Participants, StepBatch
+from ssptool.engine.masters.program import InputCourse, Program
 from ssptool.engine.masters.protocols import Memory
 
 
@@ -79,14 +79,14 @@ class EnergyControlled:
         return f"{self.base.name}, steps by energy residuals"
 
     @property
-    def inputs(self) -> Inputs:
+    def inputs(self) -> InputCourse:
         return self.base.inputs
 
     @property
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> "Controlled":
+    def start(self, system: CoupledSystem) -> "Controlled":
         return Controlled(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -113,7 +113,7 @@ class Controlled:
 
     waiting = False
 
-    def __init__(self, master: EnergyControlled, system: Coupled) -> None:
+    def __init__(self, master: EnergyControlled, system: CoupledSystem) -> None:
         self.master, self.system = master, system
         program = master.base.start(system)
         if not isinstance(program, Program):
@@ -138,14 +138,14 @@ class Controlled:
         self.t, self.h, self.elapsed, self.last_error = memory["times"].tolist()
         self.through = np.array(memory["through"])
 
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         filled = 0
         while filled < len(rows) and not self.finished:
             if failure := self._step(self._end()):
-                return Stretch(filled, failure)
+                return StepBatch(filled, failure)
             self.system.finish_at(self.t, rows[filled])
             filled += 1
-        return Stretch(filled, finished=self.finished)
+        return StepBatch(filled, finished=self.finished)
 
     def _end(self) -> float:
         """Of the next step; the last two share what is left."""
@@ -229,7 +229,7 @@ class _Sides:
         """(2, k): what inputs have beside what the other side gives, as where a scenario adds a bias."""
         return np.asarray(values[self._inputs] - self._scales * values[self._outputs[::-1]])
 
-    def inputs(self, system: Coupled, past: float) -> Floats:
+    def inputs(self, system: CoupledSystem, past: float) -> Floats:
         """(2, k): what they had as inputs in the step that was done, `past` [s] after its start."""
         slots: NDArray[np.intp] = self._inputs
         rates = system.kernel.input_rates

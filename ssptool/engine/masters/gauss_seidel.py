@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import Coupled, Instances, OneStepper, Participants
+from ssptool.engine.masters.master import CoupledSystem, InstanceGroup, OneStepper, Participants
 from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Program, set_inputs
 
 
@@ -31,7 +31,7 @@ class GaussSeidel:
     def chooses_steps(self) -> bool:
         return False
 
-    def start(self, system: Coupled) -> OneStepper:
+    def start(self, system: CoupledSystem) -> OneStepper:
         ones = (one for group in system.groups for one in group.members or (group,))
         return Program(system, tuple(step for one in ones for step in self._step(one)))
 
@@ -42,7 +42,7 @@ class GaussSeidel:
             lines += [f"evaluate {one}"] * bool(one.integrated)
         return (*lines, "evaluate")
 
-    def _step(self, one: Instances) -> Iterator[Instruction]:
+    def _step(self, one: InstanceGroup) -> Iterator[Instruction]:
         yield Instruction(Op.EXCHANGE, one.group)
         yield from set_inputs(one, self._coupling(one.interpolates).instruction(one.following))
         yield Instruction(Op.ADVANCE, one.group)

@@ -12,7 +12,7 @@ from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, IterationCalls, Op, Outcome
 from ssptool.engine.loops.fixed_point import Aitken, FixedPoint
 from ssptool.engine.loops.solution import Proposal
-from ssptool.engine.masters.acceleration import Acceleration, EachStep, Interface, IqnIls
+from ssptool.engine.masters.acceleration import Acceleration, EachStep, GroupInterface, IqnIls
 from ssptool.engine.masters.convergence import (
     GROWTH_LIMIT,
     NOISE_LIMIT,
@@ -20,13 +20,20 @@ from ssptool.engine.masters.convergence import (
     TRIED,
     Absolute,
     Agreement,
-    Caution,
     FixedCount,
     Measure,
+    PlainIterationSwitch,
     Relative,
     settled_of,
 )
-from ssptool.engine.masters.master import AskDerivatives, Coupled, Instances, Participants, StepDerivatives, Stretch
+from ssptool.engine.masters.master import (
+    AskDerivatives,
+    CoupledSystem,
+    InstanceGroup,
+    Participants,
+    StepBatch,
+    StepDerivatives,
+)
 from ssptool.engine.masters.program import Hold, Interpolate
 from ssptool.engine.masters.protocols import Memory, part_of, under
 
@@ -40,7 +47,7 @@ WORTH_ALLOWING = 0.1
 class Group:
     """One group of instances, with what its steps need at hand."""
 
-    def __init__(self, master: "Iterated", system: Coupled, group: Instances) -> None:
+    def __init__(self, master: "Iterated", system: CoupledSystem, group: InstanceGroup) -> None:
         self.master = master
         self.system = system
         self.kernel = system.kernel
@@ -55,10 +62,10 @@ class Group:
         # Those of the kernel; which one is the last that was run does not matter where there is none of either.
         self.iteration: int | None = None
         self.cautious_iteration: int | None = None
-        self.caution = Caution(master.plain_iterations)
+        self.caution = PlainIterationSwitch(master.plain_iterations)
         self.settled = settled_of(system.settled, group.names)
         self.ask_derivatives: AskDerivatives | None = None
-        self.accelerator = master.acceleration.start(Interface(self._probe, self._pattern, self._derivatives))
+        self.accelerator = master.acceleration.start(GroupInterface(self._probe, self._pattern, self._derivatives))
 
     def memory(self) -> Memory:
         return {**self.caution.memory(), **self.settled.memory(), **under("acceleration", self.accelerator.memory())}
@@ -343,7 +350,7 @@ nothing.
 """
 
 
-def suits(master: "Iterated", system: Coupled) -> bool:
+def suits(master: "Iterated", system: CoupledSystem) -> bool:
     """Whether the kernel can do it: nothing is watched, nothing done in parts, the measure is a plain limit, and the
     first guess is extrapolated.
     """
@@ -358,13 +365,13 @@ class ProgrammedIteration:
     `cautious` leaves every iterate but the first to the acceleration.
     """
 
-    iteration: "Iteration"
+    iteration: "GroupIteration"
     instructions: tuple[Instruction, ...]
     cautious: tuple[Instruction, ...]
     owner: tuple[int, ...]
 
     @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         system, done = self.iteration.system, 0
         if system.events is not None:
             return self._until_event(first, rows)
@@ -379,13 +386,13 @@ class ProgrammedIteration:
                 break
             most = self._finish(outcome, first + done, counted[outcome.steps])
             if isinstance(most, Failure):
-                return Stretch(done, most, tuple(counts))
+                return StepBatch(done, most, tuple(counts))
             counts.append(most)
             system.finish(first + done + 1, rows[done])
             done += 1
-        return Stretch(done, None, tuple(counts))
+        return StepBatch(done, None, tuple(counts))
 
-    def _until_event(self, first: int, rows: Floats) -> Stretch:
+    def _until_event(self, first: int, rows: Floats) -> StepBatch:
         """Whatever the kernel cannot do alone interrupts the stretch: that step is done anew, one operation after the
         other.
         """
@@ -393,7 +400,7 @@ class ProgrammedIteration:
         program = (*system.saving, *self.instructions)
         outcome = system.kernel.run(program, system.start, system.step, first, rows)
         counts = tuple(system.kernel.iterations().tolist()[: outcome.steps])
-        return Stretch(outcome.steps, iterations=counts, interrupted=not outcome.ok)
+        return StepBatch(outcome.steps, iterations=counts, interrupted=not outcome.ok)
 
     def _finish(self, outcome: Outcome, point: int, most: int) -> int | Failure:
         """The step from this point, of which the kernel could not do this instruction, until all groups have agreed."""
@@ -419,7 +426,7 @@ class ProgrammedIteration:
         return self.iteration.step(t, h, end)
 
 
-def programmed(master: "Iterated", iteration: "Iteration") -> ProgrammedIteration:
+def programmed(master: "Iterated", iteration: "GroupIteration") -> ProgrammedIteration:
     """The program of a macro step; each group learns which iteration of the kernel is its own."""
     instructions: list[Instruction] = []
     cautious: list[Instruction] = []
@@ -436,7 +443,7 @@ def programmed(master: "Iterated", iteration: "Iteration") -> ProgrammedIteratio
     return ProgrammedIteration(iteration, (*begin, *instructions, *end), (*begin, *cautious, *end), tuple(owner))
 
 
-def _instructions(master: "Iterated", system: Coupled, group: "Group") -> tuple[Instruction, ...]:
+def _instructions(master: "Iterated", system: CoupledSystem, group: "Group") -> tuple[Instruction, ...]:
     own = group.group
     if len(group.unknowns):
         group.iteration = system.kernel.iteration(_calls(master, group, master.plain_iterations))
@@ -450,7 +457,7 @@ def _instructions(master: "Iterated", system: Coupled, group: "Group") -> tuple[
     )
 
 
-def _cautious(master: "Iterated", system: Coupled, group: "Group") -> Instruction:
+def _cautious(master: "Iterated", system: CoupledSystem, group: "Group") -> Instruction:
     group.cautious_iteration = system.kernel.iteration(_calls(master, group, 1))
     return Instruction(Op.ITERATE, group.cautious_iteration)
 
@@ -520,8 +527,8 @@ class Iterated:
         """
         return 2 if isinstance(self.acceleration, IqnIls) else 1
 
-    def start(self, system: Coupled) -> "Iteration | ProgrammedIteration":
-        iteration = Iteration(system, tuple(Group(self, system, group) for group in system.groups))
+    def start(self, system: CoupledSystem) -> "GroupIteration | ProgrammedIteration":
+        iteration = GroupIteration(system, tuple(Group(self, system, group) for group in system.groups))
         return programmed(self, iteration) if suits(self, system) else iteration
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -548,10 +555,10 @@ class Iterated:
         )
 
 
-class Iteration(NamedTuple):
+class GroupIteration(NamedTuple):
     """All groups of a system, in the order of the signal flow."""
 
-    system: Coupled
+    system: CoupledSystem
     groups: tuple[Group, ...]
 
     @property
@@ -559,7 +566,7 @@ class Iteration(NamedTuple):
         return any(group.caution.given_up for group in self.groups)
 
     @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         counts: list[int] = []
         system, h = self.system, self.system.step
         for done in range(len(rows)):
@@ -568,10 +575,10 @@ class Iteration(NamedTuple):
                 system.drive.begin(h, end)
             iterations = self.step(system.time(first + done), h, end)
             if isinstance(iterations, Failure):
-                return Stretch(done, iterations, tuple(counts))
+                return StepBatch(done, iterations, tuple(counts))
             counts.append(iterations)
             system.finish(first + done + 1, rows[done])
-        return Stretch(len(rows), None, tuple(counts))
+        return StepBatch(len(rows), None, tuple(counts))
 
     def memory(self) -> Memory:
         memories = (under(f"group {number}", group.memory()) for number, group in enumerate(self.groups))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import Coupled, OneStepper, Participants
+from ssptool.engine.masters.master import CoupledSystem, OneStepper, Participants
 from ssptool.engine.masters.program import Extrapolate, Hold, Program, set_inputs
 
 
@@ -34,7 +34,7 @@ class Jacobi:
     def chooses_steps(self) -> bool:
         return False
 
-    def start(self, system: Coupled) -> OneStepper:
+    def start(self, system: CoupledSystem) -> OneStepper:
         everything = system.everything
         moving = self.inputs.instruction(everything.following)
         advance = Instruction(Op.ADVANCE, everything.group)

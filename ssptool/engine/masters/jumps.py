@@ -13,22 +13,30 @@ from ssptool.engine.masters.energy import EnergyControlled
 from ssptool.engine.masters.gauss_seidel import GaussSeidel
 from ssptool.engine.masters.iterated import Iterated
 from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import CLOSE, Coupled, OneStepper, Participants, Remembering, Stepper, Stretch
-from ssptool.engine.masters.program import Inputs, Program
-from ssptool.engine.masters.protocols import Drive, Memory, part_of, under
+from ssptool.engine.masters.master import (
+    CLOSE,
+    CoupledSystem,
+    OneStepper,
+    Participants,
+    Remembering,
+    StepBatch,
+    Stepper,
+)
+from ssptool.engine.masters.program import InputCourse, Program
+from ssptool.engine.masters.protocols import DriverProtocol, Memory, part_of, under
 
 FEW_STEPS = 16
 """Between two jumps: with more than that, to let them happen one by one costs little beside."""
 
 
-def goes_through(stepper: OneStepper, system: Coupled) -> TypeGuard[Program]:
+def goes_through(stepper: OneStepper, system: CoupledSystem) -> TypeGuard[Program]:
     """Whether the kernel can do the next jump, with no more to it than the courses."""
     alone = system.ode is None and system.events is None and not system.stepwise
     drive = system.drive
     return alone and drive is not None and isinstance(stepper, Program) and drive.only_courses(drive.stretch)
 
 
-def through_jumps(program: Program, t: float, rows: Floats) -> Stretch:
+def through_jumps(program: Program, t: float, rows: Floats) -> StepBatch:
     """From t [s] as far as rows, dense jumps and the run go: a row for each step and each other side of a jump."""
     system, drive = program.system, program.system.drive
     assert drive is not None
@@ -37,15 +45,15 @@ def through_jumps(program: Program, t: float, rows: Floats) -> Stretch:
     done = outcome.steps
     drive.go_to(drive.stretch + int(np.count_nonzero(points[:done, 1] == 0.0)))
     if outcome.ok:
-        return Stretch(done)
+        return StepBatch(done)
     t, h, reached, _ = points[done].tolist()
     if outcome.code is not Code.LOOP:
-        return Stretch(done, system.explain_step(outcome, t, reached if h else t))
+        return StepBatch(done, system.explain_step(outcome, t, reached if h else t))
     failure = _solved(system, reached, rows[done]) if h else _jumped(system, t, rows[done])
-    return Stretch(done + (failure is None), failure)
+    return StepBatch(done + (failure is None), failure)
 
 
-def _points(system: Coupled, t: float) -> Iterator[tuple[float, float, float, float]]:
+def _points(system: CoupledSystem, t: float) -> Iterator[tuple[float, float, float, float]]:
     """What the kernel is to do, until jumps are no longer dense."""
     drive = system.drive
     assert drive is not None
@@ -68,15 +76,15 @@ def _points(system: Coupled, t: float) -> Iterator[tuple[float, float, float, fl
             t = point
 
 
-def _jump(system: Coupled) -> tuple[Instruction, ...]:
-    """What `Coupled.settle` does, as a program."""
+def _jump(system: CoupledSystem) -> tuple[Instruction, ...]:
+    """What `CoupledSystem.settle` does, as a program."""
     group, sweep = system.everything.group, system.everything.sweep
     exchange = Instruction(Op.EXCHANGE, group)
     settled = (exchange, Instruction(Op.EVALUATE, sweep), exchange)
     return (*settled, Instruction(Op.FORGET), Instruction(Op.ACCEPT), Instruction(Op.RECORD))
 
 
-def _solved(system: Coupled, reached: float, row: Floats) -> Failure | None:
+def _solved(system: CoupledSystem, reached: float, row: Floats) -> Failure | None:
     """What remains of a step with a loop that the kernel does not solve."""
     failure = system.evaluate(system.everything.sweep, reached)
     if failure is None:
@@ -84,7 +92,7 @@ def _solved(system: Coupled, reached: float, row: Floats) -> Failure | None:
     return failure
 
 
-def _jumped(system: Coupled, t: float, row: Floats) -> Failure | None:
+def _jumped(system: CoupledSystem, t: float, row: Floats) -> Failure | None:
     """The jump at t [s] from its beginning: what the kernel has tried in a loop leads nowhere."""
     system.kernel.take_back()
     failure = system.through_jump(t)
@@ -93,7 +101,7 @@ def _jumped(system: Coupled, t: float, row: Floats) -> Failure | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Eventful:
+class StepsToInputJumps:
     """The macro steps of another master, cut at every jump of an input: a communication point is there, with one row
     for each side of it, and no input is extrapolated over it.
 
@@ -111,7 +119,7 @@ class Eventful:
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> Stepper:
+    def start(self, system: CoupledSystem) -> Stepper:
         return _Stretches(self, system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -137,10 +145,10 @@ class Following(NamedTuple):
         return self.base.name
 
     @property
-    def inputs(self) -> Inputs:
+    def inputs(self) -> InputCourse:
         return self.base.inputs
 
-    def start(self, system: Coupled) -> OneStepper:
+    def start(self, system: CoupledSystem) -> OneStepper:
         return following(self.base.start(system), system, self.after)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
@@ -149,10 +157,10 @@ class Following(NamedTuple):
 
 class _Follower(NamedTuple):
     stepper: OneStepper
-    drive: Drive | None
+    drive: DriverProtocol | None
     after: Callable[[float], None]
 
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         raise AssertionError("steps are asked for one by one")
 
     def memory(self) -> Memory:
@@ -169,7 +177,7 @@ class _Follower(NamedTuple):
         return outcome
 
 
-def following(stepper: OneStepper, system: Coupled, after: Callable[[float], None] = _nothing) -> OneStepper:
+def following(stepper: OneStepper, system: CoupledSystem, after: Callable[[float], None] = _nothing) -> OneStepper:
     """The same stepper, in each of whose steps driven inputs run as they are given, `after` which this is called."""
     return _Follower(stepper, system.drive, after)
 
@@ -185,7 +193,7 @@ def _recall(stepper: Stepper, memory: Memory) -> None:
         stepper.recall(memory)
 
 
-def _drive(system: Coupled) -> Drive:
+def _drive(system: CoupledSystem) -> DriverProtocol:
     if system.drive is None:
         raise ValueError("nothing acts on this system from outside")
     return system.drive
@@ -194,7 +202,7 @@ def _drive(system: Coupled) -> Drive:
 class _Stretches:
     """Stretch after stretch between jumps, row by row."""
 
-    def __init__(self, master: Eventful, system: Coupled) -> None:
+    def __init__(self, master: StepsToInputJumps, system: CoupledSystem) -> None:
         self.system = system
         self.drive = _drive(system)
         self.base = master.base
@@ -225,7 +233,7 @@ class _Stretches:
         stepper = self.base.start(self.system)
         return _Equal(stepper, following(stepper, self.system), self.system)
 
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         self.counts, self.rejected = [], 0
         filled = 0
         failure: Failure | None = None
@@ -245,7 +253,7 @@ class _Stretches:
             failure = taken.failure
             if taken.steps:
                 self.t = float(rows[filled - 1, 0])
-        return Stretch(filled, failure, tuple(self.counts), self.rejected, self.finished)
+        return StepBatch(filled, failure, tuple(self.counts), self.rejected, self.finished)
 
     def memory(self) -> Memory:
         own = {"t": np.array(self.t), "stretch": np.array(self.drive.stretch)}
@@ -279,9 +287,9 @@ class _Equal:
 
     stepper: OneStepper
     follower: OneStepper
-    system: Coupled
+    system: CoupledSystem
 
-    def next(self, t: float, end: float, rows: Floats) -> Stretch:
+    def next(self, t: float, end: float, rows: Floats) -> StepBatch:
         """From t to some next points, none of them after `end` [s]."""
         system, number = self.system, self.system.passed(t)
         on_grid = not system.stepwise and t == system.time(number)
@@ -292,20 +300,20 @@ class _Equal:
             return self.stepper.run(number, rows[:count])
         return self._one(t, end, rows[0])
 
-    def _one(self, t: float, end: float, row: Floats) -> Stretch:
+    def _one(self, t: float, end: float, row: Floats) -> StepBatch:
         h, point = self.system.next_step(t, end)
         iterations = self.follower.step(t, h, point)
         if isinstance(iterations, Failure):
-            return Stretch(0, iterations)
+            return StepBatch(0, iterations)
         self.system.finish_at(point, row)
-        return Stretch(1, None, (iterations,))
+        return StepBatch(1, None, (iterations,))
 
 
 class _Varying:
     """Adaptive steps within one stretch."""
 
-    def __init__(self, master: Adaptive | EnergyControlled, system: Coupled, start: float, end: float) -> None:
+    def __init__(self, master: Adaptive | EnergyControlled, system: CoupledSystem, start: float, end: float) -> None:
         self.stepper: Stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
 
-    def next(self, t: float, end: float, rows: Floats) -> Stretch:
+    def next(self, t: float, end: float, rows: Floats) -> StepBatch:
         return self.stepper.run(0, rows)

@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.engine.failure import Ending, Failure, Stopped
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
-from ssptool.engine.masters.protocols import Checkpoint, Component, Drive, Memory, Ode, Remarking
+from ssptool.engine.masters.protocols import CheckpointProtocol, DriverProtocol, Memory, Ode, Remarking, SteppedOde
 from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.engine.time import CLOSE as CLOSE
 from ssptool.fmu.instance import FmiError
@@ -66,11 +66,11 @@ class Events(Protocol):
         """Whether a component asks for an event where the last step has led to."""
         ...
 
-    def handle(self, system: "Coupled", t: float, *, jump: bool) -> Failure | None:
+    def handle(self, system: "CoupledSystem", t: float, *, jump: bool) -> Failure | None:
         """The event at t [s]; with `jump`, what acts from outside jumps too."""
         ...
 
-    def intervene(self, system: "Coupled", t: float, action: Callable[[], None]) -> Failure | None:
+    def intervene(self, system: "CoupledSystem", t: float, action: Callable[[], None]) -> Failure | None:
         """Let `action` set what it likes at t [s], which is an event."""
         ...
 
@@ -83,7 +83,7 @@ class Events(Protocol):
         ...
 
 
-class Instances(NamedTuple):
+class InstanceGroup(NamedTuple):
     """Instances that are stepped together, as registered with the kernel.
 
     Attributes
@@ -114,17 +114,17 @@ class Instances(NamedTuple):
     following: int
     held: int
     sweep: int
-    members: tuple["Instances", ...] = ()
+    members: tuple["InstanceGroup", ...] = ()
     unknowns: Slots = ()
     nominal: Sequence[float] = ()
     interpolates: bool = False
     names: tuple[str, ...] = ()
     signals: tuple[str, ...] = ()
-    parts: tuple["Part", ...] = ()
+    parts: tuple["GroupPart", ...] = ()
     integrated: bool = False
 
 
-class Part(NamedTuple):
+class GroupPart(NamedTuple):
     """One instance that does `substeps` steps in a macro step. `follows`: its inputs may vary over each of them.
 
     `inputs` are those that are continuous; the others, `held`, keep one value in all substeps.
@@ -157,14 +157,14 @@ AskDerivatives: TypeAlias = Callable[[float, int], StepDerivatives]
 """For a step of this size [s], inputs being interpolated with this order (0: held), at the point reached."""
 
 
-def nothing_known(group: Instances) -> AskDerivatives:
+def nothing_known(group: InstanceGroup) -> AskDerivatives:
     """Of a group whose FMUs give no derivatives."""
     m = len(group.unknowns)
     return lambda h, order: StepDerivatives(np.zeros((m, m)), np.zeros(m, dtype=bool))
 
 
 @dataclass(frozen=True, slots=True)
-class Coupled:
+class CoupledSystem:
     """A loaded and initialized system, as a master algorithm sees it.
 
     Attributes
@@ -214,21 +214,21 @@ class Coupled:
     start: float
     step: float
     recorded: NDArray[np.intp]
-    everything: Instances
-    groups: tuple[Instances, ...]
+    everything: InstanceGroup
+    groups: tuple[InstanceGroup, ...]
     evaluate: Callable[[int, float], Failure | None]
     explain: Callable[[Outcome, float], Failure]
-    integration: "Alone | None" = None
-    ode: Component | None = None
+    integration: "SteppedAlone | None" = None
+    ode: SteppedOde | None = None
     stepwise: bool = False
     stop: float = 0.0
     nominal: Floats = field(default_factory=lambda: np.ones(0))
     reals: NDArray[np.intp] | None = None
-    interface_pattern: Callable[[Instances], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
-    interface_derivatives: Callable[[Instances], AskDerivatives] = nothing_known
-    checkpoint: Checkpoint | None = None
+    interface_pattern: Callable[[InstanceGroup], NDArray[np.bool_]] = lambda _: np.ones((0, 0), dtype=bool)
+    interface_derivatives: Callable[[InstanceGroup], AskDerivatives] = nothing_known
+    checkpoint: CheckpointProtocol | None = None
     coupling_log: IterationLog | None = None
-    drive: Drive | None = None
+    drive: DriverProtocol | None = None
     refused: Callable[[FmiError, float], Failure] | None = None
     events: Events | None = None
     settled: dict[tuple[str, ...], Remarking] = field(default_factory=dict)
@@ -287,7 +287,7 @@ class Coupled:
         beside = 0.0 < abs(self.time(last) - end) <= CLOSE * self.step
         return last - number - beside
 
-    def advance(self, instances: Instances, t: float, h: float) -> Outcome:
+    def advance(self, instances: InstanceGroup, t: float, h: float) -> Outcome:
         """Step instances, in parts where they do several steps each. Inputs run as was said for the whole step."""
         if not instances.parts:
             return self.kernel.advance(instances.group, t, h)
@@ -297,7 +297,7 @@ class Coupled:
                 return outcome
         return OK
 
-    def _substeps(self, part: Part, t: float, h: float) -> Outcome:
+    def _substeps(self, part: GroupPart, t: float, h: float) -> Outcome:
         """Inputs that cannot vary within a substep have the value of its middle. Afterwards, all run as before: if the
         step is repeated, driven ones do so again.
         """
@@ -335,7 +335,7 @@ class Coupled:
                 return failure
         except FmiError as error:
             return self.refused(error, time)
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             return stopped.failure
         return next((self.explain(outcome, time) for outcome in outcomes if not outcome.ok), None) or self.settle(time)
 
@@ -384,7 +384,7 @@ class Coupled:
         )
 
 
-class Stretch(NamedTuple):
+class StepBatch(NamedTuple):
     """Some macro steps done.
 
     Attributes
@@ -420,7 +420,7 @@ class Participants(NamedTuple):
     """A group by the names of its instances, in the order in which they step, for an outline of a macro step.
 
     `following` are those whose inputs follow the coupling, `held` those whose inputs can only be held (or
-    that have none); `iterated`: they feed each other. `interpolates` is that of `Instances`, per name; `integrated`
+    that have none); `iterated`: they feed each other. `interpolates` is that of `InstanceGroup`, per name; `integrated`
     are those that are the ODE.
     """
 
@@ -456,7 +456,7 @@ class Participants(NamedTuple):
 class Stepper(Protocol):
     """A master algorithm at work on one system; what it remembers from step to step is in it."""
 
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         """Do len(rows) macro steps from communication point `first`.
 
         Fills `rows` (steps, 1 + recorded). Called again and again, each time from where it came to.
@@ -477,7 +477,7 @@ class Remembering(Protocol):
         ...
 
 
-class Alone(Stepper, Ode, Protocol):
+class SteppedAlone(Stepper, Ode, Protocol):
     """A system that is nothing but an ODE."""
 
 
@@ -504,7 +504,7 @@ class Master(Protocol):
         """The size of macro steps is the master's choice, so their number is not known beforehand."""
         ...
 
-    def start(self, system: Coupled) -> Stepper:
+    def start(self, system: CoupledSystem) -> Stepper:
         """Ready for the first macro step."""
         ...
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome
-from ssptool.engine.masters.master import Coupled, Instances, Stretch
+from ssptool.engine.masters.master import CoupledSystem, InstanceGroup, StepBatch
 from ssptool.engine.masters.protocols import Memory
 
 
@@ -18,7 +18,7 @@ class Program:
     Without `consistent` outputs stay what each instance delivered at the end of its own step.
     """
 
-    system: Coupled
+    system: CoupledSystem
     steps: tuple[Instruction, ...] = field(default_factory=tuple)
     consistent: bool = True
 
@@ -34,7 +34,7 @@ class Program:
             Instruction(Op.RECORD),
         )
 
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         """Hand it to the kernel for as many steps as it can do; help where it cannot solve a loop."""
         if self.system.stepwise:
             return self._stepwise(first, rows)
@@ -46,33 +46,33 @@ class Program:
             if outcome.ok and not self._event_wanted:
                 continue
             if outcome.ok or outcome.code is Code.EVENT:
-                return Stretch(done, interrupted=not outcome.ok)
+                return StepBatch(done, interrupted=not outcome.ok)
             if outcome.code is not Code.LOOP:
                 t, end = system.time(first + done), system.time(first + done + 1)
-                return Stretch(done, system.explain_step(outcome, t, end))
+                return StepBatch(done, system.explain_step(outcome, t, end))
             # The sweep that it stopped at is done again, with the full solvers.
             left = self.steps[outcome.instruction - len(system.saving) - len(system.driving) :]
             t, end = system.time(first + done), system.time(first + done + 1)
             if isinstance(rest := self._rest(left, t, system.step, end), Failure):
-                return Stretch(done, rest)
+                return StepBatch(done, rest)
             system.finish(first + done + 1, rows[done])
             done += 1
             if self._event_wanted:
                 break
-        return Stretch(done)
+        return StepBatch(done)
 
     @property
     def _event_wanted(self) -> bool:
         return self.system.events is not None and self.system.events.wanted
 
-    def _stepwise(self, first: int, rows: Floats) -> Stretch:
+    def _stepwise(self, first: int, rows: Floats) -> StepBatch:
         for done in range(len(rows)):
             point = first + done
             outcome = self.step(self.system.time(point), self.system.step, self.system.time(point + 1))
             if isinstance(outcome, Failure):
-                return Stretch(done, outcome)
+                return StepBatch(done, outcome)
             self.system.finish(point + 1, rows[done])
-        return Stretch(len(rows))
+        return StepBatch(len(rows))
 
     def memory(self) -> Memory:
         return {}
@@ -114,18 +114,18 @@ class Program:
                 raise AssertionError(f"{instruction.op} does not belong to a step")
         return OK
 
-    def _instances(self, group: int) -> Instances:
+    def _instances(self, group: int) -> InstanceGroup:
         system = self.system
         sets = (one for whole in (system.everything, *system.groups) for one in (whole, *whole.members))
         return next(one for one in sets if one.group == group)
 
 
-def set_inputs(instances: Instances, moving: Instruction) -> tuple[Instruction, ...]:
+def set_inputs(instances: InstanceGroup, moving: Instruction) -> tuple[Instruction, ...]:
     """`moving` for the instances that can follow, hold for the others."""
     return (Instruction(Op.HOLD, instances.held), moving)
 
 
-class Inputs(Protocol):
+class InputCourse(Protocol):
     """A coupling of inputs over a macro step, as an instruction of a program or applied at once.
 
     `order_of_accuracy` is that of the solution of a coupled system with such inputs.

@@ -34,7 +34,7 @@ class Remarking(Protocol):
         ...
 
 
-class Checkpoint(Protocol):
+class CheckpointProtocol(Protocol):
     """States of all instances, kept beside the one that a kernel saves."""
 
     def save(self, time: float) -> Failure | None: ...
@@ -57,7 +57,7 @@ class Updated(NamedTuple):
     again: bool
 
 
-class Component(Ode, Protocol):
+class SteppedOde(Ode, Protocol):
     """An ODE that is stepped as if it were a component of co-simulation."""
 
     def weave(self, before: Floats, rows: Floats) -> tuple[Floats, NDArray[np.bool_]]:
@@ -107,7 +107,7 @@ class Component(Ode, Protocol):
         ...
 
 
-class Drive(Protocol):
+class DriverProtocol(Protocol):
     """What acts on the system from outside."""
 
     end: float

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Coupled, Master, OneStepper, Participants, Remembering, Stretch
+from ssptool.engine.masters.master import CoupledSystem, Master, OneStepper, Participants, Remembering, StepBatch
 from ssptool.engine.masters.protocols import Memory
 
 
@@ -25,7 +25,7 @@ class WithShortStep:
     def chooses_steps(self) -> bool:
         return False
 
-    def start(self, system: Coupled) -> OneStepper:
+    def start(self, system: CoupledSystem) -> OneStepper:
         stepper = self.base.start(system)
         assert isinstance(stepper, OneStepper)
         return _ToTheStop(stepper, system)
@@ -37,13 +37,13 @@ class WithShortStep:
 class _ToTheStop:
     """Whole steps as the stepper does them, and the rest."""
 
-    def __init__(self, stepper: OneStepper, system: Coupled) -> None:
+    def __init__(self, stepper: OneStepper, system: CoupledSystem) -> None:
         self.stepper, self.system = stepper, system
 
-    def run(self, first: int, rows: Floats) -> Stretch:
+    def run(self, first: int, rows: Floats) -> StepBatch:
         system = self.system
         whole = min(system.whole_steps(first, system.stop), len(rows))
-        done = self.stepper.run(first, rows[:whole]) if whole > 0 else Stretch(0)
+        done = self.stepper.run(first, rows[:whole]) if whole > 0 else StepBatch(0)
         if done.failure is not None or done.interrupted or not done.steps == whole < len(rows):
             return done
         t = system.time(first + whole)
@@ -52,9 +52,9 @@ class _ToTheStop:
             system.drive.begin(h, end)
         iterations = self.stepper.step(t, h, end)
         if isinstance(iterations, Failure):
-            return Stretch(whole, iterations, done.iterations)
+            return StepBatch(whole, iterations, done.iterations)
         system.finish_at(end, rows[whole])
-        return Stretch(whole + 1, None, (*done.iterations, iterations))
+        return StepBatch(whole + 1, None, (*done.iterations, iterations))
 
     def step(self, t: float, h: float, end: float) -> int | Failure:
         return self.stepper.step(t, h, end)

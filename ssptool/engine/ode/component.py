@@ -10,20 +10,20 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import SETTLED
-from ssptool.engine.failure import Failure, Stopped
+from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel
 from ssptool.engine.kernel.slots import copy_cells
 from ssptool.engine.masters.protocols import Memory, Updated
 from ssptool.engine.ode.events import Updates
 from ssptool.engine.ode.integration import Integration, Tally
-from ssptool.engine.ode.position import Position
-from ssptool.engine.ode.system import Course, KeptStates
+from ssptool.engine.ode.position import IntegrationState
+from ssptool.engine.ode.system import KeptStates, OdeInputCourse
 from ssptool.engine.planning.plan import Plan, PlannedOde
 from ssptool.engine.time import tolerance_of_times
 from ssptool.fmu.instance import FmiError
 
 
-class Border:
+class OdeExchange:
     """Both kernels have the same slots, but texts and bytes have numbers of their own in each.
 
     `inside` is the kernel of the ODE, `outside` that of all components.
@@ -84,8 +84,8 @@ ROUNDING = 1e-9
 class Snapshot:
     """A position, and the states of the components, which are kept before the first event after it only."""
 
-    position: Position
-    inputs: Course | None
+    position: IntegrationState
+    inputs: OdeInputCourse | None
     signs: Floats
     end: float
     states: KeptStates | None = None
@@ -117,7 +117,7 @@ class OdeComponent:
         self._able = tuple(assembly.instances[index] for index, can in able.items() if can)
         self._unable = tuple(assembly.instances[index] for index, can in able.items() if not can)
         self._inputs = np.array(ode.inputs, dtype=np.intp)
-        self._border = Border(assembly.plan, ode, integration.system.kernel, assembly.kernel)
+        self._border = OdeExchange(assembly.plan, ode, integration.system.kernel, assembly.kernel)
         self._nominal = np.array(assembly.plan.nominal)[self._inputs]
         self._moving = np.array([assembly.plan.types[slot] == FLOAT for slot in ode.inputs], dtype=bool)
         self._own, self._held = _columns(assembly.plan, ode)
@@ -149,16 +149,16 @@ class OdeComponent:
             integration.cross_at_start()
             integration.rows.clear()
             self._signs = integration.indicators()
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             self._failure = stopped.failure
         except FmiError as error:
             self._failure = self._system.refused(error, integration.time).failure
         self._border.tell_everything()
 
     def step(self, t: float, h: float) -> float | None:
-        """Integrate from t to t + h [s]; or as far as is returned, where an event is due. Raises `Stopped`."""
+        """Integrate from t to t + h [s], or to the time returned if an event is due; may raise `IntegrationStopped`."""
         if self._failure is not None:
-            raise Stopped(self._failure)
+            raise IntegrationStopped(self._failure)
         try:
             self._integrate(t, h)
         except FmiError as error:
@@ -174,7 +174,7 @@ class OdeComponent:
         return number
 
     def restore(self, number: int) -> None:
-        """Be where it was. Raises `Stopped`."""
+        """Be where it was. Raises `IntegrationStopped`."""
         snapshot = self._snapshots[number]
         try:
             if snapshot.states is not None:
@@ -235,7 +235,7 @@ class OdeComponent:
         try:
             self.integration.intervene(act)
             self._signs = self.integration.indicators()
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             return stopped.failure
         except FmiError as error:
             return self._system.refused(error, self.integration.time).failure
@@ -264,7 +264,7 @@ class OdeComponent:
         self._border.hear_inputs()
         if self._inputs.size:
             held = np.zeros(self._inputs.size)
-            self._system.course = Course(t, self._kernel.values[self._inputs], held, held)
+            self._system.course = OdeInputCourse(t, self._kernel.values[self._inputs], held, held)
         seen = self.integration.leave(self._updates.outcome(t, self._close, changed=changed), first=first)
         self._signs = self.integration.indicators()
         return seen
@@ -302,7 +302,7 @@ class OdeComponent:
             self._system.kernel.number(
                 bytes.fromhex(content)
             )  # in their order, so that they get the numbers that they had
-        self.integration.go_to(Position.recalled(memory))
+        self.integration.go_to(IntegrationState.recalled(memory))
         self._tally = Tally(self.integration, self.integration.statistics)
         self._signs, self._end = memory["signs"], float(memory["end"])
         self._events = deque(EventRow(float(row[0]), row[1:]) for row in memory["rows"])
@@ -331,7 +331,7 @@ class OdeComponent:
         """Whether inputs do not jump, so that the integrator can go on as it is: up to rounding."""
         return bool(np.all(np.abs(after - before) <= SETTLED * np.maximum(np.abs(before), self._nominal)))
 
-    def _course(self, t: float) -> Course | None:
+    def _course(self, t: float) -> OdeInputCourse | None:
         """How the kernel has inputs run over the macro step from t; None if there are no inputs."""
         if not self._inputs.size:
             return None
@@ -340,7 +340,7 @@ class OdeComponent:
         if not self._moving.all():
             value = np.where(self._moving, value, self._kernel.values[self._inputs])
             rates *= self._moving
-        return Course(t, value, rates[0], rates[1])
+        return OdeInputCourse(t, value, rates[0], rates[1])
 
     def _keep_states(self) -> None:
         """Events change what is not in a position; so states are kept for all those positions that have none."""

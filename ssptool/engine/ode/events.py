@@ -9,7 +9,7 @@ import numpy as np
 
 from ssptool.engine.event_mode.accumulation import Cause
 from ssptool.engine.event_mode.iteration import EventIteration
-from ssptool.engine.failure import Ending, Failure, Stopped, wish_to_end
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.protocols import Updated
 from ssptool.engine.ode.cvode import Arrival
@@ -23,7 +23,7 @@ TIME_EVENT = "time event"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class EventOutcome:
     """After an event: the next time event [s] (inf: none is known) and whose it is, and whether nominal values of
     states changed. `changed` is False where the event had no effect on states and signals.
     """
@@ -42,17 +42,17 @@ class Updates:
         self._every: list[DiscreteUpdate] = []
 
     def update(self, t: float) -> list[Updated]:
-        """The discrete states of all of them. Raises `Stopped`: one refuses, or asks to end the simulation."""
+        """Update all discrete states. Raises `IntegrationStopped`: one refuses, or asks to end the simulation."""
         found = _update(self._system, t)
         self._every.extend(found)
         return [Updated(model.name, one.again) for model, one in zip(self._system.models, found, strict=True)]
 
-    def outcome(self, t: float, close: float, *, changed: bool) -> Outcome:
+    def outcome(self, t: float, close: float, *, changed: bool) -> EventOutcome:
         """Of the event at t [s], in which signals have `changed`; times as `close` as that [s] are the same. Raises
-        `Stopped`: the next one is in the past.
+        `IntegrationStopped`: the next one is in the past.
         """
         next_time, timers = _next(self._system, self._every[-len(self._system.models) :], t, close)
-        return Outcome(
+        return EventOutcome(
             next_time,
             timers,
             nominals_changed=any(one.nominals_changed for one in self._every),
@@ -60,7 +60,7 @@ class Updates:
         )
 
 
-def iterate(system: OdeSystem, t: float, nominal: Floats, close: float) -> Outcome:
+def iterate(system: OdeSystem, t: float, nominal: Floats, close: float) -> EventOutcome:
     """With all components in event mode: update discrete states and exchange signals until both stay.
 
     `nominal` (slots,) are the usual sizes of the signals; times as `close` as that [s] are the same.
@@ -89,7 +89,7 @@ def _next(
     ticks = {Cause(members[one.member].name, f"clock {one.clock.name}"): agenda.time(one) for one in agenda.timers}
     for cause, time in times.items():
         if time < t - close:
-            raise Stopped(_too_late(cause.component, time, t))
+            raise IntegrationStopped(_too_late(cause.component, time, t))
     next_time = min((*times.values(), *ticks.values()), default=math.inf)
     return next_time, tuple(cause for cause, time in {**times, **ticks}.items() if time == next_time)
 
@@ -102,7 +102,7 @@ def _update(system: OdeSystem, t: float) -> list[DiscreteUpdate]:
         except FmiError as error:
             raise system.refused(error, t) from None
         if updates[-1].terminate:
-            raise Stopped(wish_to_end(model.name, t))
+            raise IntegrationStopped(wish_to_end(model.name, t))
     return updates
 
 
@@ -120,7 +120,7 @@ NEAR = 1e3
 """So many moments before an indicator is zero, at the rate at which it has changed of late, it is worth a look."""
 
 
-class Outlook(NamedTuple):
+class IndicatorLookAhead(NamedTuple):
     """A moment later: time [s], states (n,) and event indicators (k,)."""
 
     t: float
@@ -132,7 +132,7 @@ class Outlook(NamedTuple):
         return frozenset(np.flatnonzero((signs > 0) != (self.signs > 0)).tolist())
 
 
-def outlook(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) -> Outlook | None:
+def outlook(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) -> IndicatorLookAhead | None:
     """From (t, x) along the slopes there, for a moment [s]; None where that cannot be evaluated.
 
     The components are left there. They may rely on it that they are not asked for times after the `stop` [s] of the
@@ -145,11 +145,11 @@ def outlook(system: OdeSystem, t: float, x: Floats, moment: float, stop: float) 
         later, beyond = min(t + moment, stop), x + moment * slopes
         if not system.signs(later, beyond.ctypes.data, found.ctypes.data):
             return None
-    except Stopped:
+    except IntegrationStopped:
         return None
     finally:
         system.setback = setback
-    return Outlook(later, beyond, found)
+    return IndicatorLookAhead(later, beyond, found)
 
 
 def nears_zero(before: Floats, now: Floats, span: float, moment: float) -> bool:
@@ -188,15 +188,15 @@ class Crossings:
         self.restarted = interval.start
         self.at_zero: frozenset[Cause] = frozenset()
         self.leaving: frozenset[int] = frozenset()
-        self.ahead: Outlook | None = None
+        self.ahead: IndicatorLookAhead | None = None
 
     def drop_anchor(self, t: float, x: Floats) -> None:
-        """Remember where the components are, at (t, x). Raises `Stopped`."""
+        """Remember where the components are, at (t, x). Raises `IntegrationStopped`."""
         if self._system.indicators:
             self.anchor = Anchor(t, x.copy(), self._system.present_signs(t))
 
     def hold(self, t: float, x: Floats) -> bool:
-        """Whether all have the signs that they had, at (t, x), where the components are. Raises `Stopped`."""
+        """Whether all indicators keep their signs at (t, x), where the components are; may raise IntegrationStopped."""
         if not self._system.indicators:
             return True
         signs = self._system.present_signs(t)
@@ -219,7 +219,7 @@ class Crossings:
 
     def look_ahead(self, t: float, x: Floats, roots: tuple[int, ...] = ()) -> None:
         """Find out which are `leaving`, if the integrator has just been started at (t, x) where some are zero, or have
-        been a moment ago. Raises `Stopped`.
+        been a moment ago. Raises `IntegrationStopped`.
         """
         self.leaving = frozenset()
         moment = tolerance_of_times(t, self._macro_step)
@@ -241,9 +241,9 @@ class Crossings:
         leaving, self.leaving = self.leaving, frozenset()
         return frozenset() if leaving.intersection(arrival.roots) else leaving
 
-    def just_ahead(self, t: float, x: Floats) -> Outlook | None:
+    def just_ahead(self, t: float, x: Floats) -> IndicatorLookAhead | None:
         """Where an indicator has crossed zero that is about to, so soon that it is at the communication point (t, x),
-        where the components are. Raises `Stopped`.
+        where the components are. Raises `IntegrationStopped`.
         """
         moment = max(tolerance_of_times(t, self._macro_step) / 2, math.ulp(t))
         if not self._system.indicators or abs(t - self.restarted) <= moment:

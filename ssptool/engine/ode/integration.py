@@ -7,22 +7,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ssptool.engine.event_mode.accumulation import Cause, Chatter
+from ssptool.engine.event_mode.accumulation import Cause, ZenoDetector
 from ssptool.engine.event_mode.iteration import ode_takes_samples
-from ssptool.engine.failure import Stopped, wish_to_end
+from ssptool.engine.failure import IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Coupled, Participants, Stepper
+from ssptool.engine.masters.master import CoupledSystem, Participants, Stepper
 from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed, Method, cannot_go_on
-from ssptool.engine.ode.events import TIME_EVENT, Crossings, Outcome, Outlook, iterate
+from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, iterate
 from ssptool.engine.ode.jacobian import make_jacobian
-from ssptool.engine.ode.position import Position
+from ssptool.engine.ode.position import IntegrationState
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.time import coarseness, tolerance_of_times
 
 
 @dataclass(frozen=True, slots=True)
-class Integrated:
+class Integrator:
     """CVODE integrates all components together; communication points are where it is looked at.
 
     Attributes
@@ -45,7 +45,7 @@ class Integrated:
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> Stepper:
+    def start(self, system: CoupledSystem) -> Stepper:
         if system.integration is None:
             raise ValueError("the components of this system are not those of model exchange")
         return system.integration
@@ -116,7 +116,7 @@ class Integration:
         Why there is one where it has stopped; empty if there is none.
     """
 
-    def __init__(self, system: OdeSystem, plan: Plan, master: Integrated) -> None:
+    def __init__(self, system: OdeSystem, plan: Plan, master: Integrator) -> None:
         self.system = system
         self.rows: deque[Floats] = deque()
         self.before_event: Callable[[], None] = lambda: None
@@ -138,7 +138,7 @@ class Integration:
             native=system.native_slopes(NUMBERS),
         )
         self._macro_step, self._stop = plan.interval.step, plan.interval.stop
-        self._chatter = Chatter(plan.interval.step)
+        self._chatter = ZenoDetector(plan.interval.step)
         self._arrival = Arrival(plan.interval.start)
         self._handled = True  # whether what is to do at `_arrival` has been done
         self._next_time = math.inf
@@ -206,7 +206,7 @@ class Integration:
             self._events += 1
             self.rows.append(self.system.row(self._start))
 
-    def position(self, t: float) -> Position:
+    def position(self, t: float) -> IntegrationState:
         """Where it stands at a time t [s] that it has come to; it may be further already, but for no event."""
         x = self._solver.x
         if self._same(self._arrival.t, t):
@@ -214,7 +214,7 @@ class Integration:
         elif self._arrival.t > t:
             self._solver.interpolate(t)
             x = self._solver.between
-        return Position(
+        return IntegrationState(
             t=t,
             x=x.copy(),
             values=self.system.kernel.values.copy(),
@@ -230,7 +230,7 @@ class Integration:
             first_step=self._begun_with,
         )
 
-    def go_to(self, position: Position) -> None:
+    def go_to(self, position: IntegrationState) -> None:
         """Be where it once stood; the components' discrete states must be those of then.
 
         Raises
@@ -257,7 +257,7 @@ class Integration:
         crossings.drop_anchor(position.t, self._solver.x)
         crossings.look_ahead(position.t, self._solver.x)
 
-    def start_over(self, position: Position) -> None:
+    def start_over(self, position: IntegrationState) -> None:
         """Be where it is, as if it had been brought there from elsewhere: `go_to`, and nothing learned is left."""
         self.system.course = None
         self._jacobian.forget()
@@ -322,7 +322,7 @@ class Integration:
         for model in self.system.models:
             model.enter_event_mode()
 
-    def leave(self, outcome: Outcome, *, first: bool) -> bool:
+    def leave(self, outcome: EventOutcome, *, first: bool) -> bool:
         """After `enter`, and event iterations that have come to this, or at the `first` event after initialization;
         whether that was one to be seen.
 
@@ -339,7 +339,7 @@ class Integration:
         return seen
 
     def indicators(self) -> Floats:
-        """Event indicators (k,) where it is. Raises `Stopped`."""
+        """Event indicators (k,) where it is. Raises `IntegrationStopped`."""
         return self.system.indicators_at(self._arrival.t, self._solver.x)
 
     def close(self) -> None:
@@ -389,14 +389,14 @@ class Integration:
             self.rows.append(self.system.row(t))
         return at_point
 
-    def _just_ahead(self) -> Outlook | None:
+    def _just_ahead(self) -> IndicatorLookAhead | None:
         ahead = None if self._jump_due() else self._crossings.just_ahead(self._arrival.t, self._solver.x)
         if ahead is not None:
             crossed = ahead.crossed(self._crossings.anchor.signs)
             self._arrival = Arrival(self._arrival.t, tuple(sorted(crossed.union(self._arrival.roots))))
         return ahead
 
-    def _go_ahead(self, ahead: Outlook | None) -> None:
+    def _go_ahead(self, ahead: IndicatorLookAhead | None) -> None:
         if ahead is not None:
             self._arrival = Arrival(ahead.t, self._arrival.roots)
             self._solver.x[:] = ahead.x
@@ -451,7 +451,7 @@ class Integration:
             slowly = step_by_step or bool(self._crossings.leaving)
             self._arrival, self._handled = self._solver.reach(limit, step_by_step=slowly), False
         except IntegrationFailed as error:
-            raise Stopped(cannot_go_on(error.reason, error.t, self.system.setback)) from None
+            raise IntegrationStopped(cannot_go_on(error.reason, error.t, self.system.setback)) from None
         if self._was_there_and_back():
             return
         stuck = self._solver.elapsed - elapsed <= math.ulp(elapsed) and not self._arrival.roots
@@ -459,7 +459,9 @@ class Integration:
         if not stuck:
             self.system.setback = None  # it has been avoided
         if self._stuck == MAX_STUCK:
-            raise Stopped(cannot_go_on("its steps have become too small for time to pass", before, self.system.setback))
+            raise IntegrationStopped(
+                cannot_go_on("its steps have become too small for time to pass", before, self.system.setback)
+            )
 
     def _jump_due(self) -> bool:
         drive, t = self.system.drive, self._arrival.t
@@ -485,12 +487,14 @@ class Integration:
         for model in self.system.models:
             event, terminate = model.completed_step()
             if terminate:
-                raise Stopped(wish_to_end(model.name, t))
+                raise IntegrationStopped(wish_to_end(model.name, t))
             if event:
                 causes.append(Cause(model.name, "event after a step"))
         return tuple(causes)
 
-    def _event(self, row_time: float, causes: tuple[Cause, ...], at_point: bool, ahead: Outlook | None = None) -> None:
+    def _event(
+        self, row_time: float, causes: tuple[Cause, ...], at_point: bool, ahead: IndicatorLookAhead | None = None
+    ) -> None:
         """Through an event where it is, or just `ahead`, with a row for each side."""
         t = self._arrival.t
         leaving = self._crossings.is_leaving(t, causes)
@@ -521,7 +525,7 @@ class Integration:
             self._longest_step = h
             self._solver.limit_step(h)
 
-    def _leave_event_mode(self, t: float, outcome: Outcome, *, first: bool) -> None:
+    def _leave_event_mode(self, t: float, outcome: EventOutcome, *, first: bool) -> None:
         self._next_time, self._timers = outcome.next_time, outcome.timers
         self.system.read_states(self._solver.x)
         if first or outcome.nominals_changed:
@@ -537,7 +541,7 @@ class Integration:
         self.system.read_nominals(self._sizes)
         np.multiply(self._sizes, self._rtol, out=self._solver.atol)
 
-    def _iterate(self, t: float) -> Outcome:
+    def _iterate(self, t: float) -> EventOutcome:
         return iterate(self.system, t, self._nominal, tolerance_of_times(t, self._macro_step))
 
     def _same(self, a: float, b: float) -> bool:

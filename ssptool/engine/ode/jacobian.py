@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.newton import colours, contradicted, probe
 from ssptool.engine.masters.capabilities import ADJOINT
-from ssptool.engine.ode.system import OdeSystem, Part, Pattern, Structure, structure
+from ssptool.engine.ode.system import OdePart, OdeSystem, Pattern, Structure, structure
 from ssptool.engine.planning.plan import Plan
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import ContinuousModel
@@ -107,7 +107,7 @@ class _Seeded:
     """A part with one seed (l,) per colour of its columns."""
 
     model: ContinuousModel
-    part: Part
+    part: OdePart
     seeds: tuple[tuple[list[int], Floats], ...]
     sensitivity: Floats
 

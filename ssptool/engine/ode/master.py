@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
-from ssptool.engine.failure import Ending, Failure, Stopped
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.kernel.slots import copy_cells
-from ssptool.engine.masters.master import Coupled, Master, Participants, Remembering, Stepper, Stretch
-from ssptool.engine.masters.protocols import Component, Drive, Memory, part_of, under
-from ssptool.engine.ode.integration import Integrated, Integration, Tally
-from ssptool.engine.ode.position import Position
+from ssptool.engine.masters.master import CoupledSystem, Master, Participants, Remembering, StepBatch, Stepper
+from ssptool.engine.masters.protocols import DriverProtocol, Memory, SteppedOde, part_of, under
+from ssptool.engine.ode.integration import Integration, Integrator, Tally
+from ssptool.engine.ode.position import IntegrationState
 from ssptool.engine.ode.system import OdeSystem, Sweeps
 from ssptool.engine.planning.interval import Interval
 from ssptool.fmu.instance import FmiError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ssptool.engine.ode.component import OdeComponent
 
 
-class Alone:
+class OdeAlone:
     """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`."""
 
     def __init__(self, integration: Integration, interval: Interval) -> None:
@@ -43,14 +43,14 @@ class Alone:
         start = self._interval.start
         try:
             self.integration.begin()
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             self._failure = stopped.failure
         except FmiError as error:
             self._failure = self.integration.system.refused(error, start).failure
         else:
             self.integration.system.row(start)  # the first point of the history
 
-    def run(self, _first: int, rows: Floats) -> Stretch:
+    def run(self, _first: int, rows: Floats) -> StepBatch:
         waiting, filled = self.integration.rows, 0
         points = np.zeros(len(rows), dtype=bool)
         while filled < len(rows) and self._produce():
@@ -61,7 +61,7 @@ class Alone:
         finished = self._point > self._interval.steps and not waiting
         failure = None if waiting else self._failure
         events, evaluations = self._tally.news()
-        return Stretch(
+        return StepBatch(
             filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
         )
 
@@ -75,7 +75,7 @@ class Alone:
                 point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
                 self._at_point = integration.advance(point, self._interval.stop)
                 self._point += self._at_point
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             self._failure = stopped.failure
             self._end_there()
         except FmiError as error:
@@ -88,7 +88,7 @@ class Alone:
         if failure is None or failure.ending is not Ending.TERMINATED or integration.rows:
             return
         if self._reached < failure.time <= self._interval.stop:
-            with contextlib.suppress(Stopped, FmiError):  # the end itself is well without it
+            with contextlib.suppress(IntegrationStopped, FmiError):  # the end itself is well without it
                 integration.rows.append(integration.system.row(failure.time))
 
     def intervene(self, action: Callable[[], None]) -> Failure | None:
@@ -97,7 +97,7 @@ class Alone:
         try:
             integration.go_to(integration.position(self._reached))
             integration.intervene(action)
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             return stopped.failure
         except FmiError as error:
             return integration.system.refused(error, self._reached).failure
@@ -120,14 +120,14 @@ class Alone:
         self.integration.rows.extend(memory["rows"])
         if self.integration.system.drive is not None:
             self.integration.system.drive.go_to(int(memory["stretch"]))
-        position = Position.recalled(part_of(memory, "position"))
+        position = IntegrationState.recalled(part_of(memory, "position"))
         self._reached = position.t
         self.integration.go_to(position)
         self._tally = Tally(self.integration, self.integration.statistics)
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class OdeInCoSimulation:
     """`base` couples; to it the ODE of all components of model exchange is one more component of co-simulation.
 
     To that it adds rows: each event inside a macro step has one for its left and one for its right side. There the
@@ -137,7 +137,7 @@ class Beside:
     """
 
     base: Master
-    integrator: Integrated
+    integrator: Integrator
 
     @property
     def name(self) -> str:
@@ -147,7 +147,7 @@ class Beside:
     def chooses_steps(self) -> bool:
         return True
 
-    def start(self, system: Coupled) -> Stepper:
+    def start(self, system: CoupledSystem) -> Stepper:
         if system.ode is None:
             raise ValueError("there are no components of model exchange in this system")
         return _WithEvents(self.base.start(system), system, system.ode, self.base.chooses_steps)
@@ -170,7 +170,7 @@ class Row(NamedTuple):
 class _WithEvents:
     """Puts rows of events between those of communication points."""
 
-    def __init__(self, base: Stepper, system: Coupled, ode: Component, chooses_steps: bool) -> None:
+    def __init__(self, base: Stepper, system: CoupledSystem, ode: SteppedOde, chooses_steps: bool) -> None:
         self.base, self.system, self.ode, self.chooses_steps = base, system, ode, chooses_steps
         self.steps = system.macro_steps
         self.point = 0  # communication points since the start
@@ -180,7 +180,7 @@ class _WithEvents:
         self.failure: Failure | None = None
         self.done = self.steps == 0
 
-    def run(self, _first: int, rows: Floats) -> Stretch:
+    def run(self, _first: int, rows: Floats) -> StepBatch:
         points = np.zeros(len(rows), dtype=bool)
         filled = self._hand_out(rows, points)
         iterations: tuple[int, ...] = ()
@@ -200,7 +200,7 @@ class _WithEvents:
         failure = None if self.rows else self.failure
         own, evaluations = self.ode.news()
         finished = self.finished and not self.rows
-        return Stretch(filled, failure, iterations, rejected, finished, events + own, evaluations, points[:filled])
+        return StepBatch(filled, failure, iterations, rejected, finished, events + own, evaluations, points[:filled])
 
     @property
     def finished(self) -> bool:
@@ -253,7 +253,7 @@ class _WithEvents:
         self.failure = endless(t, (), ())
         return 0
 
-    def _take(self, stretch: Stretch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
+    def _take(self, stretch: StepBatch, rows: Floats, points: NDArray[np.bool_], filled: int) -> int:
         """Put rows of events between those of a stretch; what finds no room waits. Returns how many are filled now."""
         self.point += stretch.steps
         self.failure = stretch.failure
@@ -292,7 +292,7 @@ class MissingIntegrator(Exception):
         self.reason = reason
 
 
-def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "Alone":
+def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afresh: bool) -> "OdeAlone":
     """A system that is nothing but an ODE, at the first instant of continuous time; or if it does not start `afresh`,
     before it recalls where it was.
 
@@ -303,7 +303,7 @@ def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afres
     """
     integration = _integration(assembly, sweeps, evaluate, assembly.driver)
 
-    alone = Alone(integration, assembly.plan.interval)
+    alone = OdeAlone(integration, assembly.plan.interval)
     if afresh:
         alone.begin()
     return alone
@@ -330,10 +330,12 @@ def begin_beside(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afre
     return component
 
 
-def _integration(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, drive: Drive | None = None) -> "Integration":
+def _integration(
+    assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, drive: DriverProtocol | None = None
+) -> "Integration":
     plan, master = assembly.plan, assembly.plan.master
-    integrator = master.integrator if isinstance(master, Beside) else master
-    assert plan.ode is not None and isinstance(integrator, Integrated)
+    integrator = master.integrator if isinstance(master, OdeInCoSimulation) else master
+    assert plan.ode is not None and isinstance(integrator, Integrator)
     try:
         # Only here: other platforms can co-simulate all the same.
         from ssptool.engine.ode.integration import Integration

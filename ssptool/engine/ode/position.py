@@ -6,13 +6,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from ssptool.engine.event_mode.accumulation import CHATTER_EVENTS, Cause, Seen
+from ssptool.engine.event_mode.accumulation import CHATTER_EVENTS, Cause, EventHistory
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.protocols import Memory
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class IntegrationState:
     """All that an integration knows between two internal steps, but for what the components keep to themselves.
 
     Attributes
@@ -49,7 +49,7 @@ class Position:
     longest_step: float
     restarted: float
     at_zero: frozenset[Cause]
-    seen: Mapping[Cause, Seen]
+    seen: Mapping[Cause, EventHistory]
     events: int
     agenda: tuple[str, ...]
     first_step: float = 0.0
@@ -75,7 +75,7 @@ class Position:
     def recalled(cls, memory: Memory) -> Self:
         """From the arrays that `memory` gave."""
         t, next_time, wary_until, longest_step, restarted, first_step = memory["times"].tolist()
-        seen = [Seen(int(row[0]), tuple(row[1:][~np.isnan(row[1:])].tolist())) for row in memory["seen"]]
+        seen = [EventHistory(int(row[0]), tuple(row[1:][~np.isnan(row[1:])].tolist())) for row in memory["seen"]]
         return cls(
             t=t,
             x=memory["x"],

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.accumulation import Cause
-from ssptool.engine.failure import BadInputs, Ending, Failure, Stopped
+from ssptool.engine.failure import BadInputs, Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Code, Floats, Outcome
-from ssptool.engine.masters.protocols import Drive
+from ssptool.engine.masters.protocols import DriverProtocol
 from ssptool.engine.planning.plan import Plan, PlannedInstance, PlannedOde
 from ssptool.fmu.description import Variable
 from ssptool.fmu.instance import FmiError, FmuInstance
@@ -30,7 +30,7 @@ Pattern = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class OdePart:
     """The share of one component.
 
     Attributes
@@ -67,7 +67,7 @@ class Structure:
     """
 
     states: int
-    parts: tuple[Part, ...]
+    parts: tuple[OdePart, ...]
     wires: Floats
 
     @property
@@ -124,7 +124,7 @@ def _numbered(whole: Mapping[int, Sequence[int]], slots: Iterable[int]) -> dict[
     return {slot: number for number, slot in enumerate(dict.fromkeys(every))}
 
 
-def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, int]) -> Iterator[Part]:
+def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, int]) -> Iterator[OdePart]:
     first = 0
     for one in plan.integrated:
         variables, slopes = one.description.variables, one.description.state_derivatives
@@ -137,7 +137,7 @@ def _parts(plan: Plan, states: int, inputs: dict[int, int], outputs: dict[int, i
             *(variables[slope.derivative_of or ""] for slope in slopes),
             *(variables[one.inputs[i].variable] for i in arriving),
         ]
-        yield Part(
+        yield OdePart(
             _references(unknowns),
             _references(knowns),
             np.array([*own, *(states + outputs[one.output_slots[i]] for i in leaving)], dtype=np.intp),
@@ -191,7 +191,7 @@ class KeptStates:
         FmiError
         """
         if self.unable:
-            raise Stopped(_no_way_back(self.unable, self.t))
+            raise IntegrationStopped(_no_way_back(self.unable, self.t))
         for instance, state in self.kept:
             instance.go_back(state)
 
@@ -212,7 +212,7 @@ def _no_way_back(names: Sequence[str], t: float) -> Failure:
     )
 
 
-class Course(NamedTuple):
+class OdeInputCourse(NamedTuple):
     """Polynomials (m,) in the time since `start` [s]: value, first and second derivative there."""
 
     start: float
@@ -227,7 +227,7 @@ class Course(NamedTuple):
         return value
 
 
-NO_COURSE = Course(0.0, np.empty(0), np.empty(0), np.empty(0))
+NO_COURSE = OdeInputCourse(0.0, np.empty(0), np.empty(0), np.empty(0))
 
 
 BELOW_ZERO = -1e-300
@@ -277,11 +277,11 @@ class OdeSystem:
         sweeps: Sweeps,
         group: int,
         evaluate: Callable[[int, float], Failure | None],
-        drive: Drive | None = None,
+        drive: DriverProtocol | None = None,
     ) -> None:
         self.models = tuple(_model(assembly, index) for index in ode.instances)
         self.kernel = assembly.kernel
-        self._course: Course | None = None
+        self._course: OdeInputCourse | None = None
         self._native: NativeSlopes | None = None
         self.drive = drive
         self.events = assembly.events_of_ode()
@@ -306,11 +306,11 @@ class OdeSystem:
         self.setback: Failure | None = None
 
     @property
-    def course(self) -> Course | None:
+    def course(self) -> OdeInputCourse | None:
         return self._course
 
     @course.setter
-    def course(self, course: Course | None) -> None:
+    def course(self, course: OdeInputCourse | None) -> None:
         self._course = course
         if self._native is not None:
             self._native.course(*(course or NO_COURSE))
@@ -373,14 +373,14 @@ class OdeSystem:
     # -- what the driver calls -------------------------------------------------------------------------------
 
     def jump(self, t: float) -> None:
-        """Let what acts from outside jump, with all components in event mode. Raises `Stopped`, FmiError."""
+        """Let what acts from outside jump, with all components in event mode. Raises `IntegrationStopped`, FmiError."""
         assert self.drive is not None
         try:
             outcome = self.drive.jump()
         except BadInputs as error:
-            raise Stopped(error.failure(t)) from None
+            raise IntegrationStopped(error.failure(t)) from None
         if not outcome.ok:
-            raise Stopped(self._assembly.explain(outcome, t))
+            raise IntegrationStopped(self._assembly.explain(outcome, t))
 
     def place(self, t: float, x: Floats) -> None:
         """Be at (t, x): everything set, all outputs consistent.
@@ -394,29 +394,29 @@ class OdeSystem:
             raise self.stopped()
 
     def settle(self, t: float) -> None:
-        """Make inputs and outputs consistent where the components are. Raises `Stopped`."""
+        """Make inputs and outputs consistent where the components are. Raises `IntegrationStopped`."""
         if not self._evaluated(t, self._sweeps.whole):
             raise self.stopped()
 
     def row(self, t: float) -> Floats:
-        """Time and recorded signals, as they are. Raises `Stopped`."""
+        """Time and recorded signals, as they are. Raises `IntegrationStopped`."""
         self.kernel.exchange(self._group)
         self.kernel.accept(t)
         row = np.empty(self.width)
         outcome = self.kernel.record(t, row)
         if not outcome.ok:
-            raise Stopped(self._assembly.explain(outcome, t))
+            raise IntegrationStopped(self._assembly.explain(outcome, t))
         return row
 
     def indicators_at(self, t: float, x: Floats) -> Floats:
-        """Event indicators (k,) at (t, x), where the components are left. Raises `Stopped`."""
+        """Event indicators (k,) at (t, x), where the components are left. Raises `IntegrationStopped`."""
         found = np.empty(self.indicators)
         if self.indicators and not self.signs(t, x.ctypes.data, found.ctypes.data):
             raise self.stopped()
         return found
 
     def present_signs(self, t: float) -> Floats:
-        """Event indicators (k,) where the components are, at t [s]. Raises `Stopped`."""
+        """Event indicators (k,) where the components are, at t [s]. Raises `IntegrationStopped`."""
         found = np.empty(self.indicators)
         try:
             for model, offset in self._signs:
@@ -439,18 +439,18 @@ class OdeSystem:
         nominal[:] = np.abs(nominal)
         nominal[~(np.isfinite(nominal) & (nominal > 0))] = 1.0
 
-    def stopped(self) -> Stopped:
+    def stopped(self) -> IntegrationStopped:
         """After a point that cannot be avoided."""
         if self.setback is None:
             raise AssertionError("nothing went wrong")
-        return Stopped(self.setback)
+        return IntegrationStopped(self.setback)
 
     def remark(self, text: str) -> None:
         """Something to be said of the run besides its results."""
         self._assembly.remark(text)
 
-    def refused(self, error: FmiError, t: float) -> Stopped:
-        return Stopped(self._assembly.refused(error, t))
+    def refused(self, error: FmiError, t: float) -> IntegrationStopped:
+        return IntegrationStopped(self._assembly.refused(error, t))
 
     # -------------------------------------------------------------------------------------------------------
 
@@ -461,7 +461,7 @@ class OdeSystem:
             try:
                 self.drive.write(t)
             except BadInputs as error:
-                raise Stopped(error.failure(t)) from None
+                raise IntegrationStopped(error.failure(t)) from None
         for model, offset in self._parts:
             model.move(t, x + offset)
         return self._evaluated(t, sweep)
@@ -483,7 +483,7 @@ class OdeSystem:
             return self.setback is None
         self.setback = self._assembly.explain(outcome, t)
         if outcome.code is Code.FMI and outcome.fmi_status != DISCARD:
-            raise Stopped(self.setback)
+            raise IntegrationStopped(self.setback)
         return False
 
     def _view(self, address: int, size: int) -> Floats:
@@ -516,7 +516,7 @@ class OdeSystem:
         """A point that an FMU discards is one for the integrator to stay away from; other refusals end the run."""
         self.setback = self._assembly.refused(error, t)
         if error.status != DISCARD:
-            raise Stopped(self.setback) from None
+            raise IntegrationStopped(self.setback) from None
         return False
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.planning.interval import ASKED, Choice
 from ssptool.engine.settings import ImplementationName, Settings
-from ssptool.engine.text import few
+from ssptool.engine.text import abbreviated
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import Component, Network
 
@@ -70,7 +70,7 @@ def _value(of: Mapping[str, InterfaceType]) -> str:
     present = {kind: names for kind, names in by_kind.items() if names}
     if len(present) == 1:
         return _WORDS[next(iter(present))]
-    return " and ".join(f"{_WORDS[kind]} of {few(names)}" for kind, names in present.items())
+    return " and ".join(f"{_WORDS[kind]} of {abbreviated(names)}" for kind, names in present.items())
 
 
 def _reason(components: Iterable[Component]) -> str:

@@ -26,7 +26,7 @@ from ssptool.engine.kernel.slots import cell
 from ssptool.engine.planning.interval import start_time
 from ssptool.engine.planning.plan import Plan, PlannedInstance
 from ssptool.engine.settings import InputName, Settings
-from ssptool.engine.stimuli.course import Action, Constant, Course, Modification, Modified, Table, active
+from ssptool.engine.stimuli.course import Action, Constant, Course, Overridden, Override, Table, active
 from ssptool.engine.stimuli.inputs import interpolated, resolve_inputs
 from ssptool.engine.stimuli.scenario import Scenario, resolve_scenario
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, feed, of_tables
@@ -34,13 +34,13 @@ from ssptool.fmu.description import Unit, Value, Variability
 from ssptool.network.network import Network, Signal
 
 if TYPE_CHECKING:
-    from ssptool.engine.stimuli.inputs import Given
+    from ssptool.engine.stimuli.inputs import InputData
 
 
 def resolve(
     network: Network,
     settings: Settings,
-    inputs: "Given | None",
+    inputs: "InputData | None",
     interpolation: str | Mapping[str, str] | None,
     scenario: "Scenario | Path | str | None",
     units: Mapping[str, Unit],
@@ -78,7 +78,7 @@ def resolve(
 _KINDS = {Action.OVERRIDE: ChangeKind.OVERRIDE, Action.BIAS: ChangeKind.BIAS, Action.RESET: ChangeKind.NONE}
 
 
-def change_of(kernel: Kernel, kind: str, modification: Modification | None) -> Change:
+def change_of(kernel: Kernel, kind: str, modification: Override | None) -> Change:
     """What a modification does to values of a type."""
     if modification is None or modification.action is Action.RESET:
         return UNCHANGED
@@ -115,7 +115,7 @@ def _rows(course: Course) -> _Rows | None:
             return _Rows(_ANY_TIME, (value,), False)
         case Table(times, values):
             return _Rows(times, values, course.continuous)
-        case Modified(base):
+        case Overridden(base):
             return _rows(base)
         case _:
             return None
@@ -164,7 +164,7 @@ class Feeds:
         self._begin, self._end = begin, end
         self.kernel.between(begin, end)
         for place, one in enumerate(self._feeds):
-            if isinstance(one.course, Modified) and _rows(one.course) is not None:
+            if isinstance(one.course, Overridden) and _rows(one.course) is not None:
                 change = active(one.course.modifications, begin)
                 self.kernel.change(place, change_of(self.kernel, one.type, change))
 
@@ -238,7 +238,7 @@ def acting_on(stimuli: Stimuli) -> Mapping[Signal, tuple[str, ...]]:
     found: dict[Signal, list[str]] = defaultdict(list)
     for driven in stimuli.driven:
         found[driven.signal].append(f"driven by {driven.origin}{_row_count(driven.course)}")
-        if isinstance(driven.course, Modified):
+        if isinstance(driven.course, Overridden):
             found[driven.signal] += _changes(driven.course.modifications)
     for gate in stimuli.gates:
         if gate.source not in found:  # of several wires from it the first one tells
@@ -268,7 +268,7 @@ def _ways(plan: Plan) -> Iterator[tuple[Signal, tuple[str, ...]]]:
 
 def _row_count(course: Course) -> str:
     """Of a table that has more than one row."""
-    if isinstance(course, Modified):
+    if isinstance(course, Overridden):
         return _row_count(course.base)
     if not isinstance(course, Table) or len(course.times) < 2:
         return ""
@@ -277,7 +277,7 @@ def _row_count(course: Course) -> str:
     return f", {len(course.times)} rows from {course.first:g} s to {course.times[-1]:g} s{jumping}"
 
 
-def _changes(modifications: Iterable[Modification]) -> Iterator[str]:
+def _changes(modifications: Iterable[Override]) -> Iterator[str]:
     for one in modifications:
         match one.action:
             case Action.OVERRIDE:

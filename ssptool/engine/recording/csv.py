@@ -20,8 +20,8 @@ from ssptool.engine.trace import (
     TEXT,
     TIME_NAMES,
     Column,
-    Contents,
     Floats,
+    StringTable,
     Trace,
     from_content,
     holds_integer,
@@ -50,7 +50,7 @@ class Lines:
         What the numbers of texts and bytes mean.
     """
 
-    def __init__(self, types: Sequence[str], contents: Contents = (b"",), *, native: bool = NATIVE) -> None:
+    def __init__(self, types: Sequence[str], contents: StringTable = (b"",), *, native: bool = NATIVE) -> None:
         self._types = tuple(types)
         self._kinds = "".join(map(_kind, types)).encode("ascii")
         self._contents = contents
@@ -117,7 +117,7 @@ class CsvWriter:
     run can be read as well.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
         self._path = path
         self._lines = Lines(["Float64", *(column.type for column in columns)], contents)
         self._file = path.open("wb", buffering=0)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ssptool.documents.csv_columns import sidecar
 from ssptool.engine.recording.writer import Writer
-from ssptool.engine.trace import Column, Contents, Floats, Trace
+from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import WrongUsage
 from ssptool.working_directory import absolute
 
@@ -144,7 +144,7 @@ def check_output(path: Path) -> None:
         raise IsADirectoryError(f"{path} is a folder; results go to a file")
 
 
-def open_writer(path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> Writer:
+def open_writer(path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> Writer:
     """Begin a file of results, over an old one if there is one.
 
     Parameters

@@ -27,8 +27,8 @@ from ssptool.engine.trace import (
     NUMBERED,
     NUMERIC_TYPES,
     Column,
-    Contents,
     Floats,
+    StringTable,
     Trace,
     as_doubles,
     holds_integer,
@@ -46,7 +46,7 @@ _COLUMN_COUNT = 8  # byte offset in the header of a matrix
 class MatWriter:
     """Writes rows as they come, and the number of rows after them."""
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
         kept = [place for place, column in enumerate(columns) if column.type not in NUMBERED]
         self._left_out = tuple(column.signal for column in columns if column.type in NUMBERED)
         self._chosen = [0, *(1 + place for place in kept)] if self._left_out else slice(None)

@@ -19,8 +19,8 @@ from ssptool.engine.trace import (
     TEXT,
     TIME_NAMES,
     Column,
-    Contents,
     Floats,
+    StringTable,
     Trace,
     met,
     time_name,
@@ -55,7 +55,7 @@ class Columns:
         What the numbers in columns of texts and bytes mean; the list may grow.
     """
 
-    def __init__(self, types: Sequence[str], schema: Any, contents: Contents) -> None:
+    def __init__(self, types: Sequence[str], schema: Any, contents: StringTable) -> None:
         self._types = types
         self._schema = schema
         self._contents = contents
@@ -115,7 +115,7 @@ _SAMPLES = 64
 """Pairs of values that follow one another, from which it is told whether a column repeats itself."""
 
 
-def _array(cells: Floats, kind: str, contents: Contents) -> Any:
+def _array(cells: Floats, kind: str, contents: StringTable) -> Any:
     """A column as an array of Arrow."""
     if kind in NUMBERED:
         values, places = met(cells.view(np.int64), kind, contents)
@@ -245,7 +245,7 @@ class ParquetWriter:
     Apache Parquet, "File format": row groups refer to absolute offsets, so what lies between them does not matter.
     """
 
-    def __init__(self, path: Path, columns: Sequence[Column], contents: Contents = (b"",)) -> None:
+    def __init__(self, path: Path, columns: Sequence[Column], contents: StringTable = (b"",)) -> None:
         schema = pa.schema([_time([column.signal for column in columns]), *map(_field, columns)])
         bare = pa.schema([field.remove_metadata() for field in schema])
         self._width = len(schema)

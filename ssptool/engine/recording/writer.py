@@ -13,7 +13,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from ssptool.engine.trace import Contents, Floats
+from ssptool.engine.trace import Floats, StringTable
 
 
 class Writer(Protocol):
@@ -186,10 +186,10 @@ class WritingThread:
     ) -> None:
         self._join()
 
-    def around(self, open_writer: Callable[[Contents], Writer]) -> Callable[[Contents], Writer]:
+    def around(self, open_writer: Callable[[StringTable], Writer]) -> Callable[[StringTable], Writer]:
         """What begins a file, such that this thread writes it."""
 
-        def begin(contents: Contents) -> Writer:
+        def begin(contents: StringTable) -> Writer:
             self._writer = open_writer(contents)
             return self
 

@@ -12,8 +12,8 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import begin_events
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import OK, Call, Code, Outcome, SolveLoop
-from ssptool.engine.masters.master import Alone, Coupled, Instances, Part
-from ssptool.engine.masters.protocols import Component
+from ssptool.engine.masters.master import CoupledSystem, GroupPart, InstanceGroup, SteppedAlone
+from ssptool.engine.masters.protocols import SteppedOde
 from ssptool.engine.planning.plan import Plan, PlannedGroup
 from ssptool.engine.run.loops import ComponentFailed, LoopWork, RunningLoop
 from ssptool.engine.settings import InitName
@@ -109,7 +109,7 @@ class Evaluation:
 
 def couple(
     assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], *, afresh: bool = True
-) -> Coupled:
+) -> CoupledSystem:
     """Register groups and sweeps with the kernel, and accept the start time as the first point.
 
     If it does not start `afresh`, it has yet to be told where it was.
@@ -122,7 +122,7 @@ def couple(
     ode = _begin_beside(assembly, evaluation, loops, everything, afresh) if plan.coupled_ode else None
     kernel.exchange(everything.group)
     kernel.accept(plan.interval.start)
-    system = Coupled(
+    system = CoupledSystem(
         kernel=kernel,
         start=plan.interval.start,
         step=plan.interval.step,
@@ -152,13 +152,13 @@ def couple(
     return replace(system, events=events)
 
 
-def _interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
+def _interface_pattern(plan: Plan, group: InstanceGroup) -> NDArray[np.bool_]:
     from ssptool.engine.run.interface_jacobian import interface_pattern  # only Newton's method on interfaces loads it
 
     return interface_pattern(plan, group)
 
 
-def _interface_derivatives(assembly: Assembly, group: Instances) -> "InterfaceDerivatives":
+def _interface_derivatives(assembly: Assembly, group: InstanceGroup) -> "InterfaceDerivatives":
     from ssptool.engine.run.interface_jacobian import InterfaceDerivatives
 
     return InterfaceDerivatives(assembly, group)
@@ -171,8 +171,8 @@ def _reals(plan: Plan) -> NDArray[np.intp] | None:
 
 
 def _begin_alone(
-    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances, afresh: bool
-) -> Alone:
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: InstanceGroup, afresh: bool
+) -> SteppedAlone:
     from ssptool.engine.ode.master import begin_alone  # only systems of model exchange load CVODE
     from ssptool.engine.ode.system import Sweeps
 
@@ -182,8 +182,8 @@ def _begin_alone(
 
 
 def _begin_beside(
-    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: Instances, afresh: bool
-) -> Component:
+    assembly: Assembly, evaluation: Evaluation, loops: dict[int, RunningLoop], everything: InstanceGroup, afresh: bool
+) -> SteppedOde:
     from ssptool.engine.ode.master import begin_beside  # only systems of model exchange load CVODE
     from ssptool.engine.ode.system import Sweeps
 
@@ -202,7 +202,9 @@ def _asks_functions(assembly: Assembly) -> bool:
     return assembly.driver is not None and assembly.driver.stepwise
 
 
-def _group(assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]) -> Instances:
+def _group(
+    assembly: Assembly, group: PlannedGroup, evaluation: Evaluation, loops: dict[int, RunningLoop]
+) -> InstanceGroup:
     sweep = evaluation.register(_registered(group.sweep, loops))
     members = tuple(
         _set(assembly, _stepped(assembly.plan, member), sweep, interpolates=able)
@@ -228,15 +230,15 @@ def _set(
     instances: tuple[int, ...],
     sweep: int,
     *,
-    members: tuple[Instances, ...] = (),
+    members: tuple[InstanceGroup, ...] = (),
     unknowns: tuple[int, ...] = (),
     interpolates: bool = False,
-) -> Instances:
+) -> InstanceGroup:
     plan, kernel = assembly.plan, assembly.kernel
     components = [i for i in instances if i < len(plan.instances)]
     following = [i for i in components if _follows(plan, i)]
     divided = any(_substeps(plan, i) > 1 for i in components)
-    return Instances(
+    return InstanceGroup(
         group=kernel.group(instances),
         following=kernel.group(following),
         held=kernel.group([i for i in components if not _follows(plan, i)]),
@@ -252,14 +254,14 @@ def _set(
     )
 
 
-def _part(assembly: Assembly, instance: int) -> Part:
+def _part(assembly: Assembly, instance: int) -> GroupPart:
     if instance == len(assembly.plan.instances):
         nothing = np.empty(0, dtype=np.intp)
-        return Part(assembly.kernel.group((instance,)), nothing, 1, follows=True, held=nothing)
+        return GroupPart(assembly.kernel.group((instance,)), nothing, 1, follows=True, held=nothing)
     planned = assembly.plan.instances[instance]
     variables = planned.description.variables
     continuous = {name: variables[name].variability is Variability.CONTINUOUS for name, _ in planned.moving}
-    return Part(
+    return GroupPart(
         group=assembly.kernel.group((instance,)),
         inputs=np.array([slot for name, slot in planned.moving if continuous[name]], dtype=np.intp),
         substeps=_substeps(assembly.plan, instance),

@@ -13,12 +13,12 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.pool import Pool, Sources
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats, Kernel
-from ssptool.engine.masters.master import Coupled, Stretch
+from ssptool.engine.masters.master import CoupledSystem, StepBatch
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.loops import LoopWork
-from ssptool.engine.trace import NO_NEWS, NUMBERED, News
+from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
 
 PACED_CHUNK_SECONDS = 0.01
@@ -111,7 +111,7 @@ class Rows(Protocol):
         """An array (k, 1 + recorded) for the next rows, 1 ≤ k ≤ `count`."""
         ...
 
-    def commit(self, count: int, news: News = NO_NEWS) -> None:
+    def commit(self, count: int, news: NewEntries = NO_NEWS) -> None:
         """The first `count` rows of the last `space` are final, and this is the news of contents with them."""
         ...
 
@@ -237,7 +237,9 @@ def _end(assembly: Assembly, failure: Failure | None) -> Failure | None:
     return failure
 
 
-def _step(job: Job, system: Coupled, rows: Rows, counts: Counts, contents: "_Contents") -> tuple[Failure | None, float]:
+def _step(
+    job: Job, system: CoupledSystem, rows: Rows, counts: Counts, contents: "_Contents"
+) -> tuple[Failure | None, float]:
     """All macro steps, or as many as can be done; and the time of the last row [s]."""
     plan, failure = job.plan, None
     began = perf_counter()
@@ -268,7 +270,7 @@ def _step(job: Job, system: Coupled, rows: Rows, counts: Counts, contents: "_Con
     return failure, reached
 
 
-def _observed(stretch: Stretch, rows: Floats, system: Coupled) -> Stretch:
+def _observed(stretch: StepBatch, rows: Floats, system: CoupledSystem) -> StepBatch:
     """The stretch until the first row for which a variable could not be got."""
     if not system.unobserved:
         return stretch
@@ -290,11 +292,11 @@ class _Contents:
             kernel.number(kernel.content(number), keep=True)
         self._limit = kernel.content_bytes + FORGET_BYTES
 
-    def news(self) -> News:
+    def news(self) -> NewEntries:
         """Since the last time; nothing where none are recorded."""
         new = self._new() if self._recorded else ()
         forgotten = self._forget() if self._kernel.content_bytes > self._limit else ()
-        return News(new, forgotten if self._recorded else ())
+        return NewEntries(new, forgotten if self._recorded else ())
 
     def _new(self) -> tuple[bytes, ...]:
         told, self._told = self._told, self._kernel.contents
@@ -308,7 +310,7 @@ class _Contents:
         return tuple(forgotten)
 
 
-def _first_row(system: Coupled, rows: Rows, contents: _Contents) -> None:
+def _first_row(system: CoupledSystem, rows: Rows, contents: _Contents) -> None:
     first = rows.space(1)
     system.record(system.start, first[0])
     rows.commit(1, contents.news())

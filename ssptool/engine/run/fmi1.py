@@ -22,7 +22,7 @@ ROUNDS = 50
 """How often the system is evaluated at most, besides once for each such FMU: a row of them takes that many."""
 
 
-class Beginnings:
+class Fmi1Initialization:
     """Of the FMUs of one assembly that have no initialization mode."""
 
     def __init__(self, assembly: Assembly) -> None:

@@ -12,12 +12,12 @@ from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.clocks import WithoutInterval, without_interval
 from ssptool.engine.assembly.event_members import OutOfRange
 from ssptool.engine.assembly.propagation import pass_on_at_start, unsettled
-from ssptool.engine.failure import Failure, Stopped
+from ssptool.engine.failure import Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import Call, SolveLoop
 from ssptool.engine.kernel.slots import copy_cells, write_cell
 from ssptool.engine.loops.solution import Solution
 from ssptool.engine.planning.plan import PlannedInstance
-from ssptool.engine.run.fmi1 import Beginnings
+from ssptool.engine.run.fmi1 import Fmi1Initialization
 from ssptool.engine.run.loops import ComponentFailed, LoopReport, RunningLoop
 from ssptool.engine.settings import InitName
 from ssptool.fmu.description import Causality, Variable
@@ -99,14 +99,14 @@ class InitializationReport(NamedTuple):
         return self.failure is None
 
 
-class Initialized(NamedTuple):
+class InitializedSystem(NamedTuple):
     """A system at the start time; `loops` by their number in the plan, ready for the kernel's sweeps."""
 
     loops: dict[int, RunningLoop]
     report: InitializationReport
 
 
-def initialize(assembly: Assembly) -> Initialized:
+def initialize(assembly: Assembly) -> InitializedSystem:
     """Set start values, solve for consistent initial values, leave initialization mode, evaluate the first
     row.
 
@@ -118,14 +118,16 @@ def initialize(assembly: Assembly) -> Initialized:
     start = assembly.plan.interval.start
     try:
         run.pass_through()
-    except Stopped as stopped:
+    except IntegrationStopped as stopped:
         failure = stopped.failure
     except FmiError as error:
         failure = assembly.refused(error, start)
     except ComponentFailed as error:
         failure = assembly.explain(error.outcome, start)
     seconds = perf_counter() - began
-    return Initialized(run.sweep_loops, InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes)))
+    return InitializedSystem(
+        run.sweep_loops, InitializationReport(tuple(run.reports), failure, seconds, tuple(run.notes))
+    )
 
 
 class _Initialization:
@@ -139,7 +141,7 @@ class _Initialization:
         self.notes: list[str] = []
         self.sweep_loops: dict[int, RunningLoop] = {}
         self.second_guesses: dict[int, float] = {}
-        self.beginnings = Beginnings(assembly)
+        self.beginnings = Fmi1Initialization(assembly)
         self.at_events = [] if assembly.events is None else [assembly.events]
         if assembly.integrated is not None:
             self.at_events.append(assembly.integrated)
@@ -184,8 +186,8 @@ class _Initialization:
                 self.reports.clear()
                 self._walk(self.plan.initialization, self._solve_at_start)
         except FmiError as error:
-            raise Stopped(beginnings.refused(error)) from error
-        raise Stopped(beginnings.unsettled(changed))
+            raise IntegrationStopped(beginnings.refused(error)) from error
+        raise IntegrationStopped(beginnings.unsettled(changed))
 
     def _guess(self) -> None:
         """Present values of inputs and of torn outputs; over them what the system says of its inputs and
@@ -228,11 +230,11 @@ class _Initialization:
             try:
                 changed = [signal for events in self.at_events for signal in events.pass_on_at_start()]
             except OutOfRange as error:
-                raise Stopped(error.failure(self.plan.interval.start)) from None
+                raise IntegrationStopped(error.failure(self.plan.interval.start)) from None
             if not changed:
                 return
             self._make_consistent()
-        raise Stopped(self._unsettled("discrete signals", changed))
+        raise IntegrationStopped(self._unsettled("discrete signals", changed))
 
     def _unsettled(self, what: str, signals: Iterable[Signal]) -> Failure:
         what = f"{what} do not settle in initialization mode"
@@ -243,7 +245,7 @@ class _Initialization:
             for events in self.at_events:
                 events.agenda.begin(events.modes)
         except WithoutInterval as error:
-            raise Stopped(without_interval(error, self.plan.interval.start)) from error
+            raise IntegrationStopped(without_interval(error, self.plan.interval.start)) from error
 
     def _walk(
         self, steps: Sequence[Call | SolveLoop], solve: Callable[[int], None], assembly: Assembly | None = None
@@ -255,7 +257,7 @@ class _Initialization:
                 continue
             outcome = assembly.perform(step)
             if not outcome.ok:
-                raise Stopped(assembly.explain(outcome, self.plan.interval.start))
+                raise IntegrationStopped(assembly.explain(outcome, self.plan.interval.start))
 
     def _solve_at_start(self, number: int) -> None:
         self._solve(RunningLoop(self.assembly, self.plan.loops[number], number), self.plan.init)
@@ -269,7 +271,7 @@ class _Initialization:
         report = loop.solve(how, self.plan.interval.start, self.second_guesses)
         self.reports.append(report)
         if not report.ok:
-            raise Stopped(report.failure())
+            raise IntegrationStopped(report.failure())
         return report.solution
 
     def _first_point(self) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.kernel.interface import Call, Floats, SolveLoop
 from ssptool.engine.kernel.slots import holds_integer
-from ssptool.engine.masters.master import Instances, StepDerivatives
+from ssptool.engine.masters.master import InstanceGroup, StepDerivatives
 from ssptool.engine.ode.jacobian import PartialDerivatives
 from ssptool.engine.ode.system import Pattern, dependence
 from ssptool.engine.planning.plan import Plan, PlannedInstance
@@ -48,7 +48,7 @@ def exponential(a: Floats) -> Floats:
     return np.asarray(result)
 
 
-def interface_pattern(plan: Plan, group: Instances) -> NDArray[np.bool_]:
+def interface_pattern(plan: Plan, group: InstanceGroup) -> NDArray[np.bool_]:
     """(m, m) for the unknowns of a group: element (i, j) is true if unknown j may act on unknown i.
 
     Over a step every input may act on every output of its own instance, or of all that are integrated together, through
@@ -152,7 +152,7 @@ class InterfaceDerivatives:
     integrators", §2.1 (the functions φ).
     """
 
-    def __init__(self, assembly: Assembly, group: Instances) -> None:
+    def __init__(self, assembly: Assembly, group: InstanceGroup) -> None:
         plan = assembly.plan
         self._size = len(group.unknowns)
         place = {slot: number for number, slot in enumerate(group.unknowns)}

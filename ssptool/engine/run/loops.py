@@ -25,7 +25,7 @@ from ssptool.engine.loops.newton import (
 from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
 from ssptool.engine.planning.plan import PlannedLoop
 from ssptool.engine.settings import InitName
-from ssptool.engine.text import few
+from ssptool.engine.text import abbreviated
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal
 
@@ -191,11 +191,11 @@ class LoopReport:
         if len(shown) > _SHOWN:
             shown.sort(key=lambda signal: -abs(residuals[signal]))
         best = "; best point: " if shown else ""
-        points = few((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
+        points = abbreviated((f"{s} = {values[s]:.6g} (residual {residuals[s]:.3g})" for s in shown), _SHOWN)
         count = f"{solution.iterations} iteration{'s' * (solution.iterations != 1)}"
         return Failure(
             Ending.LOOP,
-            f"the algebraic loop {{{few(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "
+            f"the algebraic loop {{{abbreviated(self.signals, _SHOWN)}}} was not solved by {solution.solver}: "
             f"{solution.status} after {count}{cause}{best}{points}",
             solution.status.advice,
             self.time,

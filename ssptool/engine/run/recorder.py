@@ -14,7 +14,7 @@ from ssptool.engine.recording.decimation import All, Every, Grid, Thinning
 from ssptool.engine.recording.writer import Writer, rows_at_once
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.time import check_step
-from ssptool.engine.trace import NO_NEWS, NUMBERED, Contents, News, RunContents, Trace
+from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
 
 Progress = Callable[[float], None]
 
@@ -52,7 +52,7 @@ class Recorder:
     def __init__(
         self,
         plan: Plan,
-        open_writer: Callable[[Contents], Writer] | None = None,
+        open_writer: Callable[[StringTable], Writer] | None = None,
         *,
         keep: bool,
         thinning: Thinning | None = None,
@@ -74,7 +74,7 @@ class Recorder:
         self._keep = keep
         self._expected = rows
         self._width = 1 + len(plan.recorded)
-        self.contents = RunContents()
+        self.contents = RunStringTable()
         self._going: tuple[int, ...] = ()
         self._numbered = [1 + place for place, column in enumerate(plan.columns) if column.type in NUMBERED]
         self._kept: Floats = np.empty((0, self._width))
@@ -92,7 +92,7 @@ class Recorder:
         self._space = self._lend(rows_at_once(count, self._width), self._width)
         return self._space
 
-    def commit(self, count: int, news: News = NO_NEWS) -> None:
+    def commit(self, count: int, news: NewEntries = NO_NEWS) -> None:
         self.add(self._space[:count], news)
 
     def _own_space(self, count: int, width: int) -> Floats:
@@ -102,7 +102,7 @@ class Recorder:
 
     # --------------------------------------------------------------------------------------------------------
 
-    def add(self, rows: Floats, news: News = NO_NEWS) -> None:
+    def add(self, rows: Floats, news: NewEntries = NO_NEWS) -> None:
         """Rows of cells (k, 1 + p), the time first, and the news of contents with them; they are copied.
 
         An interrupt waits until a block is recorded as a whole. Where more blocks come of these rows, it ends the

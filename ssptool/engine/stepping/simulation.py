@@ -18,7 +18,7 @@ from ssptool.engine.assembly.fmu_log import LoggedProblems, logged_problems
 from ssptool.engine.assembly.pool import Sources
 from ssptool.engine.failure import Ending, Failure, RunError
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import Coupled, Remembering, Stepper
+from ssptool.engine.masters.master import CoupledSystem, Remembering, Stepper
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.run.coupling import Evaluation, couple
 from ssptool.engine.run.initialization import InitializationReport, initialize
@@ -124,7 +124,7 @@ class Simulation:
         self._running = self._ended = False
         self._observers: list[Observer] = []
         self._assembly: Assembly
-        self._system: Coupled
+        self._system: CoupledSystem
         self._loops: dict[int, RunningLoop]
         self._stepper: Stepper
         self._values: SimulationValues

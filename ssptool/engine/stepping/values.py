@@ -8,15 +8,15 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.assembly.propagation import pass_on, why_not
-from ssptool.engine.failure import Failure, RunError, Stopped
+from ssptool.engine.failure import Failure, IntegrationStopped, RunError
 from ssptool.engine.kernel.interface import LONG_AGO, Call, Floats
 from ssptool.engine.kernel.slots import read_cell, write_cell
-from ssptool.engine.masters.master import Coupled
+from ssptool.engine.masters.master import CoupledSystem
 from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
-from ssptool.engine.text import few
+from ssptool.engine.text import abbreviated
 from ssptool.engine.trace import REAL_TYPES
 from ssptool.errors import WrongUsage
 from ssptool.fmu.description import Causality, Value, Variability
@@ -25,11 +25,11 @@ from ssptool.network.arrays import elements
 from ssptool.network.network import Signal
 
 
-class UnknownName(WrongUsage, KeyError):
+class UnknownSignalOrParameter(WrongUsage, KeyError):
     """The system has nothing of that name; `near` are names like it."""
 
     def __init__(self, name: str, near: Sequence[str] = ()) -> None:
-        hint = f"did you mean {few(near)}?" if near else "full names are like System1.x1"
+        hint = f"did you mean {abbreviated(near)}?" if near else "full names are like System1.x1"
         super().__init__(f"the system has no variable {name!r}; {hint}")
         self.name = name
         self.near = tuple(near)
@@ -102,7 +102,7 @@ class SimulationValues:
             if signal in self._inside.connectors:
                 return signal
         names = [*map(str, self._slots), *self._inside.names]
-        raise UnknownName(name, near_names(name, names))
+        raise UnknownSignalOrParameter(name, near_names(name, names))
 
     # -- reading ---------------------------------------------------------------------------------------------
 
@@ -206,13 +206,13 @@ def _led_to(plan: Plan, signal: Signal) -> str:
     wires = (*plan.network.wires, *plan.network.dangling)
     ends = {wire.destination for wire in wires if signal in (wire.source, *(leg.destination for leg in wire.legs))}
     inside = sorted(str(end) for end in ends if end != signal and end.component in plan.network.components)
-    return f"set {few(inside)}, to which it leads" if inside else "set inputs and parameters of components"
+    return f"set {abbreviated(inside)}, to which it leads" if inside else "set inputs and parameters of components"
 
 
 class SimulationChanges:
     """At the present communication point; RunError is raised where the simulation cannot go on with them."""
 
-    def __init__(self, plan: Plan, assembly: Assembly, system: Coupled, values: SimulationValues) -> None:
+    def __init__(self, plan: Plan, assembly: Assembly, system: CoupledSystem, values: SimulationValues) -> None:
         self._plan = plan
         self._assembly = assembly
         self._system = system
@@ -242,7 +242,7 @@ class SimulationChanges:
 
         try:
             return pass_on(self._plan, self._values.instances, (signal.component,), give, time)
-        except Stopped as stopped:
+        except IntegrationStopped as stopped:
             raise RunError(stopped.failure) from stopped
 
     def _tell(self, signal: Signal, given: Mapping[Signal, Any], time: float) -> None:

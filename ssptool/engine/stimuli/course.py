@@ -180,7 +180,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Modification:
+class Override:
     """From `time` [s] on; `value` is of the type of the variable, and of no account for a reset."""
 
     time: float
@@ -198,7 +198,7 @@ class Modification:
                 return value
 
 
-def active(modifications: Iterable[Modification], t: float, *, before: bool = False) -> Modification | None:
+def active(modifications: Iterable[Override], t: float, *, before: bool = False) -> Override | None:
     """The last one that is in force at t [s], or just `before`; of two at one time the later in the list."""
     found = None
     for one in modifications:
@@ -208,11 +208,11 @@ def active(modifications: Iterable[Modification], t: float, *, before: bool = Fa
 
 
 @dataclass(frozen=True, slots=True)
-class Modified:
+class Overridden:
     """A course as a scenario changes it; modifications are in the order of time."""
 
     base: Course
-    modifications: tuple[Modification, ...]
+    modifications: tuple[Override, ...]
 
     @property
     def continuous(self) -> bool:

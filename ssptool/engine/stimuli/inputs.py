@@ -56,10 +56,10 @@ class Inputs:
         return Interpolation(self.columns.get(target.name, self.interpolation))
 
 
-Given: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
+InputData: TypeAlias = Inputs | Source | Sequence[Inputs | Path | str]
 
 
-def interpolated(given: Given, how: str | Mapping[str, str]) -> Inputs:
+def interpolated(given: InputData, how: str | Mapping[str, str]) -> Inputs:
     """Sources with one interpolation for all of them, or for columns by full name."""
     if isinstance(given, Inputs) or (isinstance(given, list | tuple) and any(isinstance(one, Inputs) for one in given)):
         raise WrongArgument("interpolation", how, "left out beside an Inputs object, which says it itself")
@@ -68,7 +68,7 @@ def interpolated(given: Given, how: str | Mapping[str, str]) -> Inputs:
     return Inputs(given, word("interpolation", how, Interpolation))
 
 
-def resolve_inputs(given: Given, network: Network, units: Mapping[str, Unit]) -> tuple[Driven, ...]:
+def resolve_inputs(given: InputData, network: Network, units: Mapping[str, Unit]) -> tuple[Driven, ...]:
     """Courses for the inputs of a system, in the order in which they are given.
 
     Parameters

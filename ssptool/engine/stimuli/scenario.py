@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ssptool.arguments import seconds
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.failure import BadScenario
-from ssptool.engine.stimuli.course import Action, Constant, Modification, Modified
+from ssptool.engine.stimuli.course import Action, Constant, Overridden, Override
 from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, held
 from ssptool.engine.stimuli.targets import Target, of_variable, targets
 from ssptool.fmu.description import Causality, Variability
@@ -104,8 +104,8 @@ class _Resolution:
         self.findings: list[DataFinding] = []
         self.driven = {one.signal: one for one in driven}
         self.free = {target.signal: target for target in targets(network).values()}
-        self.at_source: dict[Signal, tuple[Modification, ...]] = {}
-        self.at_destination: dict[Signal, tuple[Modification, ...]] = {}
+        self.at_source: dict[Signal, tuple[Override, ...]] = {}
+        self.at_destination: dict[Signal, tuple[Override, ...]] = {}
         self.settings: list[Setting] = []
         every = [*network.ports, *(port for component in network.components.values() for port in component.ports)]
         self.ports = {str(port.signal): port for port in every}
@@ -155,7 +155,7 @@ class _Resolution:
                 if not target.signal.component:
                     course = _outer(self.network, target.signal) or course
             base = Driven(target.signal, course, f"its value at the start, {course.value!r}")
-        course_now = Modified(base.course, self._modifications(target, events))
+        course_now = Overridden(base.course, self._modifications(target, events))
         self.driven[target.signal] = replace(base, course=course_now, origin=f"{base.origin}; changed by the scenario")
 
     def _connected(self, port: Port, events: tuple[Event, ...]) -> None:
@@ -183,24 +183,24 @@ class _Resolution:
 
     # --------------------------------------------------------------------------------------------------------
 
-    def _modifications(self, target: Target, events: tuple[Event, ...]) -> tuple[Modification, ...]:
+    def _modifications(self, target: Target, events: tuple[Event, ...]) -> tuple[Override, ...]:
         """With the reset at the end of the scenario; times are those of the run."""
         found = []
         unbounded = replace(target, minimum=-math.inf, maximum=math.inf)
         for event in events:
             if event.action is Action.RESET:
-                found.append(Modification(self.start + event.time, Action.RESET))
+                found.append(Override(self.start + event.time, Action.RESET))
                 continue
             if event.action is Action.BIAS and not is_number(target.type):
                 self._refuse((event,), f"a {target.type} cannot be biased; override it")
                 continue
             taker = unbounded if event.action is Action.BIAS else target
             try:
-                found.append(Modification(self.start + event.time, Action(event.action), taker.take(event.value)))
+                found.append(Override(self.start + event.time, Action(event.action), taker.take(event.value)))
             except InvalidValue as error:
                 self._refuse((event,), f"found {error.found!r}, expected {error.expected}")
         if self.scenario.end is not None:
-            found.append(Modification(self.start + self.scenario.end, Action.RESET))
+            found.append(Override(self.start + self.scenario.end, Action.RESET))
         return tuple(found)
 
     def _variable(self, name: str) -> Signal | None:

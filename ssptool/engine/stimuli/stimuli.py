@@ -14,8 +14,8 @@ from ssptool.engine.stimuli.course import (
     Course,
     Function,
     Interpolation,
-    Modification,
-    Modified,
+    Overridden,
+    Override,
     Table,
     active,
 )
@@ -44,8 +44,8 @@ class Gate(NamedTuple):
     source: Signal
     destination: Signal
     conversion: Conversion
-    at_source: tuple[Modification, ...]
-    at_destination: tuple[Modification, ...]
+    at_source: tuple[Override, ...]
+    at_destination: tuple[Override, ...]
 
 
 class Setting(NamedTuple):
@@ -53,7 +53,7 @@ class Setting(NamedTuple):
 
     signal: Signal
     base: Value
-    modifications: tuple[Modification, ...]
+    modifications: tuple[Override, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Stimuli:
 
     def _actions(self) -> Iterator[float]:
         for driven in self.driven:
-            if isinstance(driven.course, Modified):
+            if isinstance(driven.course, Overridden):
                 yield from (one.time for one in driven.course.modifications)
         for gate in self.gates:
             yield from (one.time for one in (*gate.at_source, *gate.at_destination))
@@ -141,7 +141,7 @@ def notes_on_tables(stimuli: Stimuli, start: float, stop: float) -> Iterator[str
     """In words, the tables that a run from start to stop [s] leaves."""
     told: set[str] = set()
     for driven in stimuli.driven:
-        base = driven.course.base if isinstance(driven.course, Modified) else driven.course
+        base = driven.course.base if isinstance(driven.course, Overridden) else driven.course
         if driven.table is None or not isinstance(base, Table) or driven.table.name in told:
             continue
         told.add(driven.table.name)
@@ -155,7 +155,7 @@ def notes_on_tables(stimuli: Stimuli, start: float, stop: float) -> Iterator[str
 
 def _digest(stimulus: Course | Gate | Setting) -> str:
     match stimulus:
-        case Modified(base, modifications):
+        case Overridden(base, modifications):
             return f"{_digest(base)}, {modifications}"
         case Function(steps=steps, interpolation=how):
             return f"a function, {steps}, {how}"

@@ -77,7 +77,7 @@ class SlowestStep:
     seconds: float
 
 
-class Part(StrEnum):
+class CallPhase(StrEnum):
     """Where the time of a run goes."""
 
     COMPONENT = "component"
@@ -93,7 +93,7 @@ class Cost:
     are counted one by one: percentages are then of the sum of all parts.
     """
 
-    part: Part
+    part: CallPhase
     component: str
     seconds: float
     percent: float
@@ -110,8 +110,8 @@ def costs(components: Mapping[str, float], seconds: float, waited: float = 0.0) 
         Wall time of stepping, and the part of it in which the run waited for the clock.
     """
     engine = max(0.0, seconds - waited - sum(components.values()))
-    parts = [(Part.COMPONENT, name, spent) for name, spent in components.items()]
-    parts += [(Part.ENGINE, "", engine)] + ([(Part.WAITING, "", waited)] if waited > 0 else [])
+    parts = [(CallPhase.COMPONENT, name, spent) for name, spent in components.items()]
+    parts += [(CallPhase.ENGINE, "", engine)] + ([(CallPhase.WAITING, "", waited)] if waited > 0 else [])
     parts.sort(key=lambda part: -part[2])
     tenths = _tenths([spent for _, _, spent in parts])
     return tuple(Cost(*part, tenth / 10) for part, tenth in zip(parts, tenths, strict=True))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ssptool.engine.kernel import native_slopes
 from ssptool.engine.kernel.interface import Call, Code
-from ssptool.engine.ode.system import NO_COURSE, Course
+from ssptool.engine.ode.system import NO_COURSE, OdeInputCourse
 from tests.engine.kernel.kernels import make_native, make_twin
 from tests.engine.kernel.mock_fmu import GET, Mock
 
@@ -111,7 +111,7 @@ numbers = st.floats(-1e6, 1e6)
 )
 def test_slopes_have_the_bits_of_the_same_arithmetic_in_python(mocks, t, start, course, x):
     ode = Ode(mocks, 2, 1)
-    inputs = Course(start, *(np.array([one]) for one in course))
+    inputs = OdeInputCourse(start, *(np.array([one]) for one in course))
     ode.native.course(*inputs)
     status, slopes = ode.evaluate(t, np.array(x))
     assert status == 0

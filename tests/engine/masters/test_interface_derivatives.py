@@ -13,7 +13,7 @@ from ssptool.engine.choices import master
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
-from ssptool.engine.masters.acceleration import Interface, InterfaceNewton
+from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton
 from ssptool.engine.masters.capabilities import ADJOINT
 from ssptool.engine.masters.master import StepDerivatives
 from ssptool.engine.ode.jacobian import FORWARD, PartialDerivatives
@@ -225,7 +225,7 @@ def newton(matrix, known, steps=1):
         return A @ x + 1.0
 
     derivatives = StepDerivatives(matrix, np.array(known))
-    interface = Interface(step, lambda: np.ones((2, 2), dtype=bool), lambda: derivatives)
+    interface = GroupInterface(step, lambda: np.ones((2, 2), dtype=bool), lambda: derivatives)
     accelerator = InterfaceNewton().start(interface)
     for _ in range(steps):
         x, count = iterations(accelerator, lambda x: A @ x + 1.0, np.zeros(2))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pytest import approx
 
 from ssptool.engine.failure import Ending
-from ssptool.engine.masters.acceleration import Interface, InterfaceNewton, IqnIls, correction
+from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton, IqnIls, correction
 from ssptool.engine.masters.convergence import Absolute, AllOf, FixedCount, Relative, ResidualRelative, same
 from tests.engine.dual_mass import oscillator, simulate
 
@@ -35,7 +35,7 @@ def test_iqn_ils_solves_a_linear_interface_in_size_plus_two_evaluations(size):
     """After `size` differences the least-squares problem is exact, however strongly the interface amplifies."""
     rng = np.random.default_rng(size)
     a, b = 30 * rng.normal(size=(size, size)), rng.normal(size=size)
-    interface = Interface(lambda x: a @ x + b, full(size))
+    interface = GroupInterface(lambda x: a @ x + b, full(size))
     x, count = iterations(IqnIls().start(interface), interface.step, np.zeros(size))
     assert x == approx(np.linalg.solve(np.eye(size) - a, b), rel=1e-7)
     assert count <= size + 3  # one more for what rounding, amplified by 30, leaves
@@ -44,7 +44,7 @@ def test_iqn_ils_solves_a_linear_interface_in_size_plus_two_evaluations(size):
 def test_iqn_ils_needs_two_evaluations_in_steps_that_answer_like_the_one_before():
     """The differences of the first step hold in the second one, whose constant part alone is new."""
     a = np.array([[0.0, -20.0], [15.0, 3.0]])
-    interface = Interface(lambda x: a @ x, full(2))
+    interface = GroupInterface(lambda x: a @ x, full(2))
     accelerator = IqnIls().start(interface)
     iterations(accelerator, lambda x: a @ x + 1.0, np.zeros(2))
     x, count = iterations(accelerator, lambda x: a @ x + 2.0, np.zeros(2))
@@ -53,7 +53,7 @@ def test_iqn_ils_needs_two_evaluations_in_steps_that_answer_like_the_one_before(
 
 def test_without_reuse_each_step_learns_anew():
     a = np.array([[0.0, -20.0], [15.0, 3.0]])
-    accelerator = IqnIls(reuse=0).start(Interface(lambda x: a @ x, full(2)))
+    accelerator = IqnIls(reuse=0).start(GroupInterface(lambda x: a @ x, full(2)))
     counts = [iterations(accelerator, lambda x, c=c: a @ x + c, np.zeros(2))[1] for c in (1.0, 2.0)]
     assert counts[0] == counts[1] > 2
 
@@ -86,7 +86,7 @@ def test_interface_newton_solves_a_stiff_linear_interface_at_once_and_keeps_its_
         calls.append(1)
         return a @ x + 1.0
 
-    accelerator = InterfaceNewton().start(Interface(step, full(2)))
+    accelerator = InterfaceNewton().start(GroupInterface(step, full(2)))
     x, first = iterations(accelerator, step, np.zeros(2))
     assert x == approx(np.linalg.solve(np.eye(2) - a, np.ones(2)), rel=1e-6)
     calls.clear()
@@ -103,7 +103,7 @@ def test_interface_newton_renews_a_jacobian_that_is_out_of_date():
         calls.append(1)
         return factor[0] * np.cos(x)
 
-    accelerator = InterfaceNewton().start(Interface(step, full(1)))
+    accelerator = InterfaceNewton().start(GroupInterface(step, full(1)))
     for factor[0] in (0.5, 1.0, 2.0, 3.0):
         x, _ = iterations(accelerator, lambda x: factor[0] * np.cos(x), np.array([0.8]))
         assert factor[0] * math.cos(x[0]) == approx(x[0], abs=1e-9)

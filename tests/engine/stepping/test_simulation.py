@@ -20,7 +20,7 @@ from ssptool.engine.settings import Settings
 from ssptool.engine.simulate import run
 from ssptool.engine.stepping.saved import NotASavedSimulation, SavedForAnother, SavedSimulation
 from ssptool.engine.stepping.simulation import Simulation
-from ssptool.engine.stepping.values import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownName
+from ssptool.engine.stepping.values import NotRunning, NotSavable, NotSettable, PastTheEnd, UnknownSignalOrParameter
 from tests.engine.dual_mass import FMI2, FMI3, MIXED, Folder, network, oscillator
 
 
@@ -178,7 +178,7 @@ def test_values_are_got_by_name_whether_they_are_connected_or_not():
 
 
 def test_an_unknown_name_is_refused():
-    with Simulation(plan(), Folder()) as simulation, pytest.raises(UnknownName, match=r"'System1\.y'"):
+    with Simulation(plan(), Folder()) as simulation, pytest.raises(UnknownSignalOrParameter, match=r"'System1\.y'"):
         simulation.get("System1.y")
 
 

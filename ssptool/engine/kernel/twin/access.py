@@ -22,15 +22,15 @@ from ssptool.engine.kernel.interface import (
     prefix,
 )
 from ssptool.engine.kernel.twin.instances import (
-    Failure,
     Fmi1Instance,
     Fmi2Instance,
     Fmi3Instance,
     FmiInstance,
     References,
+    TwinFailure,
     float_references,
 )
-from ssptool.engine.kernel.twin.state import Cells, Contents, check_index, item
+from ssptool.engine.kernel.twin.state import Cells, TwinStringTable, check_index, item
 
 _POINTER = np.dtype(np.uintp)
 _BOOLEAN = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.bool_)}
@@ -58,7 +58,7 @@ class Typed:
         count = len(self.slots)
         return np.zeros((2, count) if self.kind == "Binary" else count, dtype=self._machine_type())
 
-    def machine(self, cells: Floats, contents: Contents) -> tuple[NDArray[Any], int | None]:
+    def machine(self, cells: Floats, contents: TwinStringTable) -> tuple[NDArray[Any], int | None]:
         """What the FMU takes, and the first slot whose value does not fit it."""
         if self.kind == "Float32":
             with np.errstate(over="ignore"):
@@ -78,7 +78,7 @@ class Typed:
         wrong = np.flatnonzero(fitting.astype(np.int64) != numbers)
         return fitting, self.slots[wrong[0]] if wrong.size else None
 
-    def keep(self, found: NDArray[Any], cells: Floats, contents: Contents) -> None:
+    def keep(self, found: NDArray[Any], cells: Floats, contents: TwinStringTable) -> None:
         """Put what the FMU gave into cells."""
         if self.kind == "Float32":
             cells[self.slots] = found
@@ -139,7 +139,7 @@ def _address(text: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0
 
 
-class Variable(NamedTuple):
+class TwinVariable(NamedTuple):
     """`element` is its place in its array."""
 
     slot: int
@@ -148,20 +148,22 @@ class Variable(NamedTuple):
     element: int
 
 
-def inputs_of(table: InstanceTable) -> tuple[Variable, ...]:
-    return tuple(map(Variable, table.input_slots, table.input_references, table.input_types, table.input_elements))
+def inputs_of(table: InstanceTable) -> tuple[TwinVariable, ...]:
+    return tuple(map(TwinVariable, table.input_slots, table.input_references, table.input_types, table.input_elements))
 
 
-def outputs_of(table: InstanceTable) -> tuple[Variable, ...]:
-    return tuple(map(Variable, table.output_slots, table.output_references, table.output_types, table.output_elements))
+def outputs_of(table: InstanceTable) -> tuple[TwinVariable, ...]:
+    return tuple(
+        map(TwinVariable, table.output_slots, table.output_references, table.output_types, table.output_elements)
+    )
 
 
-def observed_of(table: InstanceTable) -> tuple[Variable, ...]:
+def observed_of(table: InstanceTable) -> tuple[TwinVariable, ...]:
     observed = table.observed_slots, table.observed_references, table.observed_types, table.observed_elements
-    return tuple(map(Variable, *observed))
+    return tuple(map(TwinVariable, *observed))
 
 
-def known_of(slots: Slots, known: Sequence[Variable], what: str) -> tuple[Variable, ...]:
+def known_of(slots: Slots, known: Sequence[TwinVariable], what: str) -> tuple[TwinVariable, ...]:
     """Those in these slots; of an array all or none. Raises ValueError."""
     places = {variable.slot: place for place, variable in enumerate(known)}
     for slot in slots:
@@ -176,15 +178,15 @@ def known_of(slots: Slots, known: Sequence[Variable], what: str) -> tuple[Variab
     return tuple(known[place] for place in found)
 
 
-def references_of(variables: Sequence[Variable]) -> References:
+def references_of(variables: Sequence[TwinVariable]) -> References:
     return float_references(*_columns(variables))
 
 
-def typed_of(major: int, variables: Sequence[Variable]) -> tuple[Typed, ...]:
+def typed_of(major: int, variables: Sequence[TwinVariable]) -> tuple[Typed, ...]:
     return by_type(major, [variable.slot for variable in variables], *_columns(variables))
 
 
-def _columns(variables: Sequence[Variable]) -> tuple[list[int], list[str], list[int]]:
+def _columns(variables: Sequence[TwinVariable]) -> tuple[list[int], list[str], list[int]]:
     return [v.reference for v in variables], [v.kind for v in variables], [v.element for v in variables]
 
 
@@ -219,7 +221,7 @@ IntermediateUpdate = ctypes.CFUNCTYPE(
 )
 
 
-class Member(NamedTuple):
+class TwinMember(NamedTuple):
     """An instance and its variables, those of type Float64 apart from the others."""
 
     number: int
@@ -243,8 +245,8 @@ class Member(NamedTuple):
 class Members:
     def __init__(self, cells: Cells) -> None:
         self._cells = cells
-        self._every: list[Member] = []
-        self._groups: list[tuple[Member, ...]] = []
+        self._every: list[TwinMember] = []
+        self._groups: list[tuple[TwinMember, ...]] = []
         self.owner: dict[int, int] = {}  # slot → instance, of all inputs and outputs
         self.reports: list[Floats] = []  # of instances in event mode
         self._environments: dict[int, Fmi3Instance | None] = {}
@@ -253,10 +255,10 @@ class Members:
     def __len__(self) -> int:
         return len(self._every)
 
-    def __getitem__(self, index: int) -> Member:
+    def __getitem__(self, index: int) -> TwinMember:
         return item(self._every, index, "instance")
 
-    def __iter__(self) -> Iterator[Member]:
+    def __iter__(self) -> Iterator[TwinMember]:
         return iter(self._every)
 
     # -- instances -------------------------------------------------------------------------------------------
@@ -311,7 +313,7 @@ class Members:
         self._groups.append(tuple(self[index] for index in instances))
         return len(self._groups) - 1
 
-    def of(self, group: int) -> tuple[Member, ...]:
+    def of(self, group: int) -> tuple[TwinMember, ...]:
         return item(self._groups, group, "group")
 
     def check_group(self, group: int) -> None:
@@ -344,9 +346,9 @@ class Members:
             instance.intermediate_update(time)
 
 
-def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> Member:
+def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> TwinMember:
     inputs, outputs, observed = inputs_of(table), outputs_of(table), observed_of(table)
-    return Member(
+    return TwinMember(
         index,
         fmu,
         table,
@@ -362,17 +364,17 @@ def _member(index: int, fmu: FmiInstance, table: InstanceTable) -> Member:
     )
 
 
-def failed(member: Member, failure: Failure) -> Outcome:
+def failed(member: TwinMember, failure: TwinFailure) -> Outcome:
     return Outcome(Code.FMI, instance=member.number, function=failure.function, fmi_status=failure.status)
 
 
-def set_floats(member: Member, references: References, slots: list[int], cells: Cells) -> Outcome:
+def set_floats(member: TwinMember, references: References, slots: list[int], cells: Cells) -> Outcome:
     if slots and (failure := member.fmu.set(references, cells.values[slots])):
         return failed(member, failure)
     return OK
 
 
-def observe(member: Member, cells: Cells) -> Outcome:
+def observe(member: TwinMember, cells: Cells) -> Outcome:
     """What is observed of it, finite or not, with its inputs as they are now."""
     if member.table.refreshed:
         outcome = set_floats(member, member.input_references, member.inputs, cells)
@@ -389,7 +391,7 @@ def observe(member: Member, cells: Cells) -> Outcome:
     return OK
 
 
-def get_floats(member: Member, references: References, slots: list[int], cells: Cells) -> Outcome:
+def get_floats(member: TwinMember, references: References, slots: list[int], cells: Cells) -> Outcome:
     if not slots:
         return OK
     values = np.empty(len(slots))
@@ -402,7 +404,7 @@ def get_floats(member: Member, references: References, slots: list[int], cells: 
     return OK
 
 
-def set_typed(member: Member, inputs: Sequence[Typed], values: Floats, cells: Cells) -> Outcome:
+def set_typed(member: TwinMember, inputs: Sequence[Typed], values: Floats, cells: Cells) -> Outcome:
     """From `values`, which are cells of all slots."""
     for typed in inputs:
         taken, unfit = typed.machine(values, cells.contents)
@@ -413,7 +415,7 @@ def set_typed(member: Member, inputs: Sequence[Typed], values: Floats, cells: Ce
     return OK
 
 
-def get_typed(member: Member, outputs: Sequence[Typed], cells: Cells) -> Outcome:
+def get_typed(member: TwinMember, outputs: Sequence[Typed], cells: Cells) -> Outcome:
     for typed in outputs:
         found = typed.room()
         if failure := member.fmu.access(typed.get_function, typed.references, found):

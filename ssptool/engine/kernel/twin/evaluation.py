@@ -9,8 +9,8 @@ import numpy as np
 
 from ssptool.engine.kernel.interface import FLOAT, OK, Call, Code, Floats, Integers, LoopCalls, Outcome, SolveLoop
 from ssptool.engine.kernel.twin.access import (
-    Member,
     Members,
+    TwinMember,
     Typed,
     failed,
     get_floats,
@@ -24,14 +24,14 @@ from ssptool.engine.kernel.twin.access import (
     typed_of,
 )
 from ssptool.engine.kernel.twin.instances import Motion, References
-from ssptool.engine.kernel.twin.state import Cells, Wire, Wires, check_index, item
+from ssptool.engine.kernel.twin.state import Cells, TwinWire, Wires, check_index, item
 
 
 class ResolvedCall(NamedTuple):
     """A `Call` with everything looked up; `inputs` and `outputs` are those of type Float64."""
 
-    member: Member
-    wires: tuple[Wire, ...]
+    member: TwinMember
+    wires: tuple[TwinWire, ...]
     inputs: list[int]
     input_references: References
     outputs: list[int]
@@ -276,7 +276,7 @@ class Steps:
                 return outcome
         return OK
 
-    def _step(self, member: Member, t: float, h: float) -> Outcome:
+    def _step(self, member: TwinMember, t: float, h: float) -> Outcome:
         cells, slots = self._cells, member.inputs
         outcome = set_typed(member, member.typed_inputs, cells.input_value, cells)
         if not outcome.ok:

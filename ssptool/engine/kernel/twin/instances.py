@@ -20,7 +20,7 @@ WARNING = 1
 ERROR = 3
 
 
-class Failure(NamedTuple):
+class TwinFailure(NamedTuple):
     """An FMI function that returned something worse than a warning."""
 
     function: str
@@ -53,9 +53,9 @@ class Following:
     def __init__(self) -> None:
         self.order = 2  # the highest that it has not refused
         self.since = 0.0  # the start of the step in which it refused the last one [s]
-        self.by: Failure | None = None
+        self.by: TwinFailure | None = None
 
-    def refused(self, order: int, t: float, by: Failure) -> bool:
+    def refused(self, order: int, t: float, by: TwinFailure) -> bool:
         """Whether a refusal of polynomials of this order is one that the FMU can go on after."""
         if by.status > ERROR:
             return False
@@ -82,26 +82,26 @@ class FmiInstance(Protocol):
     @property
     def has_saved_state(self) -> bool: ...
 
-    def set(self, references: References, values: Floats) -> Failure | None: ...
+    def set(self, references: References, values: Floats) -> TwinFailure | None: ...
 
-    def get(self, references: References, values: Floats) -> Failure | None:
+    def get(self, references: References, values: Floats) -> TwinFailure | None:
         """Fill `values`."""
 
-    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+    def access(self, function: str, references: References, values: NDArray[Any]) -> TwinFailure | None:
         """Set or get by a function that takes or fills `values` of its own type; see `Typed.room`."""
 
-    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+    def step(self, t: float, h: float, motion: Motion) -> TwinFailure | None:
         """Set the inputs to their course over the step and do it."""
 
-    def save(self) -> Failure | None: ...
+    def save(self) -> TwinFailure | None: ...
 
-    def restore(self) -> Failure | None: ...
+    def restore(self) -> TwinFailure | None: ...
 
     def release(self) -> None: ...
 
     def directional(
         self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
-    ) -> Failure | None:
+    ) -> TwinFailure | None:
         """Fill `sensitivity`."""
 
 
@@ -160,8 +160,8 @@ def float_references(references: Sequence[int], types: Sequence[str], elements: 
     return np.array([r for r, kind, element in known if kind == FLOAT and element == 0], dtype=np.uint32)
 
 
-def checked(function: str, status: int) -> Failure | None:
-    return Failure(function, status) if status > WARNING else None
+def checked(function: str, status: int) -> TwinFailure | None:
+    return TwinFailure(function, status) if status > WARNING else None
 
 
 class SavedState:
@@ -214,16 +214,16 @@ class BeforeFmi3:
         self._rates = Rates(self._inputs)
         self.following = Following()
 
-    def set(self, references: References, values: Floats) -> Failure | None:
+    def set(self, references: References, values: Floats) -> TwinFailure | None:
         return self.access(self.prefix + "SetReal", references, values)
 
-    def get(self, references: References, values: Floats) -> Failure | None:
+    def get(self, references: References, values: Floats) -> TwinFailure | None:
         return self.access(self.prefix + "GetReal", references, values)
 
-    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+    def access(self, function: str, references: References, values: NDArray[Any]) -> TwinFailure | None:
         return self._call(function, references.ctypes.data, references.size, values.ctypes.data)
 
-    def _set_inputs(self, motion: Motion, t: float, h: float) -> Failure | None:
+    def _set_inputs(self, motion: Motion, t: float, h: float) -> TwinFailure | None:
         """To their course over the step from t, as far as the FMU follows it."""
         while self._inputs.size:
             taken = self.following.course(motion, h)
@@ -243,7 +243,7 @@ class BeforeFmi3:
                 return None  # held, and nothing more can be said to it
         return None
 
-    def _refused(self, told: int, before: int, t: float, failure: Failure) -> bool:
+    def _refused(self, told: int, before: int, t: float, failure: TwinFailure) -> bool:
         """What was in effect before may still be; that nothing is any more is worth one more call."""
         if self.following.order == 0 and failure.status <= ERROR:
             self._rates.told_order = 0
@@ -251,7 +251,7 @@ class BeforeFmi3:
         self._rates.told_order = min(before, max(told - 1, 1))
         return self.following.refused(told, t, failure)
 
-    def _call(self, name: str, *arguments: float) -> Failure | None:
+    def _call(self, name: str, *arguments: float) -> TwinFailure | None:
         return checked(name, self._functions[name](self._component, *arguments))
 
 
@@ -270,18 +270,18 @@ class Fmi1Instance(BeforeFmi3):
         self._again = False
         self._told_order_saved = 0
 
-    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+    def step(self, t: float, h: float, motion: Motion) -> TwinFailure | None:
         again, self._again = self._again, False
         return self._set_inputs(motion, t, h) or self._call("fmiDoStep", t, h, not again)
 
-    def save(self) -> Failure | None:
+    def save(self) -> TwinFailure | None:
         self.has_saved_state, self._again = True, False
         self._told_order_saved = self._rates.told_order
         return None
 
-    def restore(self) -> Failure | None:
+    def restore(self) -> TwinFailure | None:
         if not self.has_saved_state:
-            return Failure("restoring the state", ERROR)
+            return TwinFailure("restoring the state", ERROR)
         self._again = True
         self._rates.told_order = max(self._rates.told_order, self._told_order_saved)
         return None
@@ -291,8 +291,8 @@ class Fmi1Instance(BeforeFmi3):
 
     def directional(
         self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
-    ) -> Failure | None:
-        return Failure("directional derivatives", ERROR)
+    ) -> TwinFailure | None:
+        return TwinFailure("directional derivatives", ERROR)
 
 
 class Fmi2Instance(BeforeFmi3):
@@ -315,14 +315,14 @@ class Fmi2Instance(BeforeFmi3):
     def has_saved_state(self) -> bool:
         return bool(self._state)
 
-    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+    def step(self, t: float, h: float, motion: Motion) -> TwinFailure | None:
         return self._set_inputs(motion, t, h) or self._call("fmi2DoStep", t, h, 0 if self._state else 1)
 
-    def save(self) -> Failure | None:
+    def save(self) -> TwinFailure | None:
         self._told_order_saved = self._rates.told_order
         return checked("fmi2GetFMUstate", self._state.save())
 
-    def restore(self) -> Failure | None:
+    def restore(self) -> TwinFailure | None:
         # Whether a state includes the input derivatives is the FMU's secret, so expect either.
         self._rates.told_order = max(self._rates.told_order, self._told_order_saved)
         return checked("fmi2SetFMUstate", self._state.restore())
@@ -332,7 +332,7 @@ class Fmi2Instance(BeforeFmi3):
 
     def directional(
         self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
-    ) -> Failure | None:
+    ) -> TwinFailure | None:
         return self._call(
             "fmi2GetDirectionalDerivative",
             *(unknowns.ctypes.data, unknowns.size, knowns.ctypes.data, knowns.size),
@@ -358,7 +358,7 @@ class Fmi3Instance:
         self._ends_from = math.inf  # the middle of the step in which it has asked to end the simulation
         self._start = 0.0
         self._motion: Motion | None = None  # while a step is under way
-        self._intermediate_failure: Failure | None = None
+        self._intermediate_failure: TwinFailure | None = None
         self._state = SavedState(
             table.component,
             self._functions["fmi3GetFMUState"],
@@ -370,43 +370,43 @@ class Fmi3Instance:
     def has_saved_state(self) -> bool:
         return bool(self._state)
 
-    def set(self, references: References, values: Floats) -> Failure | None:
+    def set(self, references: References, values: Floats) -> TwinFailure | None:
         return self.access("fmi3SetFloat64", references, values)
 
-    def get(self, references: References, values: Floats) -> Failure | None:
+    def get(self, references: References, values: Floats) -> TwinFailure | None:
         return self.access("fmi3GetFloat64", references, values)
 
-    def step(self, t: float, h: float, motion: Motion) -> Failure | None:
+    def step(self, t: float, h: float, motion: Motion) -> TwinFailure | None:
         taken = self.following.course(motion, h) if self.following.order == 0 else motion
         if self._inputs.size and (failure := self.set(self._inputs, taken.value)):
             return failure
         varies = taken.order() > 0
         if varies and not self._has_environment:
-            return Failure("fmi3DoStep:intermediateUpdate", ERROR)
+            return TwinFailure("fmi3DoStep:intermediateUpdate", ERROR)
         self._start, self._motion, self._intermediate_failure = t, taken if varies else None, None
         failure = self._do_step(t, h)
         self._motion = None
         return self._intermediate_failure or failure
 
-    def _do_step(self, t: float, h: float) -> Failure | None:
+    def _do_step(self, t: float, h: float) -> TwinFailure | None:
         if self._report is not None and self._report[2]:
             return None
         # The step in which it was said was a valid one; after it there is none, unless it has been taken back.
         if t >= self._ends_from:
-            return Failure(TO_END, 0)
+            return TwinFailure(TO_END, 0)
         event, ends, early = c_bool(), c_bool(), c_bool()
         reached = c_double()
         flags = (ctypes.addressof(flag) for flag in (event, ends, early, reached))
         status = self._functions["fmi3DoStep"](self._component, t, h, not self._state, *flags)
         self._ends_from = t + 0.5 * ((reached.value if early else t + h) - t) if ends else math.inf
         if status > WARNING:
-            return Failure("fmi3DoStep", status)
+            return TwinFailure("fmi3DoStep", status)
         if self._report is not None:
             self._report[:2] = event.value or early.value, reached.value if early else t + h
         elif early:
-            return Failure(TO_END if ends else "fmi3DoStep:earlyReturn", status)
+            return TwinFailure(TO_END if ends else "fmi3DoStep:earlyReturn", status)
         elif event:
-            return Failure("fmi3DoStep:eventHandlingNeeded", status)
+            return TwinFailure("fmi3DoStep:eventHandlingNeeded", status)
         return None
 
     def intermediate_update(self, time: float) -> None:
@@ -419,10 +419,10 @@ class Fmi3Instance:
             if not self.following.refused(1, self._start, failure):
                 self._intermediate_failure = failure
 
-    def save(self) -> Failure | None:
+    def save(self) -> TwinFailure | None:
         return checked("fmi3GetFMUState", self._state.save())
 
-    def restore(self) -> Failure | None:
+    def restore(self) -> TwinFailure | None:
         return checked("fmi3SetFMUState", self._state.restore())
 
     def release(self) -> None:
@@ -430,7 +430,7 @@ class Fmi3Instance:
 
     def directional(
         self, unknowns: References, knowns: References, seed: Floats, sensitivity: Floats
-    ) -> Failure | None:
+    ) -> TwinFailure | None:
         status = self._functions["fmi3GetDirectionalDerivative"](
             self._component,
             *(unknowns.ctypes.data, unknowns.size, knowns.ctypes.data, knowns.size),
@@ -438,7 +438,7 @@ class Fmi3Instance:
         )
         return checked("fmi3GetDirectionalDerivative", status)
 
-    def access(self, function: str, references: References, values: NDArray[Any]) -> Failure | None:
+    def access(self, function: str, references: References, values: NDArray[Any]) -> TwinFailure | None:
         count = values.shape[-1]  # of binary variables there are two rows
         memory = [row.ctypes.data for row in np.atleast_2d(values)]
         status = self._functions[function](self._component, references.ctypes.data, references.size, *memory, count)

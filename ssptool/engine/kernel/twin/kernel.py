@@ -16,7 +16,7 @@ from ssptool.engine.kernel.interface import (
 )
 from ssptool.engine.kernel.twin.access import Members
 from ssptool.engine.kernel.twin.evaluation import Calls, Loops, Steps, Sweeps
-from ssptool.engine.kernel.twin.program import Inputs, Iterations, Programs
+from ssptool.engine.kernel.twin.program import Iterations, Programs, TwinInputs
 from ssptool.engine.kernel.twin.state import Acting, Cells, History, Wires
 
 
@@ -32,7 +32,7 @@ class TwinKernel:
         self._wires = wires = Wires(cells, members.owner)
         self._acting = acting = Acting(cells, wires)
         history, steps, calls = History(cells, wires), Steps(cells, members), Calls(cells, wires, members)
-        inputs = Inputs(cells, wires, members, acting, history)
+        inputs = TwinInputs(cells, wires, members, acting, history)
         self._loops = loops = Loops(cells, calls)
         self._sweeps = sweeps = Sweeps(calls, loops)
 

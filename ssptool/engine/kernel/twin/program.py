@@ -24,7 +24,7 @@ from ssptool.engine.kernel.twin.evaluation import Sweeps
 from ssptool.engine.kernel.twin.state import MAX_ORDER, Acting, Cells, History, Wires, check_index, check_order, item
 
 
-class Iteration(NamedTuple):
+class TwinIteration(NamedTuple):
     calls: IterationCalls
     x: Floats
 
@@ -52,13 +52,13 @@ class Iterations:
 
     def __init__(self, kernel: Kernel, cells: Cells, members: Members, sweeps: Sweeps) -> None:
         self._kernel, self._cells, self._members, self._sweeps = kernel, cells, members, sweeps
-        self._every: list[Iteration] = []
+        self._every: list[TwinIteration] = []
         self.counts: list[int] = []
 
     def __len__(self) -> int:
         return len(self._every)
 
-    def __getitem__(self, iteration: int) -> Iteration:
+    def __getitem__(self, iteration: int) -> TwinIteration:
         return item(self._every, iteration, "iteration")
 
     def register(self, calls: IterationCalls) -> int:
@@ -76,7 +76,7 @@ class Iterations:
             self._cells.check(slot)
             if slot in self._cells.holds_integer:
                 raise ValueError(f"slot {slot} holds integers and cannot be iterated")
-        self._every.append(Iteration(calls, np.zeros(len(calls.unknowns))))
+        self._every.append(TwinIteration(calls, np.zeros(len(calls.unknowns))))
         return len(self._every) - 1
 
     def iterate(self, iteration: int, t: float, h: float, first: bool) -> Outcome:
@@ -102,7 +102,7 @@ class Iterations:
             kernel.exchange(calls.group)
         return outcome
 
-    def _predict(self, own: Iteration, h: float) -> None:
+    def _predict(self, own: TwinIteration, h: float) -> None:
         """Where the polynomial through the accepted points leads."""
         calls, cells = own.calls, self._cells
         self._kernel.extrapolate(calls.group, calls.prediction)
@@ -248,7 +248,7 @@ class Programs:
             raise ValueError(f"rows has shape {rows.shape}, must be (steps, {1 + len(self._recorded)})")
 
 
-class Inputs:
+class TwinInputs:
     def __init__(self, cells: Cells, wires: Wires, members: Members, acting: Acting, history: History) -> None:
         self._cells, self._wires, self._members = cells, wires, members
         self._acting, self._history = acting, history

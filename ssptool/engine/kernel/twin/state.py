@@ -54,7 +54,7 @@ ENTRY_BYTES = 64
 """What a content takes besides its bytes."""
 
 
-class Contents:
+class TwinStringTable:
     """Texts that a kernel has met, and what binary variables had, by number. No number means another one later."""
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Cells:
         self.integers: Integers = self.values.view(np.int64)
         self.input_value: Floats = np.zeros(slots)
         self.input_rates: Floats = np.zeros((MAX_ORDER, slots))
-        self.contents = Contents()
+        self.contents = TwinStringTable()
         for slot in integers:
             self.check(slot)
         self.holds_integer = frozenset(integers)
@@ -214,7 +214,7 @@ def _check_cells(column: Column, cells: Floats, rows: int, integer: bool) -> Non
 
 
 @dataclass(slots=True)
-class Wire:
+class TwinWire:
     """`factor` and `offset` are with what is done to doubles at its ends, `stated` are those without."""
 
     source: int
@@ -233,8 +233,8 @@ class Wires:
     def __init__(self, cells: Cells, owned: Collection[int]) -> None:
         self._cells = cells
         self._owned = owned
-        self._by_destination: dict[int, Wire] = {}
-        self.outer: list[Wire] = []
+        self._by_destination: dict[int, TwinWire] = {}
+        self.outer: list[TwinWire] = []
 
     def __len__(self) -> int:
         return len(self._by_destination)
@@ -248,13 +248,13 @@ class Wires:
         tables: Tables,
     ) -> None:
         rows = enumerate(zip(sources, destinations, factors, offsets, strict=True))
-        for wire in (Wire(*row, tables.get(number), (row[2], row[3])) for number, row in rows):
+        for wire in (TwinWire(*row, tables.get(number), (row[2], row[3])) for number, row in rows):
             self._check(wire)
             self._by_destination[wire.destination] = wire
             if wire.destination not in self._owned:
                 self.outer.append(wire)
 
-    def _check(self, wire: Wire) -> None:
+    def _check(self, wire: TwinWire) -> None:
         for slot in (wire.source, wire.destination):
             self._cells.check(slot)
         integer = wire.source in self._cells.holds_integer
@@ -268,10 +268,10 @@ class Wires:
         if wire.destination in self._by_destination:
             raise ValueError(f"two wires lead to slot {wire.destination}")
 
-    def into(self, slots: Slots) -> tuple[Wire, ...]:
+    def into(self, slots: Slots) -> tuple[TwinWire, ...]:
         return tuple(self._by_destination[slot] for slot in slots if slot in self._by_destination)
 
-    def copy(self, wires: Sequence[Wire]) -> None:
+    def copy(self, wires: Sequence[TwinWire]) -> None:
         values, integers, holds_integer = self._cells.values, self._cells.integers, self._cells.holds_integer
         for wire in wires:
             if wire.source not in holds_integer:
@@ -285,7 +285,7 @@ class Wires:
             else:
                 values[wire.destination] = _delivered(wire, float(number))
 
-    def copy_tangents(self, wires: Sequence[Wire], tangents: Floats) -> None:
+    def copy_tangents(self, wires: Sequence[TwinWire], tangents: Floats) -> None:
         """By the chain rule; integers do not move."""
         for wire in wires:
             if wire.source not in self._cells.holds_integer:
@@ -309,7 +309,7 @@ class Wires:
                 _change_destination(wire, acted.at_destination)
 
 
-def _delivered(wire: Wire, value: float) -> float:
+def _delivered(wire: TwinWire, value: float) -> float:
     """Where nothing is done to it the value itself, and where it does not count the offset itself: a zero with its
     sign.
     """
@@ -318,7 +318,7 @@ def _delivered(wire: Wire, value: float) -> float:
     return value if (wire.factor, wire.offset) == (1.0, 0.0) else wire.factor * value + wire.offset
 
 
-def _change_source(wire: Wire, change: Change) -> None:
+def _change_source(wire: TwinWire, change: Change) -> None:
     """With what is done to doubles at its ends, a wire still is a factor and an offset."""
     if change.kind != ChangeKind.NONE:
         wire.offset = _delivered(wire, change.cell)
@@ -326,7 +326,7 @@ def _change_source(wire: Wire, change: Change) -> None:
         wire.factor = 0.0
 
 
-def _change_destination(wire: Wire, change: Change) -> None:
+def _change_destination(wire: TwinWire, change: Change) -> None:
     if change.kind == ChangeKind.NONE:
         return
     replaced = change.kind == ChangeKind.OVERRIDE
