@@ -2,17 +2,14 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.masters.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
+from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import ASKED, Choice, experiment_place
 from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, MasterName, Settings
 from ssptool.network.network import Network
-
-if TYPE_CHECKING:
-    from ssptool.engine.ode.integration import Integrator
 
 INTEGRATION_TOLERANCE = 1e-6
 
@@ -96,7 +93,7 @@ def integrator_of(
     settings: Settings,
     network: Network,
     default: float = INTEGRATION_TOLERANCE,
-) -> "tuple[Integrator, tuple[Choice, ...]]":
+) -> tuple[Integrator, tuple[Choice, ...]]:
     """The integrator of components of model exchange.
 
     Its tolerance is the one asked for, else the one that the system states, else the smallest that the FMUs state and
@@ -107,9 +104,6 @@ def integrator_of(
     ValueError
         The tolerance is not a positive number below 1.
     """
-    from ssptool.engine.ode.cvode import Method  # only systems of model exchange load CVODE
-    from ssptool.engine.ode.integration import Integrator
-
     tolerance, why, place = _tolerance(capabilities, settings, network, default)
     if not 0 < tolerance < 1:
         raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")

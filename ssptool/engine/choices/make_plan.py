@@ -253,7 +253,7 @@ def _choose_master(
     if ode is None:
         refuse_integrator(settings)
         return base, choices
-    from ssptool.engine.ode.master import OdeInCoSimulation  # only systems of model exchange load CVODE
+    from ssptool.engine.ode.master import OdeInCoSimulation  # few systems have both
 
     refuse_substeps(exchange, settings)
     integrator, more = integrator_of(exchange, settings, schedules.table.network, COUPLED_TOLERANCE)

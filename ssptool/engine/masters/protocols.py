@@ -1,16 +1,13 @@
 """Protocols of the parts of a coupled system besides instances: inputs from outside, ODE, checkpoints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats, Instruction, Outcome
-
-if TYPE_CHECKING:
-    pass
 
 Memory = Mapping[str, NDArray[Any]]
 """What somebody has to remember, as arrays by name."""

@@ -1,5 +1,6 @@
-"""ODE beside co-simulation: it follows its inputs over a macro step, and can be set back."""
+"""ODE stepped between communication points: alone, or beside co-simulation, where it can be set back."""
 
+import contextlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +11,16 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import SETTLED
-from ssptool.engine.failure import Failure, IntegrationStopped
+from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import FLOAT, Floats, Kernel
 from ssptool.engine.kernel.slots import copy_cells
-from ssptool.engine.masters.protocols import Memory, Updated
+from ssptool.engine.masters.master import StepBatch
+from ssptool.engine.masters.protocols import Memory, Updated, part_of, under
 from ssptool.engine.ode.events import Updates
 from ssptool.engine.ode.integration import Integration, Tally
 from ssptool.engine.ode.position import IntegrationState
 from ssptool.engine.ode.system import KeptStates, OdeInputCourse
+from ssptool.engine.planning.interval import Interval
 from ssptool.engine.planning.plan import Plan, PlannedOde
 from ssptool.engine.time import tolerance_of_times
 from ssptool.fmu.instance import FmiError
@@ -366,3 +369,103 @@ def _columns(plan: Plan, ode: PlannedOde) -> tuple[NDArray[np.bool_], NDArray[np
     integers = set(plan.integers)
     held = np.array([False, *(slot in integers for slot in plan.recorded)])
     return own, held
+
+
+class OdeAlone:
+    """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`."""
+
+    def __init__(self, integration: Integration, interval: Interval) -> None:
+        self.integration = integration
+        self._interval = interval
+        self._tally = Tally(integration)
+        self._point = 1  # the next communication point
+        self._at_point = True  # the last row that was made is that of a communication point
+        self._reached = interval.start  # by rows that were handed out
+        self._failure: Failure | None = None
+
+    def begin(self) -> None:
+        """From initialized components to the first instant of continuous time."""
+        start = self._interval.start
+        try:
+            self.integration.begin()
+        except IntegrationStopped as stopped:
+            self._failure = stopped.failure
+        except FmiError as error:
+            self._failure = self.integration.system.refused(error, start).failure
+        else:
+            self.integration.system.row(start)  # the first point of the history
+
+    def run(self, _first: int, rows: Floats) -> StepBatch:
+        waiting, filled = self.integration.rows, 0
+        points = np.zeros(len(rows), dtype=bool)
+        while filled < len(rows) and self._produce():
+            rows[filled] = waiting.popleft()
+            points[filled] = self._at_point and not waiting
+            self._reached = float(rows[filled, 0])
+            filled += 1
+        finished = self._point > self._interval.steps and not waiting
+        failure = None if waiting else self._failure
+        events, evaluations = self._tally.news()
+        return StepBatch(
+            filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
+        )
+
+    def _produce(self) -> bool:
+        """Go on until there is a row to hand out; False at the end of the run and after a failure."""
+        integration = self.integration
+        try:
+            if self._point == 1 and self._failure is None:
+                integration.cross_at_start()
+            while not integration.rows and self._failure is None and self._point <= self._interval.steps:
+                point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
+                self._at_point = integration.advance(point, self._interval.stop)
+                self._point += self._at_point
+        except IntegrationStopped as stopped:
+            self._failure = stopped.failure
+            self._end_there()
+        except FmiError as error:
+            self._failure = integration.system.refused(error, integration.time).failure
+        return bool(integration.rows)
+
+    def _end_there(self) -> None:
+        """A row where a component has ended the simulation, which need be no communication point."""
+        integration, failure = self.integration, self._failure
+        if failure is None or failure.ending is not Ending.TERMINATED or integration.rows:
+            return
+        if self._reached < failure.time <= self._interval.stop:
+            with contextlib.suppress(IntegrationStopped, FmiError):  # the end itself is well without it
+                integration.rows.append(integration.system.row(failure.time))
+
+    def intervene(self, action: Callable[[], None]) -> Failure | None:
+        """Let something be done to the components, at the communication point that was reached."""
+        integration = self.integration
+        try:
+            integration.go_to(integration.position(self._reached))
+            integration.intervene(action)
+        except IntegrationStopped as stopped:
+            return stopped.failure
+        except FmiError as error:
+            return integration.system.refused(error, self._reached).failure
+        return None
+
+    def memory(self) -> Memory:
+        rows, drive = self.integration.rows, self.integration.system.drive
+        t = float(rows[-1][0]) if rows else self._reached
+        position = self.integration.position(t)
+        self.integration.start_over(position)
+        return {
+            "point": np.array([self._point, self._at_point]),
+            "rows": np.array(rows).reshape(-1, self.integration.system.width),
+            **({} if drive is None else {"stretch": np.array(drive.stretch)}),
+            **under("position", position.memory()),
+        }
+
+    def recall(self, memory: Memory) -> None:
+        self._point, self._at_point = memory["point"].tolist()
+        self.integration.rows.extend(memory["rows"])
+        if self.integration.system.drive is not None:
+            self.integration.system.drive.go_to(int(memory["stretch"]))
+        position = IntegrationState.recalled(part_of(memory, "position"))
+        self._reached = position.t
+        self.integration.go_to(position)
+        self._tally = Tally(self.integration, self.integration.statistics)

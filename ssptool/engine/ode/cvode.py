@@ -11,7 +11,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from ctypes import CFUNCTYPE, POINTER, byref, c_char_p, c_double, c_int, c_int64, c_long, c_void_p
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import Any, Protocol
 from weakref import finalize
 
@@ -20,14 +19,7 @@ from fmpy.sundials import libraries
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Ending, Failure
-
-
-class Method(IntEnum):
-    """Linear multistep formulas: Adams-Moulton for smooth problems, BDF for stiff ones. The numbers are CVODE's."""
-
-    ADAMS = 1
-    BDF = 2
-
+from ssptool.engine.ode.integrator import Method
 
 Floats = NDArray[np.float64]
 

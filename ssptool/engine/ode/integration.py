@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,67 +11,14 @@ from ssptool.engine.event_mode.accumulation import Cause, ZenoDetector
 from ssptool.engine.event_mode.iteration import ode_takes_samples
 from ssptool.engine.failure import IntegrationStopped, wish_to_end
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, Participants, Stepper
-from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed, Method, cannot_go_on
+from ssptool.engine.ode.cvode import NUMBERS, Arrival, Cvode, Effort, IntegrationFailed, cannot_go_on
 from ssptool.engine.ode.events import TIME_EVENT, Crossings, EventOutcome, IndicatorLookAhead, iterate
+from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.jacobian import make_jacobian
 from ssptool.engine.ode.position import IntegrationState
 from ssptool.engine.ode.system import OdeSystem
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.time import coarseness, tolerance_of_times
-
-
-@dataclass(frozen=True, slots=True)
-class Integrator:
-    """CVODE integrates all components together; communication points are where it is looked at.
-
-    Attributes
-    ----------
-    rtol
-        Relative tolerance of every state; the absolute one is this times its nominal value.
-    directional
-        The Jacobian comes from the components' directional derivatives, else from finite differences.
-    """
-
-    method: Method = Method.BDF
-    rtol: float = 1e-6
-    directional: bool = False
-
-    @property
-    def name(self) -> str:
-        return "integrated"
-
-    @property
-    def chooses_steps(self) -> bool:
-        return True
-
-    def start(self, system: CoupledSystem) -> Stepper:
-        if system.integration is None:
-            raise ValueError("the components of this system are not those of model exchange")
-        return system.integration
-
-    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
-        return (
-            *self._integration(f"the states of {', '.join(map(str, groups))}"),
-            "at the communication point: interpolate the states; evaluate",
-        )
-
-    def as_component(self) -> tuple[str, ...]:
-        """To step it beside others, in words."""
-        return (
-            *self._integration("the states of components of model exchange, all together"),
-            "it starts anew with each macro step at whose beginning inputs jump, and where one is repeated; "
-            "its Jacobian is kept for a while",
-        )
-
-    def _integration(self, what: str) -> tuple[str, ...]:
-        return (
-            f"CVODE ({self.method.name}, relative tolerance {self.rtol:g}) integrates {what}; for x':",
-            "  set time and states; evaluate; get derivatives",
-            "after each of its steps: tell the components; at a root, a time event, or where one asks for it:",
-            "  event mode; new discrete states and evaluate until all stay; continuous-time mode; restart",
-        )
-
 
 MAX_STUCK = 20
 """Internal steps in a row that may be too small for time to pass."""

@@ -1,6 +1,5 @@
-"""Masters of systems with an ODE: alone, or beside components of co-simulation."""
+"""Master of an ODE beside co-simulation, and the start of integration, which is all that loads CVODE."""
 
-import contextlib
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,119 +10,18 @@ from numpy.typing import NDArray
 
 from ssptool.engine.assembly.assembly import Assembly
 from ssptool.engine.event_mode.iteration import MAX_ITERATIONS, endless
-from ssptool.engine.failure import Ending, Failure, IntegrationStopped
+from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.kernel.slots import copy_cells
 from ssptool.engine.masters.master import CoupledSystem, Master, Participants, Remembering, StepBatch, Stepper
 from ssptool.engine.masters.protocols import DriverProtocol, Memory, SteppedOde, part_of, under
-from ssptool.engine.ode.integration import Integration, Integrator, Tally
-from ssptool.engine.ode.position import IntegrationState
+from ssptool.engine.ode.integrator import Integrator
 from ssptool.engine.ode.system import OdeSystem, Sweeps
-from ssptool.engine.planning.interval import Interval
-from ssptool.fmu.instance import FmiError
 
 if TYPE_CHECKING:
-    from ssptool.engine.ode.component import OdeComponent
-
-
-class OdeAlone:
-    """Steps an integration to the end of the run. What has gone wrong before comes out of the first `run`."""
-
-    def __init__(self, integration: Integration, interval: Interval) -> None:
-        self.integration = integration
-        self._interval = interval
-        self._tally = Tally(integration)
-        self._point = 1  # the next communication point
-        self._at_point = True  # the last row that was made is that of a communication point
-        self._reached = interval.start  # by rows that were handed out
-        self._failure: Failure | None = None
-
-    def begin(self) -> None:
-        """From initialized components to the first instant of continuous time."""
-        start = self._interval.start
-        try:
-            self.integration.begin()
-        except IntegrationStopped as stopped:
-            self._failure = stopped.failure
-        except FmiError as error:
-            self._failure = self.integration.system.refused(error, start).failure
-        else:
-            self.integration.system.row(start)  # the first point of the history
-
-    def run(self, _first: int, rows: Floats) -> StepBatch:
-        waiting, filled = self.integration.rows, 0
-        points = np.zeros(len(rows), dtype=bool)
-        while filled < len(rows) and self._produce():
-            rows[filled] = waiting.popleft()
-            points[filled] = self._at_point and not waiting
-            self._reached = float(rows[filled, 0])
-            filled += 1
-        finished = self._point > self._interval.steps and not waiting
-        failure = None if waiting else self._failure
-        events, evaluations = self._tally.news()
-        return StepBatch(
-            filled, failure, finished=finished, events=events, evaluations=evaluations, points=points[:filled]
-        )
-
-    def _produce(self) -> bool:
-        """Go on until there is a row to hand out; False at the end of the run and after a failure."""
-        integration = self.integration
-        try:
-            if self._point == 1 and self._failure is None:
-                integration.cross_at_start()
-            while not integration.rows and self._failure is None and self._point <= self._interval.steps:
-                point = min(self._interval.start + float(self._point) * self._interval.step, self._interval.stop)
-                self._at_point = integration.advance(point, self._interval.stop)
-                self._point += self._at_point
-        except IntegrationStopped as stopped:
-            self._failure = stopped.failure
-            self._end_there()
-        except FmiError as error:
-            self._failure = integration.system.refused(error, integration.time).failure
-        return bool(integration.rows)
-
-    def _end_there(self) -> None:
-        """A row where a component has ended the simulation, which need be no communication point."""
-        integration, failure = self.integration, self._failure
-        if failure is None or failure.ending is not Ending.TERMINATED or integration.rows:
-            return
-        if self._reached < failure.time <= self._interval.stop:
-            with contextlib.suppress(IntegrationStopped, FmiError):  # the end itself is well without it
-                integration.rows.append(integration.system.row(failure.time))
-
-    def intervene(self, action: Callable[[], None]) -> Failure | None:
-        """Let something be done to the components, at the communication point that was reached."""
-        integration = self.integration
-        try:
-            integration.go_to(integration.position(self._reached))
-            integration.intervene(action)
-        except IntegrationStopped as stopped:
-            return stopped.failure
-        except FmiError as error:
-            return integration.system.refused(error, self._reached).failure
-        return None
-
-    def memory(self) -> Memory:
-        rows, drive = self.integration.rows, self.integration.system.drive
-        t = float(rows[-1][0]) if rows else self._reached
-        position = self.integration.position(t)
-        self.integration.start_over(position)
-        return {
-            "point": np.array([self._point, self._at_point]),
-            "rows": np.array(rows).reshape(-1, self.integration.system.width),
-            **({} if drive is None else {"stretch": np.array(drive.stretch)}),
-            **under("position", position.memory()),
-        }
-
-    def recall(self, memory: Memory) -> None:
-        self._point, self._at_point = memory["point"].tolist()
-        self.integration.rows.extend(memory["rows"])
-        if self.integration.system.drive is not None:
-            self.integration.system.drive.go_to(int(memory["stretch"]))
-        position = IntegrationState.recalled(part_of(memory, "position"))
-        self._reached = position.t
-        self.integration.go_to(position)
-        self._tally = Tally(self.integration, self.integration.statistics)
+    # Not where there is no CVODE.
+    from ssptool.engine.ode.component import OdeAlone, OdeComponent
+    from ssptool.engine.ode.integration import Integration
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,6 +200,7 @@ def begin_alone(assembly: Assembly, sweeps: Sweeps, evaluate: Evaluate, *, afres
         There is no CVODE here.
     """
     integration = _integration(assembly, sweeps, evaluate, assembly.driver)
+    from ssptool.engine.ode.component import OdeAlone
 
     alone = OdeAlone(integration, assembly.plan.interval)
     if afresh:

@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from ssptool.engine.ode.cvode import Cvode, IntegrationFailed, Method
+from ssptool.engine.ode.cvode import Cvode, IntegrationFailed
+from ssptool.engine.ode.integrator import Method
 
 METHODS = pytest.mark.parametrize("method", list(Method))
 

@@ -13,7 +13,6 @@ from ssptool.engine.kernel.interface import (
     ACCESS,
     FLOAT,
     OK,
-    REAL_TYPES,
     Code,
     Floats,
     InstanceTable,
@@ -31,6 +30,7 @@ from ssptool.engine.kernel.twin.instances import (
     float_references,
 )
 from ssptool.engine.kernel.twin.state import Cells, TwinStringTable, check_index, item
+from ssptool.engine.trace import holds_integer
 
 _POINTER = np.dtype(np.uintp)
 _BOOLEAN = {1: np.dtype(np.bool_), 2: np.dtype(np.int32), 3: np.dtype(np.bool_)}
@@ -124,10 +124,6 @@ def by_type(
             numbers = np.array([references[place] for place in places if elements[place] == 0], dtype=np.uint32)
             found.append(Typed(kind, major, [slots[place] for place in places], numbers))
     return tuple(found)
-
-
-def holds_integers(kind: str) -> bool:
-    return kind not in REAL_TYPES
 
 
 def _text(address: int) -> bytes:
@@ -299,7 +295,7 @@ class Members:
     def _check_types(self, slots: Sequence[int], types: Sequence[str]) -> None:
         for slot, kind in zip(slots, types, strict=True):
             self._cells.check(slot)
-            if holds_integers(kind) != (slot in self._cells.holds_integer):
+            if holds_integer(kind) != (slot in self._cells.holds_integer):
                 holds = "integers" if slot in self._cells.holds_integer else "doubles"
                 raise ValueError(f"slot {slot} holds {holds}, which a variable of type {kind} has not")
 
