@@ -329,7 +329,7 @@ class Child(Slot[E]):
             return self
         found = next(self.elements(element), None)
         if found is None:
-            raise MissingChild(element.position, " or ".join(sorted(map(_local, self.tags))))
+            raise MissingChild(element.position, " or ".join(sorted(map(local_name, self.tags))))
         return found
 
 
@@ -433,7 +433,7 @@ class Element(etree.ElementBase):
         """
         slot = next((slot for slot in self.slots if child.tag in slot.tags), None)
         if slot is None:
-            raise ValueError(f"{_local(self.tag)} has no place for {_local(child.tag)}")
+            raise ValueError(f"{local_name(self.tag)} has no place for {local_name(child.tag)}")
         before = frozenset(chain.from_iterable(s.here for s in self.slots[: self.slots.index(slot) + 1]))
         if slot.container is None:
             insert_indented(self, _end_of(self, before), child)
@@ -462,7 +462,7 @@ class Element(etree.ElementBase):
 _CLASSES.set_fallback(etree.ElementDefaultClassLookup(element=Element))
 
 
-def _local(tag: str) -> str:
+def local_name(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
@@ -487,7 +487,7 @@ def step(node: etree._Element, parent: etree._Element) -> str:
         tag: object = node.tag
         if not isinstance(tag, str):
             return "comment()"
-        name = _local(tag)
+        name = local_name(tag)
     get = node.get
     stated = ""
     for key in getattr(node, "identity", ()):

@@ -30,7 +30,7 @@ from ssptool.fmu.instance import (
     FmuInstance,
     references_of,
 )
-from ssptool.fmu.messages import STATUS, MessageLog
+from ssptool.fmu.messages import STATUS, MessageLog, address_of
 from ssptool.fmu.platforms import fmu_entries, library_entry, misnamed_library, unloadable_reason, unsafe_reason
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.working_directory import kept_working_directory, shown
@@ -70,7 +70,7 @@ class SharedFunctions:
             # Held once more, so that it stays where it is when the instance that opened it is freed.
             held = ctypes.CDLL(str(path))
             self._functions = dict(_bound_functions(held, kind, prefix))
-            self.addresses = {standard_name(name): _address(function) for name, function in self._functions.items()}
+            self.addresses = {standard_name(name): address_of(function) for name, function in self._functions.items()}
             self._held = held
         instance.dll = ctypes.CDLL(str(path))
         instance._functions = self._functions
@@ -96,10 +96,6 @@ def _bound_functions(library: ctypes.CDLL, kind: type, prefix: str) -> Iterator[
         function.argtypes = list(prototype.types)
         function.restype = prototype.result
         yield prototype.name, function
-
-
-def _address(function: Any) -> int:
-    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 @cache

@@ -515,15 +515,15 @@ def _make_python_callbacks() -> Callbacks:
 
         addLoggerProxy(ctypes.byref(table))
     return Callbacks(
-        log_formatted=_address(table.logger),
-        log_plain=_address(_plain),
-        allocate=_address(calloc),
-        release=_address(free),
+        log_formatted=address_of(table.logger),
+        log_plain=address_of(_plain),
+        allocate=address_of(calloc),
+        release=address_of(free),
         log=_PythonLog,
         file=_PythonFile,
         clock=_PythonRunTime,
     )
 
 
-def _address(function: Any) -> int:
+def address_of(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0

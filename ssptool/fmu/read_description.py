@@ -151,7 +151,7 @@ def _experiment(node: etree._Element | None) -> DefaultExperiment:
     if node is None:
         return DefaultExperiment()
     start, stop, step_size, tolerance = map(_finite, map(node.get, ("startTime", "stopTime", "stepSize", "tolerance")))
-    return DefaultExperiment(start, stop, step_size, tolerance, _line(node))
+    return DefaultExperiment(start, stop, step_size, tolerance, source_line(node))
 
 
 def _finite(text: str | None) -> float | None:
@@ -245,12 +245,6 @@ _TRUE = ("true", "1")
 
 def _items(declared: Any) -> Mapping[str, int]:
     return MappingProxyType({item.name: int(item.value) for item in declared.items})
-
-
-def _line(node: etree._Element | None) -> int:
-    # lxml's stubs declare `sourceline` as writable, of a type that mypy cannot narrow.
-    line: Any = None if node is None else node.sourceline
-    return int(line or 0)
 
 
 def _name(derivative: Any) -> str | None:
@@ -439,3 +433,9 @@ def fmi1_capabilities(root: etree._Element) -> Fmi1Capabilities | None:
 
 def _fmi1_flag(flags: Mapping[str, str], name: str) -> bool:
     return flags.get(name, "").strip() in ("true", "1")
+
+
+def source_line(node: etree._Element | None) -> int:
+    # lxml's stubs give `sourceline` a type that mypy cannot narrow.
+    line: Any = None if node is None else node.sourceline
+    return int(line or 0)

@@ -16,7 +16,7 @@ from ssptool.fmu.model_description_xml import (
     unreadable_reason,
 )
 from ssptool.fmu.model_variables import read_model_description
-from ssptool.fmu.read_description import description_from_xml, frozen_description, read_description
+from ssptool.fmu.read_description import description_from_xml, frozen_description, read_description, source_line
 
 _SCHEMAS = {
     "1": "fmi1/fmiModelDescription.xsd",
@@ -110,12 +110,14 @@ def _dependency_problems(root: etree._Element) -> Iterator[DescriptionProblem]:
     for name, node in variables.items():
         stated = node.find("DirectDependency")
         if stated is not None and node.get("causality") != "output":
-            yield DescriptionProblem(_line(stated), f'Variable "{name}" has a DirectDependency, but is not an output.')
+            yield DescriptionProblem(
+                source_line(stated), f'Variable "{name}" has a DirectDependency, but is not an output.'
+            )
         for one in () if stated is None else stated.iterfind("Name"):
             known = variables.get((one.text or "").strip())
             if known is None or known.get("causality") != "input":
                 message = f'The DirectDependency of variable "{name}" names "{one.text}", which is not an input.'
-                yield DescriptionProblem(_line(one), message)
+                yield DescriptionProblem(source_line(one), message)
 
 
 @cache
@@ -128,9 +130,3 @@ def _schema(major: str) -> etree.XMLSchema:
 def _problem(message: str) -> DescriptionProblem:
     place = _LINE.search(message)
     return DescriptionProblem(int(place[1]) if place else 0, _LINE.sub("", message))
-
-
-def _line(node: etree._Element | None) -> int:
-    # lxml's stubs give `sourceline` a type that mypy cannot narrow.
-    line: Any = None if node is None else node.sourceline
-    return int(line or 0)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache, lru_cache
 
 from ssptool.documents import ssc, ssd, ssv
-from ssptool.documents.element import Element
+from ssptool.documents.element import Element, local_name
 from ssptool.documents.repair import in_utf8, with_prefixes
 from ssptool.documents.schema import DocumentPart, SchemaFinding, schema_findings
 from ssptool.documents.vocabulary import NSMAP
@@ -80,8 +80,8 @@ def right_root(file: File) -> Iterator[Finding]:
     Fix: refer to the right file, or correct its root element.
     """
     root = _root(file)
-    if _local(root) != _local_name(file.expected.qualified_name):
-        wanted = _local_name(file.expected.qualified_name)
+    if _local(root) != local_name(file.expected.qualified_name):
+        wanted = local_name(file.expected.qualified_name)
         yield Finding(root, f"the root element is '{_local(root)}', where a '{wanted}' is expected")
 
 
@@ -157,7 +157,7 @@ def right_namespaces(file: File) -> Iterator[Finding]:
     `http://ssp-standard.org/SSP1/SystemStructure`.
     """
     root = _root(file)
-    if _local(root) == _local_name(file.expected.qualified_name) and not _is_expected(file):
+    if _local(root) == local_name(file.expected.qualified_name) and not _is_expected(file):
         found = root.tag.rpartition("}")[0].lstrip("{") or "no namespace"
         wanted = file.expected.qualified_name.rpartition("}")[0].lstrip("{")
         yield Finding(root, f"'{_local(root)}' is in {found}", f"the namespace of SSP 1.0 and 2.0 is {wanted}")
@@ -258,7 +258,7 @@ def usual_ending(file: File) -> Iterator[Finding]:
 
     Fix: rename the file, and the references to it.
     """
-    ending = _ENDINGS.get(_local_name(file.expected.qualified_name))
+    ending = _ENDINGS.get(local_name(file.expected.qualified_name))
     if ending and _is_expected(file) and not file.name.lower().endswith(ending):
         yield Finding(_root(file), f"the file is a {_local(_root(file))}, usually named *{ending}")
 
@@ -303,11 +303,7 @@ def _is_expected(file: File) -> bool:
 
 
 def _local(element: Element) -> str:
-    return _local_name(element.tag)
-
-
-def _local_name(tag: str) -> str:
-    return tag.rpartition("}")[2]
+    return local_name(element.tag)
 
 
 def _violations(file: File, code: str) -> Iterator[Finding]:

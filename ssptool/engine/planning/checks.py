@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.slots import holds_integer
+from ssptool.engine.planning.events import every_port
 from ssptool.fmu.description import FmuDescription, Variable, element_names, unsupported_of_fmi1
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import Relation, relation
@@ -73,13 +74,7 @@ def is_of_parameters(wire: Wire, ports: dict[Signal, Port]) -> bool:
 
 
 def _ports(network: Network) -> dict[Signal, Port]:
-    return {port.signal: port for port in _every(network)}
-
-
-def _every(network: Network) -> Iterator[Port]:
-    yield from network.ports
-    for component in network.components.values():
-        yield from component.ports
+    return {port.signal: port for port in every_port(network)}
 
 
 def _problem(network: Network, wire: Wire, ports: dict[Signal, Port]) -> Unsupported | None:

@@ -190,10 +190,10 @@ def _refuse_ticks(wanted: Mapping[str, Component], fixed: str) -> None:
 
 
 def clock_signals(network: Network) -> frozenset[Signal]:
-    return frozenset(port.signal for port in _ports(network) if port.type == CLOCK)
+    return frozenset(port.signal for port in every_port(network) if port.type == CLOCK)
 
 
-def _ports(network: Network) -> Iterator[Port]:
+def every_port(network: Network) -> Iterator[Port]:
     yield from network.ports
     for component in network.components.values():
         yield from component.ports
