@@ -134,9 +134,14 @@ def flag(name: str, value: object) -> bool:
 
 def word(name: str, value: object, words: type[Word]) -> Word:
     """A member of an enumeration, or its text."""
-    if isinstance(value, str) and value in list(words):
-        return words(value)
-    near = get_close_matches(value, list(words), 1) if isinstance(value, str) else []
+    return words(one_of(name, value, list(words)))
+
+
+def one_of(name: str, value: object, words: Collection[str]) -> str:
+    """One of these texts."""
+    if isinstance(value, str) and value in words:
+        return str(value)
+    near = get_close_matches(value, words, 1) if isinstance(value, str) else []
     hint = f" (did you mean {near[0]}?)" if near else ""
     raise WrongArgument(name, value, f"one of {', '.join(words)}{hint}")
 

@@ -5,7 +5,9 @@ from typing import Annotated, TypeVar
 
 import typer
 
+from ssptool.arguments import WrongArgument, one_of
 from ssptool.cli.options import time
+from ssptool.engine.master_names import AUTO, help_on_masters, words
 from ssptool.engine.settings import (
     AccelerationName,
     ExchangeName,
@@ -13,12 +15,19 @@ from ssptool.engine.settings import (
     InitName,
     InputName,
     IntegratorName,
-    MasterName,
     Settings,
 )
 
 TIME, COUPLING, MODEL_EXCHANGE = "Time and start", "Coupling", "Model exchange"
 """Panels of the help."""
+
+
+def _master(text: str) -> str:
+    try:
+        return one_of("the master", text, words())
+    except WrongArgument as error:
+        raise typer.BadParameter(f"must be {error.expected}; found {text!r}") from None
+
 
 StartTime = Annotated[
     float | None,
@@ -60,13 +69,8 @@ Init = Annotated[
     ),
 ]
 Master = Annotated[
-    MasterName,
-    typer.Option(
-        "--master",
-        metavar="NAME",
-        help="auto, jacobi (all step at once), gauss-seidel (one after the other) or iterated (those that feed each "
-        "other repeat the step until their values agree).",
-    ),
+    str,
+    typer.Option("--master", parser=_master, metavar="NAME", autocompletion=words, help=help_on_masters()),
 ]
 Acceleration = Annotated[
     AccelerationName | None,
@@ -238,7 +242,7 @@ def settings_from(
     stop_time: StopTime = None,
     step_size: StepSize = None,
     start_time: StartTime = None,
-    master: Master = MasterName.AUTO,
+    master: Master = AUTO,
     acceleration: Acceleration = None,
     input: Input = InputName.AUTO,
     input_order: InputOrder = None,

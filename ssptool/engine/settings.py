@@ -9,16 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict
 
-from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, path, seconds, texts, word
-
-
-class MasterName(StrEnum):
-    """The order of exchanging and stepping; `auto` takes the most accurate that the FMUs support."""
-
-    AUTO = "auto"
-    JACOBI = "jacobi"
-    GAUSS_SEIDEL = "gauss-seidel"
-    ITERATED = "iterated"
+from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
+from ssptool.engine.master_names import AUTO, words
 
 
 class ExchangeName(StrEnum):
@@ -108,7 +100,8 @@ class Settings:
         Interval and macro step. Without them: the system's default experiment, and the smallest step that the FMUs
         recommend, or a thousandth of the interval.
     master
-        Order of exchanging and stepping: auto, jacobi, gauss-seidel or iterated.
+        Order of exchanging and stepping: the name of a master, such as jacobi; auto takes the most accurate one that
+        the FMUs support.
     acceleration
         Of the iterated master: none, constant, aitken, anderson, iqn-ils or newton.
     input
@@ -164,7 +157,7 @@ class Settings:
     start_time: float | None = None
     stop_time: float | None = None
     step_size: float | None = None
-    master: MasterName = MasterName.AUTO
+    master: str = AUTO
     acceleration: AccelerationName | None = None
     input: InputName = InputName.AUTO
     input_order: int | None = None
@@ -300,7 +293,7 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "substeps": _substeps,
     "convergence": _convergence,
     "power_bonds": _power_bonds,
-    "master": lambda name, value: word(name, value, MasterName),
+    "master": lambda name, value: one_of(name, value, words()),
     "acceleration": lambda name, value: word(name, value, AccelerationName),
     "input": lambda name, value: word(name, value, InputName),
     "init": lambda name, value: word(name, value, InitName),

@@ -2,11 +2,12 @@
 
 import pytest
 
-from ssptool.engine.settings import MasterName, Settings
+from ssptool.engine.master_names import words
+from ssptool.engine.settings import Settings
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1.0, float("nan"), float("inf")])
-@pytest.mark.parametrize("master", MasterName)
+@pytest.mark.parametrize("master", words())
 def test_a_tolerance_is_a_positive_number(master, tolerance):
     with pytest.raises(ValueError, match=r"the tolerance must be positive, found"):
         Settings(master=master, tolerance=tolerance)

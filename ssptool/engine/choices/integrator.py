@@ -4,11 +4,12 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 
 from ssptool.engine.failure import UnsupportedCombination
+from ssptool.engine.master_names import AUTO
 from ssptool.engine.masters.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import ASKED, Choice, experiment_place
-from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, MasterName, Settings
+from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, Settings
 from ssptool.network.network import Network
 
 INTEGRATION_TOLERANCE = 1e-6
@@ -55,7 +56,7 @@ def choose_integrator(
         The tolerance is not a positive number below 1.
     """
     asked = {
-        f"master {settings.master}": settings.master is not MasterName.AUTO,
+        f"master {settings.master}": settings.master != AUTO,
         f"input {settings.input}": settings.input is not InputName.AUTO,
         "input order": settings.input_order is not None,
         "exchange late": settings.exchange is ExchangeName.LATE,

@@ -21,7 +21,7 @@ from ssptool.engine.choices.integrator import (
     refuse_substeps,
     unfollowed,
 )
-from ssptool.engine.choices.master import Situation, choose_master
+from ssptool.engine.choices.master import GAUSS_SEIDEL, Situation, choose_master
 from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
 from ssptool.engine.failure import UnsupportedByFmu
 from ssptool.engine.masters.adaptive import Adaptive
@@ -51,7 +51,7 @@ from ssptool.engine.planning.schedule import Schedules
 from ssptool.engine.planning.slots import SlotTable
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.iteration_log import check_log_name
-from ssptool.engine.settings import InitName, MasterName, Settings
+from ssptool.engine.settings import InitName, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_tables
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
@@ -266,7 +266,7 @@ def _threads(settings: Settings, master: Master, ode: PlannedOde | None) -> Iter
         return
     if ode is not None and ode.alone:
         yield Choice("threads", "1", "components of model exchange are integrated as one")
-    elif master.name == MasterName.GAUSS_SEIDEL:
+    elif master.name == GAUSS_SEIDEL:
         reason = "gauss-seidel steps one component after the other; master jacobi steps them side by side"
         yield Choice("threads", "1", reason)
     elif ode is not None:

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 
 from ssptool.engine.failure import UnsupportedByFmu, UnsupportedCombination
 from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
+from ssptool.engine.master_names import AUTO
 from ssptool.engine.masters.acceleration import Acceleration, EachStep, InterfaceNewton, IqnIls
 from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.capabilities import FOLLOWS, SAVES, VARIES_STEP, Capabilities
@@ -17,8 +18,11 @@ from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import Master
 from ssptool.engine.masters.program import Extrapolate, Hold, InputCourse, Interpolate
 from ssptool.engine.planning.interval import ASKED, Choice
-from ssptool.engine.settings import AccelerationName, ExchangeName, InputName, MasterName, Settings
+from ssptool.engine.settings import AccelerationName, ExchangeName, InputName, Settings
 from ssptool.engine.text import NAMED, abbreviated
+
+JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
+"""Masters that are chosen where the user leaves the choice to the plan."""
 
 COUPLING_TOLERANCE = 1e-8
 SINGLE_TOLERANCE = 1e-5
@@ -75,7 +79,7 @@ def choose_iterated(inputs: InputCourse, settings: Settings, situation: "Situati
 def _asked_for(settings: Settings) -> bool:
     """Whether the user wants iterated steps, or a way to do them, by name."""
     asked = settings.acceleration, settings.relaxation, settings.iterations, settings.prediction_order
-    return settings.master is not MasterName.AUTO or any(one is not None for one in asked)
+    return settings.master != AUTO or any(one is not None for one in asked)
 
 
 def _acceleration(settings: Settings) -> tuple[AccelerationName, Acceleration, str]:
@@ -184,13 +188,13 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
     """
     situation, substeps = _divided(situation, settings)
     name, name_reason = _master_name(situation, settings)
-    if name is MasterName.ITERATED:
+    if name == ITERATED:
         _must_save(situation)
     _check_combination(name, settings)
     inputs, inputs_reason = _inputs(name, situation, settings)
     base, more = _base(name, inputs, settings, situation)
     choices = [Choice("master", base.name, name_reason), Choice("input", inputs.name, inputs_reason), *more, *substeps]
-    if settings.log_coupling is not None and name is not MasterName.ITERATED:
+    if settings.log_coupling is not None and name != ITERATED:
         choices.append(Choice("log_coupling", "stays empty", f"master {base.name} iterates nothing"))
     if settings.adaptive is None:
         return base, tuple(choices)
@@ -234,11 +238,11 @@ def _adaptive(
 
 
 def _base(
-    name: MasterName, inputs: InputCourse, settings: Settings, situation: Situation
+    name: str, inputs: InputCourse, settings: Settings, situation: Situation
 ) -> "tuple[Jacobi | GaussSeidel | Iterated, list[Choice]]":
-    if name is MasterName.ITERATED:
+    if name == ITERATED:
         return choose_iterated(inputs, settings, situation)
-    if name is MasterName.GAUSS_SEIDEL and isinstance(inputs, (Hold, Extrapolate, Interpolate)):
+    if name == GAUSS_SEIDEL and isinstance(inputs, (Hold, Extrapolate, Interpolate)):
         return GaussSeidel(inputs), []
     if isinstance(inputs, (Hold, Extrapolate)):
         return Jacobi(inputs, late=settings.exchange is ExchangeName.LATE), []
@@ -268,38 +272,38 @@ def _must_vary(situation: Situation) -> None:
             raise UnsupportedByFmu(name, VARIES_STEP, "adaptive steps", f"fixed steps, {_alternative(situation)}")
 
 
-def _master_name(situation: Situation, settings: Settings) -> tuple[MasterName, str]:
-    if settings.master is not MasterName.AUTO:
+def _master_name(situation: Situation, settings: Settings) -> tuple[str, str]:
+    if settings.master != AUTO:
         return settings.master, ASKED
     if settings.exchange is ExchangeName.LATE:
-        return MasterName.JACOBI, "goes with late outputs"
+        return JACOBI, "goes with late outputs"
     if settings.iterations is not None or settings.prediction_order is not None:
-        return MasterName.ITERATED, "goes with a number of iterations and an order of prediction"
+        return ITERATED, "goes with a number of iterations and an order of prediction"
     if settings.input is InputName.INTERPOLATE or _accelerated(settings):
-        return MasterName.ITERATED, "goes with interpolated inputs and acceleration"
+        return ITERATED, "goes with interpolated inputs and acceleration"
     if not situation.cycles:
         return _without_cycles(situation, settings)
     if settings.adaptive is not None and not all(can.saves_state for can in situation.everyone.values()):
-        return MasterName.JACOBI, "goes with steps by energy residuals"
+        return JACOBI, "goes with steps by energy residuals"
     if settings.input is InputName.EXTRAPOLATE:
-        return MasterName.JACOBI, "goes with extrapolated inputs"
+        return JACOBI, "goes with extrapolated inputs"
     names = situation.cyclic
     feeding = f"{abbreviated(names)} feeds itself" if len(names) == 1 else f"{abbreviated(names)} feed each other"
     for name in situation.cyclic:
         if not situation.capabilities[name].repeats_steps:
-            return MasterName.JACOBI, f"{feeding}, but {name} cannot save its state"
+            return JACOBI, f"{feeding}, but {name} cannot save its state"
         if not situation.capabilities[name].follows and settings.input is InputName.AUTO:
-            return MasterName.JACOBI, f"{feeding}, but inputs of {name} can only be held"
+            return JACOBI, f"{feeding}, but inputs of {name} can only be held"
     saved = all(situation.capabilities[name].saves_state for name in situation.cyclic)
     able = "save states" if saved else "save states or can reject steps,"
-    return MasterName.ITERATED, f"{feeding}, and their FMUs {able} and follow inputs"
+    return ITERATED, f"{feeding}, and their FMUs {able} and follow inputs"
 
 
-def _without_cycles(situation: Situation, settings: Settings) -> tuple[MasterName, str]:
+def _without_cycles(situation: Situation, settings: Settings) -> tuple[str, str]:
     reason = "no components feed each other"
     if settings.input is InputName.AUTO and not situation.successors.isdisjoint(situation.following()):
-        return MasterName.GAUSS_SEIDEL, f"{reason}: in their order inputs are known before they are used"
-    return MasterName.JACOBI, reason
+        return GAUSS_SEIDEL, f"{reason}: in their order inputs are known before they are used"
+    return JACOBI, reason
 
 
 def _must_save(situation: Situation) -> None:
@@ -320,33 +324,33 @@ def _alternative(situation: Situation) -> str:
     return f"master {name} with {moving} inputs"
 
 
-def _check_combination(name: MasterName, settings: Settings) -> None:
-    if name is MasterName.JACOBI and settings.input is InputName.INTERPOLATE:
+def _check_combination(name: str, settings: Settings) -> None:
+    if name == JACOBI and settings.input is InputName.INTERPOLATE:
         raise UnsupportedCombination(
             "master jacobi with input interpolate",
             "what to interpolate to is known only after the step",
             "use master iterated, or input extrapolate",
         )
-    if name is MasterName.ITERATED and settings.input is InputName.EXTRAPOLATE:
+    if name == ITERATED and settings.input is InputName.EXTRAPOLATE:
         raise UnsupportedCombination(
             "master iterated with input extrapolate",
             "extrapolated inputs do not change from one iteration to the next",
             "use input interpolate, or master jacobi",
         )
-    if name is not MasterName.ITERATED and settings.acceleration not in (None, AccelerationName.NONE):
+    if name != ITERATED and settings.acceleration not in (None, AccelerationName.NONE):
         raise UnsupportedCombination(
             f"acceleration {settings.acceleration} with master {name}",
             "only the iterated master can be accelerated",
             "use master iterated",
         )
-    if settings.convergence and name is not MasterName.ITERATED:
+    if settings.convergence and name != ITERATED:
         raise UnsupportedCombination(
             f"convergence with master {name}",
             "only the iterated master has something to converge",
             "use master iterated",
         )
     _check_iterations(name, settings)
-    if settings.exchange is ExchangeName.LATE and (name is not MasterName.JACOBI or settings.adaptive is not None):
+    if settings.exchange is ExchangeName.LATE and (name != JACOBI or settings.adaptive is not None):
         raise UnsupportedCombination(
             f"exchange late with {'adaptive steps' if settings.adaptive is not None else f'master {name}'}",
             "late outputs are there to compare with tools that couple like this, with fixed steps",
@@ -366,14 +370,14 @@ def _accelerated(settings: Settings) -> bool:
     return settings.acceleration is not None or settings.relaxation is not None
 
 
-def _check_iterations(name: MasterName, settings: Settings) -> None:
+def _check_iterations(name: str, settings: Settings) -> None:
     asked = {
         "iterations": settings.iterations,
         "prediction_order": settings.prediction_order,
         "relaxation": settings.relaxation,
     }
     for what, value in asked.items():
-        if value is not None and name is not MasterName.ITERATED:
+        if value is not None and name != ITERATED:
             raise UnsupportedCombination(
                 f"{what} {value} with master {name}", "only the iterated master repeats steps", "use master iterated"
             )
@@ -402,13 +406,13 @@ _MOVING: Mapping[InputName, type[Extrapolate] | type[Interpolate]] = {
     InputName.INTERPOLATE: Interpolate,
 }
 _BEST = {
-    MasterName.JACOBI: InputName.EXTRAPOLATE,
-    MasterName.GAUSS_SEIDEL: InputName.INTERPOLATE,
-    MasterName.ITERATED: InputName.INTERPOLATE,
+    JACOBI: InputName.EXTRAPOLATE,
+    GAUSS_SEIDEL: InputName.INTERPOLATE,
+    ITERATED: InputName.INTERPOLATE,
 }
 
 
-def _inputs(name: MasterName, situation: Situation, settings: Settings) -> tuple[InputCourse, str]:
+def _inputs(name: str, situation: Situation, settings: Settings) -> tuple[InputCourse, str]:
     order = settings.input_order or 1
     if settings.input is InputName.HOLD:
         return Hold(), ASKED
