@@ -73,6 +73,7 @@ from ssptool.engine.stimuli.course import Table as Table
 from ssptool.engine.stimuli.inputs import Inputs as Inputs
 from ssptool.engine.stimuli.scenario import Event as Event
 from ssptool.engine.stimuli.scenario import Scenario as Scenario
+from ssptool.errors import WrongUsage as WrongUsage
 from ssptool.rules.pages import catalogue_page as catalogue_page
 from ssptool.rules.pages import rule_list as rule_list
 from ssptool.rules.pages import rule_page as rule_page

@@ -19,6 +19,7 @@ from ssptool.drawing.plot_plotly import page_markup
 from ssptool.drawing.study_page import chart_markup
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.plots import curves_of
+from ssptool.errors import WrongValue
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
 from ssptool.results.report import ReportPage, ReportPicture, report_page, run_facts, sheet_identity
@@ -51,7 +52,7 @@ def report(
 
     Raises
     ------
-    ValueError
+    WrongValue
         The page is not to be called .html, a pattern fits no signal, or the results are those of another system.
     PlotUnavailable
         A library of the extra `plot` is not installed.
@@ -85,7 +86,7 @@ def _check_system(system: Path | str, variant: str | None, manifest: Mapping[str
         shown = archive.structure(variant).structure.name
     ran = manifest.get("system", shown)
     if ran != shown:
-        raise ValueError(
+        raise WrongValue(
             f"{results}: it is a run of {ran!r}, but {system} is {shown!r}; give the system or variant that ran"
         )
 
@@ -170,7 +171,7 @@ def report_study(
     ------
     NotResults
         The folder has none.
-    ValueError
+    WrongValue
         The page is not to be called .html.
     PlotUnavailable
         A library of the extra `plot` is not installed.

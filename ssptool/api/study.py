@@ -15,6 +15,7 @@ from ssptool.drawing.study_page import draw_chart_page
 from ssptool.drawing.study_picture import draw_chart
 from ssptool.engine.run.result import Result, trace_of
 from ssptool.engine.trace import Trace
+from ssptool.errors import WrongValue
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
@@ -186,7 +187,7 @@ def calibrate(
             data,
         )
     if sum(one is not None for one in (given, stated.targets, stated.minimize)) != 1:
-        raise ValueError("give one of data, targets and minimize")
+        raise WrongValue("give one of data, targets and minimize")
     checked = check_study(wanted, findings)
     trace = None if given is None else trace_of("data", given)
     results = (*(stated.targets or ()), *([stated.minimize] if stated.minimize is not None else []))
@@ -226,7 +227,7 @@ def plot_study(
 
     Raises
     ------
-    ValueError
+    WrongValue
         The name has another ending, or there are too many panels.
     NotResults
         There is nothing to draw, or nothing of this kind.

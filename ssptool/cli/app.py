@@ -5,6 +5,7 @@ To load all commands takes as long as many a call: `--help` prints `PANELS` and 
 
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -21,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import ssptool
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, is_own
 from ssptool.working_directory import shown
 
 PANELS = {
@@ -86,6 +87,11 @@ FAMILIES = {
 
 SUMMARIES = {name: summary for commands in PANELS.values() for name, summary in commands.items()}
 
+
+PACKAGE = Path(ssptool.__file__).parent
+
+BUG = 70
+"""Exit status of a mistake in ssptool itself (EX_SOFTWARE of sysexits.h)."""
 
 WITHOUT_VALUE = {"--statistics": ("text", "json")}
 """Option that may stand without a value → its values; the first is the one that is meant then."""
@@ -315,16 +321,42 @@ def _explain(error: Exception) -> int:
 
         if isinstance(error, WrongArgument):
             error = WrongArgument(_as_typed(error.name), error.found, error.expected)
-        complain(str(error.args[0] if isinstance(error, KeyError) else error))
+        complain(_text(error))
         return 2
-    if any(kind.__module__.split(".")[0] == "ssptool" for kind in type(error).__mro__):
-        complain(str(error))
+    if is_own(error):
+        complain(_text(error))
         return 1
-    if isinstance(error, OSError | ValueError | LookupError):
+    if isinstance(error, OSError) and not _in_package(str(error.filename or "")):
         complain(_sentence(error))
         return 2
-    complain(f"internal error: {type(error).__name__}: {error}. This is a bug; --debug shows where.")
-    return 1
+    if isinstance(error, MemoryError):
+        complain(f"there is not enough memory for this{f': {error}' if error.args else ''}")
+        return 1
+    complain(_bug_report(error))
+    return BUG
+
+
+def _text(error: Exception) -> str:
+    """The message; that of a `KeyError` would be printed in quotes."""
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+
+
+def _bug_report(error: Exception) -> str:
+    """What failed and where, and how to report it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if _in_package(frame.filename)]
+    where = f" ({Path(own[-1].filename).relative_to(PACKAGE.parent)}:{own[-1].lineno})" if own else ""
+    typed = shlex.join(argument for argument in sys.argv[1:] if argument != "--debug")
+    return (
+        f"internal error: {type(error).__name__}: {error}{where}\n"
+        "This is a bug of ssptool, and not a mistake of yours. Please report it with what this prints:\n"
+        f"  ssptool --debug {typed}\n"
+        f"ssptool {ssptool.__version__}, Python {sys.version.split()[0]}, {sys.platform}"
+    )
+
+
+def _in_package(file: str) -> bool:
+    return PACKAGE in Path(file).parents
 
 
 def _as_typed(name: str) -> str:
@@ -336,12 +368,12 @@ def _as_typed(name: str) -> str:
     return f"{option} {match[2]}" if match[2] else option
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: OSError) -> str:
     """What Python says, without number and brackets of the operating system."""
     if isinstance(error, FileNotFoundError) and error.filename is not None:
         path = shown(Path(os.fsdecode(error.filename)))
         folder = path.parent
         return f"{path} does not exist" if folder.is_dir() else f"{folder}: no such folder; make it first"
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+    if error.filename is not None and error.strerror:
         return f"{shown(Path(os.fsdecode(error.filename)))}: {error.strerror[0].lower()}{error.strerror[1:]}"
-    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    return str(error)

@@ -11,6 +11,7 @@ import typer
 import ssptool
 from ssptool.arguments import parse_time
 from ssptool.cli.options import SystemPath, TextOrJson, Variant
+from ssptool.errors import WrongValue
 from ssptool.results.tolerance import Tolerance, ToleranceFor
 
 
@@ -207,7 +208,7 @@ def report_command(
         shown = None if results is None else system
         ssptool.report_study(given, path, system=shown, variant=variant, signals=signals or [])
     elif results is None:
-        raise ValueError(f"{system} is no folder of a study; a report of a run needs a system and its results")
+        raise WrongValue(f"{system} is no folder of a study; a report of a run needs a system and its results")
     else:
         ssptool.report(system, results, path, variant=variant, signals=signals or [])
     typer.echo(f"report: {path}")

@@ -36,7 +36,7 @@ from ssptool.documents.storage import (
     ZipFacts,
 )
 from ssptool.documents.uri import UnresolvableUri as UnresolvableUri
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, WrongValue
 from ssptool.working_directory import absolute
 
 
@@ -310,11 +310,11 @@ class Archive:
 
         Raises
         ------
-        ValueError
+        WrongValue
             The name is no safe relative path.
         """
         if reason := uri.unsafe(name):
-            raise ValueError(f"{name!r} cannot be the name of an entry: it {reason}")
+            raise WrongValue(f"{name!r} cannot be the name of an entry: it {reason}")
         self._now.put(name, content)
         self._forget(name)
 
@@ -418,13 +418,13 @@ class Archive:
         ------
         FileExistsError
             `path` is another folder that is not empty.
-        ValueError
+        WrongValue
             An archive is to become a lone `.ssd`, or the reverse; or a document of a package inside was edited.
         """
         target = Path(path) if path is not None else self._place
         if isinstance(self._entries, GeneratedEntries) and absolute(target) == self._place:
             made = self.path.stem + ".ssp"
-            raise ValueError(
+            raise WrongValue(
                 f"{self.path} is no SSP, and is not changed; `ssptool convert {self.path} {made}` makes one"
             )
         self._edited()
@@ -439,9 +439,9 @@ class Archive:
         """The documents that were edited; none of a package inside may be, as nothing would come of it."""
         edited = {name for name, document in self._documents.items() if document.changed}
         if around := sorted(name for name in edited if name.startswith(uri.UP)):
-            raise ValueError(f"{around[0]} is outside of {self.path}: edit it by itself")
+            raise WrongValue(f"{around[0]} is outside of {self.path}: edit it by itself")
         if inside := sorted(name for name in edited if not self._now.has(name)):
-            raise ValueError(f"{inside[0]} is in a package inside: edit that package, and put it here")
+            raise WrongValue(f"{inside[0]} is in a package inside: edit that package, and put it here")
         return edited
 
     def _forget(self, name: str) -> None:
@@ -481,9 +481,9 @@ class Archive:
 
     def _save_lone(self, target: Path) -> None:
         if not self._is_lone:
-            raise ValueError(f"{self.path} has more than one file and cannot be saved as {target.name}")
+            raise WrongValue(f"{self.path} has more than one file and cannot be saved as {target.name}")
         if target.suffix.lower() != ".ssd":
-            raise ValueError(f"{self.path} is a lone file, and may need others: open the folder to save that")
+            raise WrongValue(f"{self.path} is a lone file, and may need others: open the folder to save that")
         if target == self._place or (target.exists() and self._place.exists() and target.samefile(self._place)):
             self._save_edits(target.parent)
             return

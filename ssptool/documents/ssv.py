@@ -13,6 +13,7 @@ from ssptool.documents.element import (
     children,
 )
 from ssptool.documents.simple_types import Converter, boolean, double, hex_binary, list_of, signed, string, unsigned
+from ssptool.errors import WrongValue
 
 T = TypeVar("T")
 
@@ -222,7 +223,7 @@ class Parameter(ssc.Base, tag="ssv:Parameter"):
     @value.setter
     def value(self, value: Any) -> None:
         if self.type is None:
-            raise ValueError(f"{self.address} has no type: set `type` first")
+            raise WrongValue(f"{self.address} has no type: set `type` first")
         self.type.entries = tuple(value) if isinstance(value, tuple | list) else (value,)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from ssptool.drawing.plot_matplotlib import draw_picture
 from ssptool.drawing.plot_model import Curve, Size, panels
 from ssptool.drawing.plot_plotly import draw_page
+from ssptool.errors import WrongValue
 
 PICTURES = (".png", ".svg", ".pdf")
 PAGES = (".html",)
@@ -24,7 +25,7 @@ def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Siz
     ------
     PlotUnavailable
         The library that draws is not installed.
-    ValueError
+    WrongValue
         The file name has another ending, there is nothing to draw, or a page is to have a size.
     """
     check_plot_name(path, FORMATS)
@@ -41,6 +42,6 @@ def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Siz
 def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
     """Raise ValueError if the ending of `path` is none of these formats: better before a long run than after."""
     if path.suffix.lower() not in formats:
-        raise ValueError(
+        raise WrongValue(
             f"{path}: it can be written as {', '.join(formats)}, not as {path.suffix or 'a file without ending'}"
         )

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.errors import WrongValue
+
 Floats = NDArray[np.float64]
 
 
@@ -66,14 +68,14 @@ def panels(curves: Sequence[Curve]) -> tuple[Panel, ...]:
 
     Raises
     ------
-    ValueError
+    WrongValue
         There is nothing to draw: no curve, or none with a point.
     """
     if not curves:
-        raise ValueError("there is no signal to draw")
+        raise WrongValue("there is no signal to draw")
     curves = [curve for curve in curves if curve.t.size]
     if not curves:
-        raise ValueError("there is nothing to draw: the results have no rows")
+        raise WrongValue("there is nothing to draw: the results have no rows")
     units = dict.fromkeys(curve.unit or "" for curve in curves)
     return tuple(
         Panel(unit, tuple(_styled(list(_merged(curve for curve in curves if (curve.unit or "") == unit)))))
@@ -148,7 +150,7 @@ class Size:
 
         Raises
         ------
-        ValueError
+        WrongValue
             It is none, or a side is not between 0.8 and 200 inches.
         """
         found = re.fullmatch(r"\s*([\d.]+)\s*[x×]\s*([\d.]+)\s*(mm|cm|in)\s*", text)
@@ -157,7 +159,7 @@ class Size:
         except ValueError:
             sides = []
         if len(sides) != 2 or not all(math.isfinite(side) and _SMALLEST <= side <= _LARGEST for side in sides):
-            raise ValueError(
+            raise WrongValue(
                 "a size is WIDTHxHEIGHT with a unit, like 160x90mm or 6.3x3.5in, each from 0.8 to 200 inches; "
                 f"found {text!r}"
             )

@@ -11,6 +11,7 @@ from typing import Any, TypedDict
 
 from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
 from ssptool.engine.master_names import AUTO, words
+from ssptool.errors import WrongValue
 
 
 class ExchangeName(StrEnum):
@@ -193,9 +194,9 @@ class Settings:
             else:
                 object.__setattr__(self, one.name, one.default)
         if self.fmu_log is None and (self.fmu_log_level or self.fmu_log_categories):
-            raise ValueError("fmu_log_level and fmu_log_categories need a file for the messages (fmu_log, --fmu-log)")
+            raise WrongValue("fmu_log_level and fmu_log_categories need a file for the messages (fmu_log, --fmu-log)")
         if self.tolerance is not None and not 0 < self.tolerance < float("inf"):
-            raise ValueError(f"the tolerance must be positive, found {self.tolerance:g}")
+            raise WrongValue(f"the tolerance must be positive, found {self.tolerance:g}")
 
     def __repr__(self) -> str:
         """The settings that differ from their defaults, as the constructor takes them."""
@@ -362,6 +363,6 @@ class Limits:
         limits = {"timeout": self.seconds, "timeout of a step": self.step_seconds, "memory limit": self.memory}
         for name, value in limits.items():
             if value is not None and not value > 0:
-                raise ValueError(f"the {name} must be greater than 0, found {value:g}")
+                raise WrongValue(f"the {name} must be greater than 0, found {value:g}")
         if self.memory is not None and sys.platform != "linux":
-            raise ValueError("memory can be limited on Linux only")
+            raise WrongValue("memory can be limited on Linux only")

@@ -20,6 +20,7 @@ from ssptool.engine.run.selection import select
 from ssptool.engine.settings import Limits
 from ssptool.engine.trace import StringTable
 from ssptool.engine.watch import Watch
+from ssptool.errors import WrongValue
 from ssptool.working_directory import kept_working_directory
 
 
@@ -80,13 +81,13 @@ def run(
         A pattern fits no signal.
     TraceTooLarge
         The trace that was to be kept would not fit into the memory of this machine.
-    ValueError
+    WrongValue
         Limits without isolation; numbers of the recording that do not fit.
     """
     if realtime is not None:
         Pace(realtime, 0.0)  # refuses a factor that cannot be
     if limits is not None and not isolated:
-        raise ValueError("limits of time and memory need a child process; found isolated=False")
+        raise WrongValue("limits of time and memory need a child process; found isolated=False")
     recording = recording or Recording(output)
     logs = plan.settings.log_loops, plan.settings.log_coupling, plan.settings.fmu_log
     check_written(recording.output, logs, (one.path for one in inputs))

@@ -2,6 +2,8 @@
 
 import math
 
+from ssptool.errors import WrongValue
+
 RESOLUTION = 4
 """Distances of neighbouring numbers that a step takes at least: fewer would be rounded to steps of unlike lengths."""
 
@@ -35,14 +37,14 @@ def check_step(what: str, step: float, start: float, stop: float) -> None:
 
     Raises
     ------
-    ValueError
+    WrongValue
         It is not a positive number, or too small.
     """
     if not (step > 0 and math.isfinite(step)):
-        raise ValueError(f"{what} must be greater than 0 s and finite, found {step:g} s")
+        raise WrongValue(f"{what} must be greater than 0 s and finite, found {step:g} s")
     least = RESOLUTION * math.ulp(max(abs(start), abs(stop)))
     if step < least:
-        raise ValueError(
+        raise WrongValue(
             f"{what} must be at least {least:.2g} s, because times from {start:g} s to {stop:g} s cannot be told apart "
             f"more finely; found {step:g} s"
         )

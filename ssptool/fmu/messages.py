@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 
 from fmpy import calloc, fmi1, fmi2, fmi3, free
 
+from ssptool.errors import WrongValue
 from ssptool.fmu.description import FmuDescription
 
 STATUS = ("ok", "warning", "discard", "error", "fatal", "pending")
@@ -173,7 +174,7 @@ class MessageFile:
 
     Raises
     ------
-    ValueError
+    WrongValue
         The ending is neither .csv nor .jsonl.
     OSError
         The file cannot be written.
@@ -209,7 +210,7 @@ class MessageFile:
 def check_message_file(path: Path) -> None:
     """Raises ValueError for a file name with an ending that no messages are written for."""
     if path.suffix.lower() not in LOG_FORMATS:
-        raise ValueError(f"the name of a log must end in {' or '.join(LOG_FORMATS)}, found {path.name!r}")
+        raise WrongValue(f"the name of a log must end in {' or '.join(LOG_FORMATS)}, found {path.name!r}")
 
 
 class MessageLog:

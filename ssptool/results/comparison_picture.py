@@ -8,6 +8,7 @@ import numpy as np
 from ssptool.drawing.plot import PICTURES, check_plot_name
 from ssptool.drawing.plot_matplotlib import new_figure, save
 from ssptool.engine.trace import Trace
+from ssptool.errors import WrongValue
 from ssptool.results.comparison import SampledCurve, SignalComparison, SignalVerdict, TraceComparison, aligned, tube
 
 MOST = 4
@@ -21,7 +22,7 @@ def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace,
     ------
     PlotUnavailable
         matplotlib is not installed.
-    ValueError
+    WrongValue
         The file name has another ending, or no signal could be compared.
     """
     check_plot_name(path, PICTURES)
@@ -29,7 +30,7 @@ def draw_comparison(comparison: TraceComparison, trace: Trace, reference: Trace,
     trace, reference = alignment.trace, alignment.reference
     shown = _distinct(comparison, trace, reference)[:MOST]
     if not shown:
-        raise ValueError("there is no signal to draw: none could be compared")
+        raise WrongValue("there is no signal to draw: none could be compared")
     figure = new_figure(len(shown))
     rows = figure.subplots(len(shown), 2, sharex=True, squeeze=False)
     for (values, deviation), one in zip(rows, shown, strict=True):

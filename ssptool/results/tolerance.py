@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ssptool.engine.recording.patterns import fits
+from ssptool.errors import WrongValue
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Tolerance:
         for name in ("absolute", "relative", "time"):
             value = getattr(self, name)
             if not (math.isfinite(value) and value >= 0.0):
-                raise ValueError(f"the {name} tolerance must be finite and not negative, found {value!r}")
+                raise WrongValue(f"the {name} tolerance must be finite and not negative, found {value!r}")
 
     def width(self, magnitude: float) -> float:
         """Half-width in the direction of the values, for a reference whose largest magnitude this is."""

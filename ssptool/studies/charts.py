@@ -8,6 +8,7 @@ import numpy as np
 
 from ssptool.drawing.study_charts import Axis, Band, Bar, Chart, Envelope, Floats, Scatter, Tornado
 from ssptool.engine.recording.patterns import check_patterns, fits_any
+from ssptool.errors import WrongValue
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.study_results import StudyResults
 
@@ -36,13 +37,13 @@ def chart(results: StudyResults, kind: ChartKind | str | None, patterns: Sequenc
         There is nothing to draw, or not for this kind.
     NothingMatches
         A pattern fits no result, or no signal.
-    ValueError
+    WrongValue
         There are too many panels, or no such kind.
     """
     if kind is None:
         kind = _fitting(results)
     if kind not in list(ChartKind):
-        raise ValueError(f"the kind of a plot of a study is one of {', '.join(ChartKind)}; found {kind!r}")
+        raise WrongValue(f"the kind of a plot of a study is one of {', '.join(ChartKind)}; found {kind!r}")
     if kind == ChartKind.ENVELOPE:
         return _envelope(results, patterns)
     rows = [row for row in results.rows() if row["status"] == "completed"]
@@ -85,7 +86,7 @@ def _scatter(results: StudyResults, rows: Sequence[dict[str, Any]], chosen: Sequ
     varied = [name for name in results.factors if len({row[name] for row in rows}) > 1] or list(results.factors)
     for what, names in (("factors", varied), ("results", chosen)):
         if len(names) > MOST_PANELS:
-            raise ValueError(
+            raise WrongValue(
                 f"{len(names)} {what} are too many for one picture, which shows {MOST_PANELS}; --signals picks results"
             )
     axes, values = [], {}
@@ -139,7 +140,7 @@ def _envelope(results: StudyResults, patterns: Sequence[str]) -> Envelope:
     check_patterns(patterns, first.signals, "signal of the traces")
     columns = [c for c in first.columns if not patterns or fits_any(patterns, c.signal)]
     if len(columns) > MOST_PANELS:
-        raise ValueError(
+        raise WrongValue(
             f"{len(columns)} signals are too many for one picture, which shows {MOST_PANELS}; --signals picks some"
         )
     traces = [results.trace(run) for run in runs]

@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from ssptool.errors import WrongValue
 from ssptool.studies.factor_sources import RANDOM, STEPPED, FactorSource, FactorValue, Floats, Tabled, random_values
 
 MOST_RUNS = 10_000_000
@@ -107,7 +108,7 @@ def normal_correlation(names: Sequence[str], correlations: Correlations) -> Floa
 
     Raises
     ------
-    ValueError
+    WrongValue
         No variables can be correlated like that: the matrix has an eigenvalue that is not positive.
 
     References
@@ -120,7 +121,7 @@ def normal_correlation(names: Sequence[str], correlations: Correlations) -> Floa
         matrix[i, j] = matrix[j, i] = 2 * np.sin(np.pi * rank / 6)
     lowest = float(np.linalg.eigvalsh(matrix)[0])
     if lowest < _SMALLEST_EIGENVALUE:
-        raise ValueError(
+        raise WrongValue(
             f"no factors can be correlated like that: the correlation matrix has the eigenvalue {lowest:.3g}, all must "
             "be positive; make the correlations weaker"
         )

@@ -16,6 +16,7 @@ from ssptool.editing.replace import SameFmu
 from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Settings
+from ssptool.errors import WrongValue
 from ssptool.fmu.description import Causality, Exponents, Unit, Value, named
 from ssptool.network.connectors import terminals
 from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
@@ -240,13 +241,13 @@ class PreparedSystem:
                 raise UnknownName(name, near_misses([name], self._targets.names())[name])
             for target in targets:
                 if not target.settable:
-                    raise ValueError(f"{name} takes no value: its FMU calculates this variable")
+                    raise WrongValue(f"{name} takes no value: its FMU calculates this variable")
                 yield Setter(factor.name, name, target, self._conversion(factor, target))
 
     def _conversion(self, factor: Factor, target: Target) -> Conversion:
         if factor.unit is not None and factor.unit not in self.units:
             known = ", ".join(sorted(self.units)) or "none"
-            raise ValueError(f"the unit {factor.unit!r} is not known; known are {known}, and what [units] defines")
+            raise WrongValue(f"the unit {factor.unit!r} is not known; known are {known}, and what [units] defines")
         return conversion(named(self.units, factor.unit), target.unit, target.relative)
 
     def _units(self, of_fmus: Iterator[Mapping[str, Unit]]) -> dict[str, Unit]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ssptool.arguments import seconds
 from ssptool.engine.settings import Settings
+from ssptool.errors import WrongValue
 from ssptool.studies.entries import StudyEntries
 from ssptool.studies.expressions import unknown
 from ssptool.studies.factor_sources import FactorValue
@@ -94,7 +95,7 @@ def _bonds(entries: StudyEntries, name: str) -> tuple[tuple[str, str], ...] | No
 def _bond(given: Any) -> tuple[str, str]:
     parts = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
     if not isinstance(parts, list | tuple) or len(parts) != 2 or not all(isinstance(p, str) and p for p in parts):
-        raise ValueError(f'found {given!r}, expected two names of signals, as ["System1.v1", "System2.F"]')
+        raise WrongValue(f'found {given!r}, expected two names of signals, as ["System1.v1", "System2.F"]')
     return parts[0], parts[1]
 
 
@@ -118,7 +119,7 @@ def changed(settings: Settings, name: str, value: FactorValue) -> Settings:
 
     Raises
     ------
-    ValueError
+    WrongValue
         The value is none for this setting.
     """
     base, _, inside = name.partition(".")
@@ -148,4 +149,4 @@ def _typed(value: FactorValue, kind: type, said: str) -> Any:
     # Columns of numbers are of one type, which may be that of real ones.
     if kind is int and number and float(value).is_integer():
         return int(value)
-    raise ValueError(f"{said}; found {value!r}")
+    raise WrongValue(f"{said}; found {value!r}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ssptool.documents.archive import replaced_atomically
 from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.trace import Trace
-from ssptool.errors import studies_need
+from ssptool.errors import WrongValue, studies_need
 from ssptool.studies.dataset import Dataset, NotResults
 from ssptool.studies.run import StudyStatus, study_status
 
@@ -85,7 +85,7 @@ class StudyResults:
         """Write the table into one file, CSV or Parquet by its ending. Raises ValueError for another."""
         arrow_csv, parquet = studies_need("pyarrow.csv"), studies_need("pyarrow.parquet")
         if path.suffix.lower() not in (".csv", ".parquet"):
-            raise ValueError(f"{path}: the table can be written as .csv or .parquet")
+            raise WrongValue(f"{path}: the table can be written as .csv or .parquet")
         table = self.table()
         with replaced_atomically(path) as file:
             if path.suffix.lower() == ".csv":

@@ -15,6 +15,7 @@ Command = Callable[..., tuple[int, str, str]]
 def ssptool(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Command:
     """Run the command in an empty folder; gives (exit status, standard output, standard error)."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SSPTOOL_DEBUG", "")  # which `--debug` sets, restored after the test
 
     def call(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["ssptool", *map(str, arguments)])

@@ -2,6 +2,10 @@
 
 import pytest
 
+from ssptool.cli.app import PACKAGE
+from ssptool.documents.diagnostics import InvalidDocument, Position, error
+from ssptool.errors import WrongUsage
+from ssptool.version import __version__
 from tests.cli.test_commands import SYSTEM
 
 
@@ -128,3 +132,56 @@ def test_values_to_set_are_told_as_the_argument_that_they_are(ssptool):
 
 def test_a_system_without_anything_to_fix_is_told_so(ssptool):
     assert ssptool("validate", SYSTEM, "--diff") == (0, "", f"{SYSTEM}: nothing to fix\n")
+
+
+@pytest.mark.parametrize(
+    "mistake", [KeyError("mine"), ValueError("x"), AttributeError("y"), TypeError("z"), AssertionError(), IndexError(3)]
+)
+def test_a_mistake_of_ours_is_reported_as_one(ssptool, monkeypatch, mistake):
+    """Not as one of the user: where it happened, the version, and the command whose output to report."""
+
+    def fails(*_arguments, **_options):
+        raise mistake
+
+    monkeypatch.setattr("ssptool.plan", fails)
+    status, out, err = ssptool("plan", "my system.ssp")
+    assert (status, out) == (70, "")
+    assert err.startswith(f"error: internal error: {type(mistake).__name__}: {mistake} (ssptool/cli/run.py:")
+    assert "a bug of ssptool" in err
+    assert "ssptool --debug plan 'my system.ssp'\n" in err
+    assert __version__ in err
+    assert "Traceback" not in err
+    assert "Traceback" in ssptool("--debug", "plan", "my system.ssp")[2]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "expected"),
+    [
+        (FileNotFoundError(2, "No such file", "/nowhere/x.ssd"), 2),
+        (FileNotFoundError(2, "No such file", str(PACKAGE / "schemas" / "x.xsd")), 70),
+        (OSError(28, "No space left on device"), 2),
+        (MemoryError("unable to allocate 8 TiB"), 1),
+        (WrongUsage("no"), 2),
+        (InvalidDocument(error("X-1", Position("x.ssd"), "no XML")), 1),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_trouble_with_files_and_memory_is_no_bug_unless_the_file_is_ours(ssptool, monkeypatch, trouble, expected):
+    def fails(*_arguments, **_options):
+        raise trouble
+
+    monkeypatch.setattr("ssptool.plan", fails)
+    status, _, err = ssptool("plan", "x.ssp")
+    assert (status, "a bug of ssptool" in err) == (expected, expected == 70)
+
+
+def test_a_mistake_of_ours_in_the_process_of_the_fmus_is_found(ssptool, monkeypatch):
+    """The process is forked, so that the mistake is there too; what is to be reported says where in it."""
+
+    def fails(*_arguments, **_options):
+        raise KeyError("mine")
+
+    monkeypatch.setattr("ssptool.engine.isolation.child.execute", fails)
+    status, _, err = ssptool("--debug", "run", SYSTEM, "--stop-time", "0.01")
+    assert (status, "KeyError: 'mine'" in err) == (70, True)
+    assert "in _attempt" in err

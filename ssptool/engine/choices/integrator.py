@@ -10,6 +10,7 @@ from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.integrator import Integrator, Method
 from ssptool.engine.planning.interval import ASKED, Choice, experiment_place
 from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, Settings
+from ssptool.errors import WrongValue
 from ssptool.network.network import Network
 
 INTEGRATION_TOLERANCE = 1e-6
@@ -52,7 +53,7 @@ def choose_integrator(
     ------
     UnsupportedCombination
         The settings are those of a master that couples steps.
-    ValueError
+    WrongValue
         The tolerance is not a positive number below 1.
     """
     asked = {
@@ -102,12 +103,12 @@ def integrator_of(
 
     Raises
     ------
-    ValueError
+    WrongValue
         The tolerance is not a positive number below 1.
     """
     tolerance, why, place = _tolerance(capabilities, settings, network, default)
     if not 0 < tolerance < 1:
-        raise ValueError(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
+        raise WrongValue(f"the tolerance of the integrator must be between 0 and 1, found {tolerance:g}")
     lacking = [name for name, can in capabilities.items() if not can.directional_derivatives]
     reason = f"{lacking[0]} has no directional derivatives" if lacking else "all FMUs give them"
     return Integrator(Method[settings.integrator.upper()], tolerance, not lacking), (

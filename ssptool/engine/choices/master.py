@@ -20,6 +20,7 @@ from ssptool.engine.masters.program import Extrapolate, Hold, InputCourse, Inter
 from ssptool.engine.planning.interval import ASKED, Choice
 from ssptool.engine.settings import AccelerationName, ExchangeName, InputName, Settings
 from ssptool.engine.text import NAMED, abbreviated
+from ssptool.errors import WrongValue
 
 JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
 """Masters that are chosen where the user leaves the choice to the plan."""
@@ -50,7 +51,7 @@ def choose_iterated(inputs: InputCourse, settings: Settings, situation: "Situati
     ------
     UnsupportedCombination
         A factor of relaxation with a method that has none.
-    ValueError
+    WrongValue
         A number is out of range.
     """
     if not isinstance(inputs, (Hold, Interpolate)):
@@ -59,7 +60,7 @@ def choose_iterated(inputs: InputCourse, settings: Settings, situation: "Situati
     measure, reason = _measure(settings, situation)
     limit = settings.max_iterations if settings.max_iterations is not None else COUPLING_ITERATIONS
     if limit < 1:
-        raise ValueError(f"the iteration limit must be at least 1, found {limit}")
+        raise WrongValue(f"the iteration limit must be at least 1, found {limit}")
     if settings.iterations is not None:
         measure, reason, limit = FixedCount(settings.iterations), ASKED, settings.iterations
     order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
@@ -94,7 +95,7 @@ def _acceleration(settings: Settings) -> tuple[AccelerationName, Acceleration, s
             "use acceleration constant, or leave one of them out",
         )
     if not 0 < factor <= 1:
-        raise ValueError(f"relaxation must be greater than 0 and at most 1, found {factor:g}")
+        raise WrongValue(f"relaxation must be greater than 0 and at most 1, found {factor:g}")
     return name, EachStep(FixedPoint(relaxation=factor)), reason
 
 
@@ -140,9 +141,9 @@ def _measures(settings: Settings) -> Iterator[Measure]:
     limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
     for name, limit in (limits | dict(settings.convergence)).items():
         if name not in list(MeasureName):
-            raise ValueError(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
+            raise WrongValue(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
         if not 0 < limit < float("inf"):
-            raise ValueError(f"the {name} limit of convergence must be positive, found {limit:g}")
+            raise WrongValue(f"the {name} limit of convergence must be positive, found {limit:g}")
         yield MEASURES[MeasureName(name)](limit)
 
 
@@ -183,7 +184,7 @@ def choose_master(situation: Situation, settings: Settings) -> tuple[Master, tup
         An FMU lacks what was asked for.
     UnsupportedCombination
         Master and coupling of inputs exclude each other.
-    ValueError
+    WrongValue
         A number is out of range.
     """
     situation, substeps = _divided(situation, settings)
@@ -207,7 +208,7 @@ def _adaptive(
 ) -> "tuple[Adaptive | EnergyControlled, Choice]":
     """By step doubling where states can be saved, else by energy residuals."""
     if not 0 < tolerance < 1:
-        raise ValueError(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
+        raise WrongValue(f"the tolerance of adaptive steps must be between 0 and 1, found {tolerance:g}")
     _must_vary(situation)
     unable = [name for name, can in situation.everyone.items() if not can.saves_state]
     if not unable:
@@ -254,9 +255,9 @@ def _divided(situation: Situation, settings: Settings) -> tuple[Situation, list[
     for component, count in settings.substeps.items():
         if component not in situation.everyone:
             near = get_close_matches(component, situation.everyone, 3) or list(situation.everyone)[:NAMED]
-            raise ValueError(f"substeps: there is no component {component!r}; there are {', '.join(near)}")
+            raise WrongValue(f"substeps: there is no component {component!r}; there are {', '.join(near)}")
         if count < 1:
-            raise ValueError(f"substeps of {component} must be at least 1, found {count}")
+            raise WrongValue(f"substeps of {component} must be at least 1, found {count}")
     able = {
         # Of FMI 1.0 only the last of the steps could be done again.
         name: replace(can, obstacles=(), rejects_steps=False) if settings.substeps.get(name, 1) > 1 else can
@@ -357,7 +358,7 @@ def _check_combination(name: str, settings: Settings) -> None:
             "use master jacobi with fixed steps, or exchange consistent",
         )
     if settings.input_order not in (None, 1, 2):
-        raise ValueError(f"the order of inputs must be 1 or 2, found {settings.input_order}")
+        raise WrongValue(f"the order of inputs must be 1 or 2, found {settings.input_order}")
     if settings.input_order not in (None, 1) and settings.input is InputName.HOLD:
         raise UnsupportedCombination(
             f"input order {settings.input_order} with input hold",
@@ -382,11 +383,11 @@ def _check_iterations(name: str, settings: Settings) -> None:
                 f"{what} {value} with master {name}", "only the iterated master repeats steps", "use master iterated"
             )
     if settings.prediction_order not in (None, 0, 1, 2):
-        raise ValueError(f"the order of prediction must be 0, 1 or 2, found {settings.prediction_order}")
+        raise WrongValue(f"the order of prediction must be 0, 1 or 2, found {settings.prediction_order}")
     if settings.iterations is None:
         return
     if settings.iterations < 1:
-        raise ValueError(f"the number of iterations must be at least 1, found {settings.iterations}")
+        raise WrongValue(f"the number of iterations must be at least 1, found {settings.iterations}")
     for what, given in (
         ("tolerance", settings.tolerance is not None),
         ("convergence", bool(settings.convergence)),

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import traceback
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
@@ -31,6 +32,7 @@ from ssptool.engine.run.execution import Execution, Job, execute
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.trace import NO_NEWS, NewEntries
 from ssptool.engine.watch import Watch
+from ssptool.errors import is_own
 from ssptool.pickling import Pickler, dumps
 
 
@@ -158,6 +160,8 @@ def work(assignment: Assignment, memory: SharedMemory, connection: Connection, p
     try:
         connection.send_bytes(dumps(_attempt(assignment, memory, connection, parent)))
     except Exception as error:
+        if not is_own(error):  # a traceback does not leave the process, and is needed to find a mistake of ours
+            error.add_note("".join(traceback.format_exception(error)))
         connection.send_bytes(dumps(Raised(error)))
     finally:
         # Nothing that the parent has prepared for its own end is done here. What FMUs have printed is not lost.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ssptool.engine.settings import Settings
 from ssptool.engine.time import check_step
+from ssptool.errors import WrongValue
 from ssptool.network.network import Component, Network
 
 DEFAULT_STEPS = 1000
@@ -48,7 +49,7 @@ def choose_interval(
 
     Raises
     ------
-    ValueError
+    WrongValue
         There is no stop time; it is before the start; the step is not positive; the step size asked for does
         not divide the interval into whole steps, to within 1e-9 of a step, and an FMU takes no other ones.
     """
@@ -56,9 +57,9 @@ def choose_interval(
     stop, stop_reason, stop_place = _stop(network, settings)
     for what, time in (("start", start), ("stop", stop)):
         if not math.isfinite(time):
-            raise ValueError(f"the {what} time must be a finite number of seconds, found {time:g}")
+            raise WrongValue(f"the {what} time must be a finite number of seconds, found {time:g}")
     if stop < start:
-        raise ValueError(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
+        raise WrongValue(f"the stop time must not be before the start time, found {start:g} s … {stop:g} s")
     interval, step_reason, step_place = _interval(network, settings, start, stop, in_equal_steps)
     choices = (
         Choice("start_time", f"{start:g} s", start_reason, start_place),
@@ -91,7 +92,7 @@ def _stop(network: Network, settings: Settings) -> tuple[float, str, str]:
     if found := [(time, one) for time, one in stated if time is not None]:
         time, component = max(found, key=lambda each: each[0])
         return time, *_of_fmu(component, "the latest" if len({time for time, _ in found}) > 1 else "")
-    raise ValueError(
+    raise WrongValue(
         "no stop time: neither the system nor its FMUs state one in a DefaultExperiment; give one (--stop-time)"
     )
 
@@ -166,7 +167,7 @@ def _of_size(
     if unable := in_equal_steps():
         nearest = [f"{length / count!r} s" for count in (whole, whole + 1) if count]
         sizes = f"sizes that fit are {' and '.join(nearest)}" if whole else f"size that fits is {nearest[0]}"
-        raise ValueError(
+        raise WrongValue(
             f"the interval of {length!r} s is not a whole number of steps of {step!r} s ({exact:.6g} steps), and the "
             f"FMU of {unable[0]} accepts no shorter last step (canHandleVariableCommunicationStepSize is not set); "
             f"the nearest step {sizes}"

@@ -161,10 +161,13 @@ def read_csv(path: Path) -> Trace:
     Raises
     ------
     UnreadableTrace
-        The first column is not `time`, or a line has a wrong number of values or one that is not of its column's type.
+        It is no text in UTF-8, the first column is not `time`, or a line has a wrong number of values or one that is not of its column's type.
     """
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        text = file.read()
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            text = file.read()
+    except UnicodeDecodeError as error:
+        raise UnreadableTrace(path, f"no text in UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
     allow_fields_of(len(text))
     complete = io.StringIO(text[: text.rfind("\n") + 1], newline="")
     lines = csv.reader(complete, delimiter=_delimiter(text), skipinitialspace=True, strict=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ssptool.engine.recording.writer import rows_at_once
 from ssptool.engine.trace import Floats
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, WrongValue
 
 
 class Thinning(Protocol):
@@ -47,7 +47,7 @@ class Every:
 
     def __init__(self, n: int) -> None:
         if n < 1:
-            raise ValueError(f"of every n-th row, n must be at least 1; found {n}")
+            raise WrongValue(f"of every n-th row, n must be at least 1; found {n}")
         self._n = n
         self._seen = 0
         self._last: Floats = np.empty((0, 1))
@@ -82,7 +82,7 @@ class Grid:
 
     def __init__(self, start: float, step: float, held: Sequence[bool] = ()) -> None:
         if not 0 < step < np.inf:
-            raise ValueError(f"the output step must be greater than 0 s and finite, found {step:g}")
+            raise WrongValue(f"the output step must be greater than 0 s and finite, found {step:g}")
         self._start = start
         self._step = step
         self._moving = None if not any(held) else np.flatnonzero(~np.array([False, *held]))

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Protocol, TypeAlias
 
+from ssptool.errors import WrongValue
 from ssptool.working_directory import absolute
 
 Fact: TypeAlias = str | int | float
@@ -28,7 +29,7 @@ class IterationLog(Protocol):
 def check_log_name(path: Path) -> None:
     """Raises ValueError for a file name with an extension that no log is written for."""
     if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"the name of a log must end in {' or '.join(FORMATS)}, found {path.name!r}")
+        raise WrongValue(f"the name of a log must end in {' or '.join(FORMATS)}, found {path.name!r}")
 
 
 @contextmanager
@@ -37,7 +38,7 @@ def open_log(path: Path, facts: Sequence[str]) -> Iterator[IterationLog]:
 
     Raises
     ------
-    ValueError
+    WrongValue
         The extension is neither.
     OSError
         The file cannot be written.

@@ -20,6 +20,7 @@ from ssptool.engine.run.initialization import InitializationReport, initialize
 from ssptool.engine.run.loops import LoopWork
 from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries
 from ssptool.engine.watch import CallCount, Cost, SlowestStep, Watch, costs
+from ssptool.errors import WrongValue
 
 PACED_CHUNK_SECONDS = 0.01
 """Of wall time between two looks at the clock, if macro steps are shorter than that."""
@@ -45,7 +46,7 @@ class Pace:
 
     def __init__(self, factor: float, start: float) -> None:
         if not 0 < factor < float("inf"):
-            raise ValueError(f"the factor of real time must be greater than 0, found {factor:g}")
+            raise WrongValue(f"the factor of real time must be greater than 0, found {factor:g}")
         self.latest = 0.0
         self.waited = 0.0
         self._factor = factor

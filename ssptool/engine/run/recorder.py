@@ -15,6 +15,7 @@ from ssptool.engine.recording.writer import Writer, rows_at_once
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.time import check_step
 from ssptool.engine.trace import NO_NEWS, NUMBERED, NewEntries, RunStringTable, StringTable, Trace
+from ssptool.errors import WrongValue
 
 Progress = Callable[[float], None]
 
@@ -247,13 +248,13 @@ class Recording:
 
         Raises
         ------
-        ValueError
+        WrongValue
             A number is out of range.
         """
         if self.output_step is None:
             return All() if self.every == 1 else Every(self.every)
         if self.every != 1:
-            raise ValueError("every n-th row and an output step exclude each other; found both")
+            raise WrongValue("every n-th row and an output step exclude each other; found both")
         interval = plan.interval
         check_step("the output step", self.output_step, interval.start, interval.stop)
         return Grid(plan.interval.start, self.output_step, [column.held for column in plan.columns])

@@ -45,6 +45,7 @@ from ssptool.engine.stepping.values import (
     check_settable,
 )
 from ssptool.engine.trace import Trace
+from ssptool.errors import WrongValue
 from ssptool.fmu.description import Value
 from ssptool.working_directory import absolute, kept_working_directory
 
@@ -204,7 +205,7 @@ class Simulation:
         if self._terminated:
             raise PastTheEnd(self.time + count * self.plan.interval.step, self.time, ended=True)
         if count < 1:
-            raise ValueError(f"the number of steps must be at least 1, found {count}")
+            raise WrongValue(f"the number of steps must be at least 1, found {count}")
         if not self.plan.master.chooses_steps and count > self.plan.interval.steps - self._steps:
             raise PastTheEnd(self.time + count * self.plan.interval.step, self.plan.interval.stop)
         while count > 0 and not self._terminated:
@@ -226,7 +227,7 @@ class Simulation:
         self._check_running()
         time = seconds("time", time)
         if not isfinite(time):
-            raise ValueError(f"the time must be a finite number of seconds, found {time}")
+            raise WrongValue(f"the time must be a finite number of seconds, found {time}")
         interval = self.plan.interval
         if time > interval.stop + TOLERANCE * interval.step:
             raise PastTheEnd(time, interval.stop)

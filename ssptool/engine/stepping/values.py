@@ -18,7 +18,7 @@ from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.text import abbreviated
 from ssptool.engine.trace import REAL_TYPES
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, WrongValue
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements
@@ -144,14 +144,14 @@ class SimulationValues:
             return {signal: value.item() if isinstance(value, np.generic) else value}
         shape, found = self._arrays[signal], np.asarray(value)
         if found.shape != shape:
-            raise ValueError(f"{name} has the shape {shape}, the value {found.shape}")
+            raise WrongValue(f"{name} has the shape {shape}, the value {found.shape}")
         return dict(zip(elements(signal, shape), found.ravel().tolist(), strict=True))
 
     def write(self, name: str, given: Mapping[Signal, Any]) -> None:
         """Into the kernel, of what it knows."""
         for signal, value in given.items():
             if isinstance(value, float) and np.isnan(value):
-                raise ValueError(f"{name} cannot be nan: no FMU could go on from there")
+                raise WrongValue(f"{name} cannot be nan: no FMU could go on from there")
             if signal not in self._slots:
                 continue
             slot = self._slots[signal]

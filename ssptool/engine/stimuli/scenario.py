@@ -12,6 +12,7 @@ from ssptool.engine.failure import BadScenario
 from ssptool.engine.stimuli.course import Action, Constant, Overridden, Override
 from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, held
 from ssptool.engine.stimuli.targets import Target, of_variable, targets
+from ssptool.errors import WrongValue
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
 from ssptool.network.near import near_misses
@@ -43,13 +44,13 @@ class Event:
     def __post_init__(self) -> None:
         """Take plain text for the action, and refuse what cannot be."""
         if self.action not in list(Action):
-            raise ValueError(f"action must be one of {', '.join(Action)}; found {self.action!r}")
+            raise WrongValue(f"action must be one of {', '.join(Action)}; found {self.action!r}")
         object.__setattr__(self, "action", Action(self.action))
         object.__setattr__(self, "time", seconds("time", self.time))
         if not 0 <= self.time < math.inf:
-            raise ValueError(f"an event must have a time that is not negative, found {self.time!r} s")
+            raise WrongValue(f"an event must have a time that is not negative, found {self.time!r} s")
         if self.value is None and self.action is not Action.RESET:
-            raise ValueError(f"{self.action} of {self.variable} needs a value")
+            raise WrongValue(f"{self.action} of {self.variable} needs a value")
 
     def __str__(self) -> str:
         value = "" if self.value is None else f" {'with' if self.action is Action.OVERRIDE else 'by'} {self.value!r}"
