@@ -1,7 +1,7 @@
 """Errors of a caller who asks for something that does not exist or cannot be, and of packages that are not installed.
 
-Every error that a caller can cause is a class of this package, or an `OSError` of a path. Any other exception that leaves
-a public function is a bug of ssptool, and the command line reports it as one (exit status 70).
+Every error that a caller can cause is a class of this package, or an `OSError` of a path. Any other exception that
+leaves a public function is a bug of ssptool, and the command line reports it as one (exit status 70).
 """
 
 from importlib import import_module

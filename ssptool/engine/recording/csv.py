@@ -161,13 +161,15 @@ def read_csv(path: Path) -> Trace:
     Raises
     ------
     UnreadableTrace
-        It is no text in UTF-8, the first column is not `time`, or a line has a wrong number of values or one that is not of its column's type.
+        It is no text in UTF-8, the first column is not `time`, or a line has a wrong number of values or one that is
+        not of its column's type.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             text = file.read()
     except UnicodeDecodeError as error:
-        raise UnreadableTrace(path, f"no text in UTF-8: byte {error.start} is {error.object[error.start]:#04x}") from None
+        found = f"byte {error.start} is {error.object[error.start]:#04x}"
+        raise UnreadableTrace(path, f"it is no text in UTF-8: {found}") from None
     allow_fields_of(len(text))
     complete = io.StringIO(text[: text.rfind("\n") + 1], newline="")
     lines = csv.reader(complete, delimiter=_delimiter(text), skipinitialspace=True, strict=True)
@@ -310,7 +312,8 @@ def read_manifest(path: Path) -> Mapping[str, Any]:
         manifest = _beside(path)
     except FileNotFoundError:
         return {}
-    return {} if manifest.get("status") == _UNFINISHED else manifest
+    unfinished = isinstance(manifest, Mapping) and manifest.get("status") == _UNFINISHED
+    return {} if unfinished else manifest
 
 
 def _beside(path: Path) -> Mapping[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ssptool.documents.csv_columns import sidecar
-from ssptool.engine.recording.writer import Writer
+from ssptool.engine.recording.writer import UnreadableTrace, Writer
 from ssptool.engine.trace import Column, Floats, StringTable, Trace
 from ssptool.errors import WrongUsage
 from ssptool.working_directory import absolute
@@ -185,7 +185,12 @@ def read_manifest(path: Path | str) -> Mapping[str, Any]:
     """What is written of the run in a file of results, or beside it; empty if the run was interrupted."""
     path = Path(path)
     format = _format(path)
-    manifest: Mapping[str, Any] = format.load(path, "read_manifest")(path)
+    try:
+        manifest: Mapping[str, Any] = format.load(path, "read_manifest")(path)
+    except ValueError as error:
+        raise UnreadableTrace(path, f"the description of its run cannot be read: {error}") from None
+    if not isinstance(manifest, Mapping):
+        raise UnreadableTrace(path, "the description of its run is no JSON object")
     return manifest
 
 

@@ -14,6 +14,7 @@ import os
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -184,7 +185,11 @@ def read_mat(path: Path) -> Trace:
     UnreadableTrace
         It is not a trajectory file, or has no points in time.
     """
-    content = _loaded(path)
+    with _readable(path):
+        return _trace(path, _loaded(path))
+
+
+def _trace(path: Path, content: Mapping[str, Any]) -> Trace:
     # By names as the matrix has them, in which blanks at their ends are lost.
     known = {_unpadded(column["signal"]): Column(**column) for column in read_manifest(path).get("columns", [])}
     tables, rows = content["dataInfo"][:2].astype(int)
@@ -217,18 +222,24 @@ def _values(doubles: Floats, kind: str) -> NDArray[Any]:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
-    try:
-        content: dict[str, Any] = loadmat(path, chars_as_strings=False)
-        layout = "".join(content["Aclass"][3]).strip()
-        if layout not in ("binTrans", "binNormal"):
-            raise UnreadableTrace(path, f"the last row of Aclass must be 'binTrans' or 'binNormal', found {layout!r}")
-        if layout == "binNormal":
-            content |= {name: content[name].T for name in content if name in _LAID_OUT or name.startswith("data_")}
-        if _TRAJECTORIES not in content:
-            raise UnreadableTrace(path, f"it has no {_TRAJECTORIES}")
-    except (MatReadError, ValueError, TypeError, KeyError, IndexError, NotImplementedError) as error:
-        raise UnreadableTrace(path, f"it is not a trajectory file: {error}") from None
+    content: dict[str, Any] = loadmat(path, chars_as_strings=False)
+    layout = "".join(content["Aclass"][3]).strip()
+    if layout not in ("binTrans", "binNormal"):
+        raise UnreadableTrace(path, f"the last row of Aclass must be 'binTrans' or 'binNormal', found {layout!r}")
+    if layout == "binNormal":
+        content |= {name: content[name].T for name in content if name in _LAID_OUT or name.startswith("data_")}
+    if _TRAJECTORIES not in content:
+        raise UnreadableTrace(path, f"it has no {_TRAJECTORIES}")
     return content
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Other tools write these files: what one lacks, or has of another shape, makes it no trajectory file."""
+    try:
+        yield
+    except (MatReadError, ValueError, TypeError, LookupError, NotImplementedError) as error:
+        raise UnreadableTrace(path, f"it is not a trajectory file: {error}") from None
 
 
 def _texts(matrix: Any) -> list[str]:
@@ -241,8 +252,7 @@ def _unpadded(text: str) -> str:
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
     """What is written of the run in the file; empty if it did not come to its end."""
-    content = _loaded(path)
-    if _MANIFEST not in content:
-        return {}
-    manifest: Mapping[str, Any] = json.loads(_utf8("".join(content[_MANIFEST][0])))
+    with _readable(path):
+        content = _loaded(path)
+        manifest: Mapping[str, Any] = json.loads(_utf8("".join(content[_MANIFEST][0]))) if _MANIFEST in content else {}
     return manifest

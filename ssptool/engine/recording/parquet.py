@@ -3,7 +3,8 @@
 import contextlib
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, thread_time
 from typing import Any
@@ -368,17 +369,26 @@ def read_parquet(path: Path) -> Trace:
     UnreadableTrace
         It is not a Parquet file, or its first column is not `time`.
     """
-    try:
+    with _readable(path):
         refuse_repeats(path, pq.read_schema(path).names)
         table = pq.ParquetFile(path).read()
-    except pa.ArrowException as error:
-        raise UnreadableTrace(path, str(error)) from None
     if not table.column_names or table.column_names[0] not in TIME_NAMES:
         raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
     columns = [_column(field) for field in list(table.schema)[1:]]
     # By place: to find one of thousands of columns by its name is to look at all of them.
     values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
     return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Arrow's errors are about what is in the file; those of the operating system have a number."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        raise UnreadableTrace(path, str(error)) from None
 
 
 def _values(path: Path, column: Column, found: Any) -> Any:
@@ -405,6 +415,7 @@ def _column(field: Any) -> Column:
 
 def read_manifest(path: Path) -> Mapping[str, Any]:
     """What is written of the run in the file; empty if it did not come to its end."""
-    text = (pq.read_schema(path).metadata or {}).get(MANIFEST, b"{}")
+    with _readable(path):
+        text = (pq.read_schema(path).metadata or {}).get(MANIFEST, b"{}")
     manifest: Mapping[str, Any] = json.loads(text)
     return manifest

@@ -1,7 +1,7 @@
 """Rows on their way to files and back: every format, whole, cut off, and beside what."""
 
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.util import find_spec
 from itertools import pairwise
@@ -177,6 +177,24 @@ def test_what_is_no_trace_is_refused(tmp_path, ending):
     path.write_bytes(b"something else\n")
     with pytest.raises(UnreadableTrace, match=f"trace{ending}"):
         read_trace(path)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_damaged_file_is_told_as_one(tmp_path, ending):
+    """Bytes changed anywhere, and a text in another encoding: an error of ours, or a trace; never one of a library."""
+    path = tmp_path / f"trace{ending}"
+    writer = open_writer(path, COLUMNS)
+    writer.write(some_rows())
+    writer.close(MANIFEST)
+    sound, random = path.read_bytes(), np.random.default_rng(1)
+    damaged = [np.frombuffer(sound, np.uint8).copy() for _ in range(40)]
+    for one in damaged:
+        one[random.integers(0, len(one), 4)] = random.integers(0, 256, 4)
+    for content in [*map(bytes, damaged), sound[: len(sound) // 2], sound.decode("latin-1").encode("utf-16")]:
+        path.write_bytes(content)
+        for read in (read_trace, read_manifest):
+            with suppress(UnreadableTrace):
+                read(path)
 
 
 # -- choice of the format ------------------------------------------------------------------------------------
