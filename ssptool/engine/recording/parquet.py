@@ -372,20 +372,20 @@ def read_parquet(path: Path) -> Trace:
     with _readable(path):
         refuse_repeats(path, pq.read_schema(path).names)
         table = pq.ParquetFile(path).read()
-    if not table.column_names or table.column_names[0] not in TIME_NAMES:
-        raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
-    columns = [_column(field) for field in list(table.schema)[1:]]
-    # By place: to find one of thousands of columns by its name is to look at all of them.
-    values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
-    return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
+        if not table.column_names or table.column_names[0] not in TIME_NAMES:
+            raise UnreadableTrace(path, f"the first column must be 'time', found {table.column_names[:1]}")
+        columns = [_column(field) for field in list(table.schema)[1:]]
+        # By place: to find one of thousands of columns by its name is to look at all of them.
+        values = (_values(path, one, column) for one, column in zip(columns, table.columns[1:], strict=True))
+        return Trace.of(table[0].to_numpy(), zip(columns, values, strict=True))
 
 
 @contextmanager
 def _readable(path: Path) -> Iterator[None]:
-    """Arrow's errors are about what is in the file; those of the operating system have a number."""
+    """Errors of Arrow and of decoding are about the content; those of the operating system have a number."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise
         raise UnreadableTrace(path, str(error)) from None
