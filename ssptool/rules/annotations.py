@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterator
 
 from ssptool.documents import ssc
-from ssptool.rules.catalogue import ERROR, MUST, SHOULD, WARNING, Finding, rule
+from ssptool.rules.catalogue import ERROR, MUST, SHOULD, WARNING, Chapter, Finding
 from ssptool.rules.subjects import Structure
+
+ANNOTATIONS = Chapter("Annotations (SSP 2.0 §4.2)")
 
 REVERSE_DOMAIN = re.compile(r"[A-Za-z0-9\-]+(\.[A-Za-z0-9_\-]+)+")
 RESERVED = ("org.modelica", "org.ssp-standard")
@@ -19,7 +21,7 @@ def reserved(name: str) -> bool:
     return inside and not name.startswith(LAYERED_STANDARDS)
 
 
-@rule("ANN-002", severity=WARNING, basis=SHOULD, source="SSP 2.0 §4.2, §2.1.3")
+@ANNOTATIONS.rule("ANN-002", severity=WARNING, basis=SHOULD, source="SSP 2.0 §4.2, §2.1.3")
 def reverse_domain(annotation: ssc.Annotation, structure: Structure) -> Iterator[Finding]:
     """The type of an annotation is a reverse domain name, such as `com.example.tool`.
 
@@ -32,7 +34,7 @@ def reverse_domain(annotation: ssc.Annotation, structure: Structure) -> Iterator
         yield Finding(annotation, f"'{annotation.type}' is not a reverse domain name", advice, "type")
 
 
-@rule("ANN-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.2")
+@ANNOTATIONS.rule("ANN-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.2")
 def reserved_types(annotation: ssc.Annotation, structure: Structure) -> Iterator[Finding]:
     """Types under `org.modelica` and `org.ssp-standard` are left to the standard itself.
 

@@ -5,14 +5,16 @@ from collections.abc import Iterator, Mapping
 from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.conversion import is_integer
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.links import Declared, declared
 from ssptool.rules.subjects import Structure, around, remembered
 
-SECTION = "SSP 2.0 §4.5.3"
+DIMENSIONS = Chapter(
+    "Dimensions of connectors, parameters and dictionary entries (SSP 2.0 §4.5.3)", section="SSP 2.0 §4.5.3"
+)
 
 
-@rule("DIM-001", severity=ERROR, basis=MUST, source=SECTION, versions=["2.0"], blocks_run=True)
+@DIMENSIONS.rule("DIM-001", severity=ERROR, basis=MUST, versions=["2.0"], blocks_run=True)
 def one_size(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The size of a dimension is a number or that of another connector, not both.
 
@@ -22,7 +24,9 @@ def one_size(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding
         yield Finding(dimension, "both size and sizeConnector are given", "remove one of them", "sizeConnector")
 
 
-@rule("DIM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.3, §6.2", versions=["2.0"], blocks_run=True)
+@DIMENSIONS.rule(
+    "DIM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.3, §6.2", versions=["2.0"], blocks_run=True
+)
 def sized_values(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The dimensions of parameters and dictionary entries have a fixed size.
 
@@ -37,7 +41,7 @@ def sized_values(dimension: ssc.Dimension, structure: Structure) -> Iterator[Fin
             yield Finding(dimension, "the dimension has no size", "write size")
 
 
-@rule("DIM-003", severity=ERROR, basis=TEXT, source=SECTION, versions=["2.0"], blocks_run=True)
+@DIMENSIONS.rule("DIM-003", severity=ERROR, basis=TEXT, versions=["2.0"], blocks_run=True)
 def sizing_connectors(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """A `sizeConnector` is a structural parameter or constant among the connectors of the same element.
 
@@ -56,7 +60,7 @@ def sizing_connectors(dimension: ssc.Dimension, structure: Structure) -> Iterato
         yield Finding(dimension, message, "", "sizeConnector")
 
 
-@rule(
+@DIMENSIONS.rule(
     "DIM-004",
     severity=ERROR,
     basis=DERIVED,
@@ -78,7 +82,7 @@ def sizes_are_integers(dimension: ssc.Dimension, structure: Structure) -> Iterat
             yield Finding(dimension, f"'{sizing.name}' is {type_name}, no integer", "", "sizeConnector")
 
 
-@rule("DIM-005", severity=WARNING, basis=POLICY, source=SECTION, versions=["2.0"])
+@DIMENSIONS.rule("DIM-005", severity=WARNING, basis=POLICY, versions=["2.0"])
 def not_empty(dimension: ssc.Dimension, structure: Structure) -> Iterator[Finding]:
     """The size of a dimension is not zero.
 

@@ -14,15 +14,19 @@ from ssptool.fmu.terminals import TERMINALS, UnreadableTerminals, read_terminals
 from ssptool.fmu.validity import description_problems
 from ssptool.network.graph_algorithms import cyclic_components
 from ssptool.network.tree import fmu_path
-from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, INFO, POLICY, WARNING, Chapter, Finding, near
 from ssptool.rules.links import signal_flow
 from ssptool.rules.subjects import Reach, Structure, remembered
+
+FMUS = Chapter(
+    "The FMUs themselves: what FMI demands of them, and whether the system can run here (FMI 1.0, FMI 2.0, FMI 3.0)"
+)
 
 MOST_SHOWN = 20
 """Problems of one FMU; the rest are counted."""
 
 
-@rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4; checked by FMPy")
+@FMUS.rule("FMU-101", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.2, FMI 3.0 §2.4; checked by FMPy")
 def valid_descriptions(structure: Structure) -> Iterator[Finding]:
     """The model description of an FMU is valid: by its schema, and by the rules on variables and model structure.
 
@@ -44,7 +48,7 @@ def valid_descriptions(structure: Structure) -> Iterator[Finding]:
                 yield Finding(Position(file), f"there are {len(problems) - MOST_SHOWN} more problems")
 
 
-@rule("FMU-102", severity=WARNING, basis=POLICY, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5")
+@FMUS.rule("FMU-102", severity=WARNING, basis=POLICY, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5")
 def binary_for_this_machine(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The FMU of a component has a binary for the machine that runs ssptool.
 
@@ -60,7 +64,7 @@ def binary_for_this_machine(component: ssd.Component, structure: Structure) -> I
             yield Finding(component, f"the FMU has no binary for {here}", f"it has {others}", "source")
 
 
-@rule("FMU-108", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5.1.3")
+@FMUS.rule("FMU-108", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §2.3, FMI 3.0 §2.5.1.3")
 def named_library(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The library of an FMU has the name of its model identifier.
 
@@ -78,7 +82,7 @@ def named_library(component: ssd.Component, structure: Structure) -> Iterator[Fi
                 yield Finding(component, message, "export the FMU again, or rename the library", "source")
 
 
-@rule("FMU-103", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8")
+@FMUS.rule("FMU-103", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8")
 def self_contained(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """An FMU needs no other tool to be installed.
 
@@ -89,7 +93,7 @@ def self_contained(component: ssd.Component, structure: Structure) -> Iterator[F
             yield Finding(component, "the FMU works only where the tool is installed that exported it", "", "source")
 
 
-@rule("FMU-104", severity=WARNING, basis=DERIVED, source="FMI 3.0 §2.4.9")
+@FMUS.rule("FMU-104", severity=WARNING, basis=DERIVED, source="FMI 3.0 §2.4.9")
 def valid_terminals(structure: Structure) -> Iterator[Finding]:
     """The terminals of an FMU can be read, and their members are variables of the FMU.
 
@@ -115,7 +119,7 @@ def valid_terminals(structure: Structure) -> Iterator[Finding]:
                     yield Finding(file, message + ", which there is not", near(member.variable, description.variables))
 
 
-@rule("FMU-105", severity=INFO, basis=POLICY, source="ssptool")
+@FMUS.rule("FMU-105", severity=INFO, basis=POLICY, source="ssptool")
 def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component is something that ssptool can run: an FMU for co-simulation or model exchange.
 
@@ -133,7 +137,7 @@ def runnable(component: ssd.Component, structure: Structure) -> Iterator[Finding
         yield Finding(component, "the FMU offers scheduled execution only, which ssptool does not run", "", "source")
 
 
-@rule("FMU-106", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8: canGetAndSetFMUState")
+@FMUS.rule("FMU-106", severity=INFO, basis=POLICY, source="FMI 2.0.4 §4.3.1, FMI 3.0 §2.4.8: canGetAndSetFMUState")
 def repeatable_steps(structure: Structure) -> Iterator[Finding]:
     """The FMUs of components that feed each other can save their state.
 
@@ -156,7 +160,7 @@ def repeatable_steps(structure: Structure) -> Iterator[Finding]:
                 yield Finding(component, message, advice, "source")
 
 
-@rule("FMU-107", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §3.3.1, FMI 3.0 §2.4.8")
+@FMUS.rule("FMU-107", severity=WARNING, basis=DERIVED, source="FMI 2.0.4 §3.3.1, FMI 3.0 §2.4.8")
 def one_instance_per_process(structure: Structure) -> Iterator[Finding]:
     """An FMU that can be instantiated only once per process is the FMU of one component.
 

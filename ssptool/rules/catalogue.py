@@ -1,8 +1,10 @@
 """The rules by their permanent codes: what each checks, why, how bad a violation is and where the standard says so.
 
-A rule is a generator with a docstring, declared once::
+A rule is a generator with a docstring, declared once in its chapter::
 
-    @rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
+    ELEMENTS = Chapter("Systems and components (SSP 2.0 §5.2, §5.4)")
+
+    @ELEMENTS.rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2")
     def unique_names(system: ssd.System, structure: Structure) -> Iterator[Finding]:
         '''The elements of a system have different names. …'''
 
@@ -69,6 +71,7 @@ class Rule:
     """
 
     code: str
+    chapter: "Chapter"
     severity: Mapping[str, Severity]
     basis: Basis
     source: str
@@ -128,44 +131,52 @@ _PARAGRAPHS = ("Fix: ", "Accepted: ")
 _LIKENESS = 0.5  # a slip in a name of two letters still leaves half of it
 
 
-def rule(
-    code: str,
-    *,
-    severity: Severity | Mapping[str, Severity],
-    basis: Basis,
-    source: str,
-    versions: Collection[str] = VERSIONS,
-    blocks_run: bool = False,
-    tools: Mapping[str, str] = MappingProxyType({}),
-) -> Callable[[Check], Check]:
-    """Enter a generator into the catalogue.
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """A heading of the catalogue, and the clause of the standard that its rules rest on if they name none."""
 
-    Parameters
-    ----------
-    code
-        Permanent: never reused, never renumbered.
-    severity
-        One for all, or one per SSP version.
-    source
-        The clause of the standard that says so.
-    versions
-        The SSP versions of documents that the rule concerns.
-    blocks_run
-        Without what the rule demands there is nothing to run: no FMU, no connector, no readable document.
-    tools
-        For a limit of other tools: name in `TOOLS` → what happens there, to end the message of a finding.
-    """
-    severities = severity if isinstance(severity, Mapping) else dict.fromkeys(versions, severity)
+    title: str
+    section: str = ""
 
-    def enter(find: Check) -> Check:
-        if code in RULES:
-            raise ValueError(f"two rules have the code {code}")
-        subject = next(iter(find.__annotations__.values()))
-        RULES[code] = Rule(code, severities, basis, source, subject, find, blocks_run, tools)
-        rules_over.cache_clear()
-        return find
+    def rule(
+        self,
+        code: str,
+        *,
+        severity: Severity | Mapping[str, Severity],
+        basis: Basis,
+        source: str = "",
+        versions: Collection[str] = VERSIONS,
+        blocks_run: bool = False,
+        tools: Mapping[str, str] = MappingProxyType({}),
+    ) -> Callable[[Check], Check]:
+        """Enter a generator into the catalogue.
 
-    return enter
+        Parameters
+        ----------
+        code
+            Permanent: never reused, never renumbered.
+        severity
+            One for all, or one per SSP version.
+        source
+            The clause of the standard that says so; that of the chapter if none is given.
+        versions
+            The SSP versions of documents that the rule concerns.
+        blocks_run
+            Without what the rule demands there is nothing to run: no FMU, no connector, no readable document.
+        tools
+            For a limit of other tools: name in `TOOLS` → what happens there, to end the message of a finding.
+        """
+        severities = severity if isinstance(severity, Mapping) else dict.fromkeys(versions, severity)
+
+        def enter(find: Check) -> Check:
+            if code in RULES:
+                raise ValueError(f"two rules have the code {code}")
+            subject = next(iter(find.__annotations__.values()))
+            RULES[code] = Rule(code, self, severities, basis, source or self.section, subject, find, blocks_run, tools)
+            rules_over.cache_clear()
+            return find
+
+        return enter
 
 
 @cache

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
-from ssptool.rules.catalogue import DERIVED, ERROR, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import deleted, renamed
 from ssptool.rules.links import Link, LinkEnd, alike, both_ticking, declared, links
 from ssptool.rules.subjects import Structure, around
 
+CLOCKS = Chapter("Clocks (SSP 2.0 §5.2.1, FMI 3.0)")
 
-@rule("CLK-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
+
+@CLOCKS.rule("CLK-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
 def known_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
     """The clock of a connector is a connector of type Clock of the same element.
 
@@ -24,7 +26,7 @@ def known_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
         yield Finding(clock, message, near(clock.name, clocks), "name", fix=renamed(clock, "name", clocks))
 
 
-@rule("CLK-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1", versions=["2.0"])
+@CLOCKS.rule("CLK-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1", versions=["2.0"])
 def distinct_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]:
     """A connector names each of its clocks once, and not itself.
 
@@ -38,7 +40,7 @@ def distinct_clocks(clock: ssd.Clock, structure: Structure) -> Iterator[Finding]
         yield Finding(clock, f"the clock '{clock.name}' {what}", "", "name", fix=deleted(clock, safe=not itself))
 
 
-@rule("CLK-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+@CLOCKS.rule("CLK-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
 def same_variability_outside(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """A clock of a system has the `intervalVariability` of the clock of an element that it is connected to.
 
@@ -56,7 +58,7 @@ def same_variability_outside(system: ssd.System, structure: Structure) -> Iterat
                     yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
 
 
-@rule("CLK-005", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+@CLOCKS.rule("CLK-005", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
 def no_equal_clocks(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two clocks that tick by themselves are not connected.
 
@@ -69,7 +71,7 @@ def no_equal_clocks(system: ssd.System, structure: Structure) -> Iterator[Findin
             yield Finding(link.connection, f"{link.start} and {link.end} both tick by themselves")
 
 
-@rule("CLK-006", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+@CLOCKS.rule("CLK-006", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
 def one_clock_for_both(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two connectors that are connected belong to the same clock, or to clocks that are connected.
 
@@ -110,7 +112,7 @@ def _clocks_of(end: LinkEnd, groups: dict[Place, Place]) -> set[Place]:
     return {_root((end.element, clock), groups) for clock in end.side.says.clocks}
 
 
-@rule("CLK-007", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1; FMI 3.0 §2.4.7.8", versions=["2.0"])
+@CLOCKS.rule("CLK-007", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1; FMI 3.0 §2.4.7.8", versions=["2.0"])
 def consistent_clocks(clock: ssc.Clock, structure: Structure) -> Iterator[Finding]:
     """The attributes of a clock belong together: counters need a resolution, a constant interval needs its length.
 

@@ -10,7 +10,7 @@ from ssptool.documents.vocabulary import media_type
 from ssptool.network.connectors import Owner, leads_forward
 from ssptool.network.conversion import Relation, Verdict, relation, verdict
 from ssptool.rules.bindings import uses
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import renamed, repeats, without, words
 from ssptool.rules.links import (
     Carried,
@@ -32,12 +32,12 @@ from ssptool.rules.links import (
 )
 from ssptool.rules.subjects import Structure, around
 
-SECTION = "SSP 2.0 §5.3.2"
+CONNECTIONS = Chapter("Connections (SSP 2.0 §5.3.2)", section="SSP 2.0 §5.3.2")
 ANY_BYTES = "application/octet-stream"
 TABLE = "SSP 2.0 §5.3.2.1, table of allowed connections"
 
 
-@rule("SSD-CONN-001", severity=ERROR, basis=TEXT, source=SECTION, blocks_run=True)
+@CONNECTIONS.rule("SSD-CONN-001", severity=ERROR, basis=TEXT, blocks_run=True)
 def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The ends of a connection are at elements of its own system, or at the system itself.
 
@@ -55,7 +55,7 @@ def known_elements(system: ssd.System, structure: Structure) -> Iterator[Finding
             yield Finding(connection, message, inside or near(element, elements), f"{side}Element", fix=fix)
 
 
-@rule("SSD-CONN-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.1, §5.3.2", blocks_run=True)
+@CONNECTIONS.rule("SSD-CONN-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.1, §5.3.2", blocks_run=True)
 def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The ends of a connection are connectors that the SSD declares.
 
@@ -74,7 +74,7 @@ def known_connectors(system: ssd.System, structure: Structure) -> Iterator[Findi
             yield Finding(connection, message, advice, f"{side}Connector", fix=fix)
 
 
-@rule("SSD-CONN-003", severity=ERROR, basis=MUST, source=TABLE)
+@CONNECTIONS.rule("SSD-CONN-003", severity=ERROR, basis=MUST, source=TABLE)
 def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The kinds of the two connectors allow a flow from one to the other.
 
@@ -97,7 +97,7 @@ def legal_kinds(system: ssd.System, structure: Structure) -> Iterator[Finding]:
                 yield Finding(link.connection, message, advice)
 
 
-@rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.2.1")
+@CONNECTIONS.rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.2.1")
 def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """A connector that takes a value takes it from one place only.
 
@@ -120,7 +120,7 @@ def one_driver(system: ssd.System, structure: Structure) -> Iterator[Finding]:
                 yield Finding(link.connection, message, "delete one of the two, or merge the sources in a component")
 
 
-@rule("SSD-CONN-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
+@CONNECTIONS.rule("SSD-CONN-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
 def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two connectors are connected once, in whichever orientation.
 
@@ -143,7 +143,7 @@ def no_duplicates(system: ssd.System, structure: Structure) -> Iterator[Finding]
             yield Finding(connection, message, "delete one of the connections", severity=severity, fix=fix)
 
 
-@rule(
+@CONNECTIONS.rule(
     "SSD-CONN-008",
     severity=ERROR,
     basis=POLICY,
@@ -167,7 +167,7 @@ def compatible_types(system: ssd.System, structure: Structure) -> Iterator[Findi
                 yield from _compared_types(same, source, destination)
 
 
-@rule("SSD-CONN-009", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3, §5.3.2", versions=["2.0"])
+@CONNECTIONS.rule("SSD-CONN-009", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3, §5.3.2", versions=["2.0"])
 def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two connectors that are connected as a whole have the same dimensions.
 
@@ -183,7 +183,7 @@ def equal_shapes(system: ssd.System, structure: Structure) -> Iterator[Finding]:
                     yield Finding(link.connection, f"{link.start} is {_array(start)}, {link.end} is {_array(end)}")
 
 
-@rule("SSD-CONN-010", severity=ERROR, basis=DERIVED, source=SECTION, versions=["2.0"])
+@CONNECTIONS.rule("SSD-CONN-010", severity=ERROR, basis=DERIVED, versions=["2.0"])
 def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Indices pick one element of an array: one per dimension, counted from 1, within the size.
 
@@ -207,7 +207,7 @@ def fitting_indices(system: ssd.System, structure: Structure) -> Iterator[Findin
                     yield Finding(link.connection, message, "", f"{side}Indices")
 
 
-@rule("SSD-CONN-011", severity=ERROR, basis=DERIVED, source=SECTION, versions=["2.0"])
+@CONNECTIONS.rule("SSD-CONN-011", severity=ERROR, basis=DERIVED, versions=["2.0"])
 def some_indices(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """A list of indices is not empty.
 
@@ -222,7 +222,7 @@ def some_indices(system: ssd.System, structure: Structure) -> Iterator[Finding]:
                 yield Finding(stated.connection, message, "remove the attribute", f"{side}Indices")
 
 
-@rule("SSD-CONN-012", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+@CONNECTIONS.rule("SSD-CONN-012", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
 def one_driver_per_element(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """An array that takes its value as a whole takes no single element from elsewhere.
 
@@ -245,7 +245,7 @@ def one_driver_per_element(system: ssd.System, structure: Structure) -> Iterator
             yield Finding(link.connection, message, "delete one of the connections")
 
 
-@rule("SSD-CONN-013", severity=WARNING, basis=POLICY, source=SECTION)
+@CONNECTIONS.rule("SSD-CONN-013", severity=WARNING, basis=POLICY)
 def absent_not_empty(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The enclosing system is meant by leaving `startElement` or `endElement` away, not by an empty one.
 
@@ -261,7 +261,7 @@ def absent_not_empty(system: ssd.System, structure: Structure) -> Iterator[Findi
                 yield Finding(stated.connection, message, "remove the attribute", name, fix=fix)
 
 
-@rule("TYPE-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.1")
+@CONNECTIONS.rule("TYPE-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.1")
 def same_media_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Two binaries that are connected have the same media type.
 
@@ -279,7 +279,7 @@ def same_media_types(system: ssd.System, structure: Structure) -> Iterator[Findi
                     yield Finding(link.connection, f"{link.start} is {here}, {link.end} is {there}")
 
 
-@rule("SSD-CONN-014", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
+@CONNECTIONS.rule("SSD-CONN-014", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.2.1", versions=["2.0"])
 def one_direction(structure: Structure) -> Iterator[Finding]:
     """All connections of an `unspecified` connector give it one direction.
 
@@ -304,7 +304,9 @@ def one_direction(structure: Structure) -> Iterator[Finding]:
                         yield Finding(link.connection, f"{end} is connected the other way round in line {line}")
 
 
-@rule("SSD-CONN-101", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4")
+@CONNECTIONS.rule(
+    "SSD-CONN-101", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 2.0.4 §2.2.7, FMI 3.0 §2.4.7.4"
+)
 def connected_inputs(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Inputs of elements are connected.
 

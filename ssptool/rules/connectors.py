@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from ssptool.documents import ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.network.conversion import Verdict, convertible, verdict
-from ssptool.rules.catalogue import ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
+from ssptool.rules.catalogue import ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Chapter, Finding, near
 from ssptool.rules.links import (
     Carried,
     Declared,
@@ -22,10 +22,10 @@ from ssptool.rules.links import (
 )
 from ssptool.rules.subjects import Structure, is_fmu
 
-SECTION = "SSP 2.0 §5.2.1"
+CONNECTORS = Chapter("Connectors (SSP 2.0 §5.2.1)", section="SSP 2.0 §5.2.1")
 
 
-@rule("SSD-CTR-001", severity=ERROR, basis=MUST, source=SECTION)
+@CONNECTORS.rule("SSD-CTR-001", severity=ERROR, basis=MUST)
 def distinct_connectors(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """The connectors of an element have different names, whatever their kinds.
 
@@ -43,7 +43,7 @@ def distinct_connectors(element: ssd.SystemElement, structure: Structure) -> Ite
             yield Finding(one.connector, message, "rename or delete one of them", "name")
 
 
-@rule("SSD-CTR-003", severity=ERROR, basis=TEXT, source=SECTION)
+@CONNECTORS.rule("SSD-CTR-003", severity=ERROR, basis=TEXT)
 def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """The kind `inout` is for signal dictionary references.
 
@@ -63,7 +63,9 @@ def inout_on_references(element: ssd.SystemElement, structure: Structure) -> Ite
             yield Finding(connector, message, "use an input and an output", "kind", ERROR if fmu else WARNING)
 
 
-@rule("SSD-CTR-004", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.2.1; the schema admits an empty name")
+@CONNECTORS.rule(
+    "SSD-CTR-004", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.2.1; the schema admits an empty name"
+)
 def named_connectors(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """The name of a connector is not empty.
 
@@ -76,7 +78,7 @@ def named_connectors(element: ssd.SystemElement, structure: Structure) -> Iterat
             yield Finding(connector, "the name of the connector is empty", "", "name")
 
 
-@rule("SSD-CTR-005", severity=INFO, basis=TEXT, source=SECTION, versions=["2.0"])
+@CONNECTORS.rule("SSD-CTR-005", severity=INFO, basis=TEXT, versions=["2.0"])
 def local_unconnected(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Connectors of kind `local` are for looking at, not for connections.
 
@@ -91,7 +93,7 @@ def local_unconnected(system: ssd.System, structure: Structure) -> Iterator[Find
                     yield Finding(link.connection, f"{end} is local and acts as an output here")
 
 
-@rule("TYPE-002", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector; §4.5.1")
+@CONNECTORS.rule("TYPE-002", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector; §4.5.1")
 def known_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The type of a system's connector is stated, or that of all connectors behind it.
 
@@ -114,7 +116,7 @@ def known_types(system: ssd.System, structure: Structure) -> Iterator[Finding]:
                 yield Finding(connector, f"the type of '{name}' is not known", "state it", severity=INFO)
 
 
-@rule("UNIT-010", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
+@CONNECTORS.rule("UNIT-010", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
 def known_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The unit of a system's connector is stated, or that of all connectors behind it.
 
@@ -132,7 +134,7 @@ def known_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
             yield Finding(connector, message, "state the unit")
 
 
-@rule("SSD-CTR-009", severity=ERROR, basis=TEXT, source=SECTION, blocks_run=True)
+@CONNECTORS.rule("SSD-CTR-009", severity=ERROR, basis=TEXT, blocks_run=True)
 def connectors_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connectors of a component that is a system of its own are connectors of that system, of the same kind.
 
@@ -146,7 +148,7 @@ def connectors_of_inner_systems(component: ssd.Component, structure: Structure) 
             yield Finding(connector, f"the connector is {says.kind} here and {inner.says.kind} inside", "", "kind")
 
 
-@rule("SSD-CTR-010", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
+@CONNECTORS.rule("SSD-CTR-010", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
 def types_of_inner_systems(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connectors of a component that is a system of its own have the types that they have inside.
 
@@ -184,7 +186,7 @@ def _alike(inner: Statement, outside: str, inside: str) -> bool:
     return verdict(*((outside, inside) if taken else (inside, outside))) is not Verdict.ERROR
 
 
-@rule("SSD-CTR-006", severity=INFO, basis=TEXT, source=SECTION + ", §5.3.2.1", versions=["2.0"])
+@CONNECTORS.rule("SSD-CTR-006", severity=INFO, basis=TEXT, source="SSP 2.0 §5.2.1, §5.3.2.1", versions=["2.0"])
 def specified_kinds(element: ssd.SystemElement, structure: Structure) -> Iterator[Finding]:
     """A connector states its kind.
 

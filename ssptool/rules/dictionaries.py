@@ -6,13 +6,15 @@ from typing import NamedTuple
 from ssptool.documents import ssb, ssd
 from ssptool.documents.vocabulary import SIGNAL_DICTIONARY
 from ssptool.network.conversion import Verdict, convertible, relation, verdict
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import renamed
 from ssptool.rules.links import Link, links
 from ssptool.rules.subjects import Structure, around, content, found_once, wrong_content, wrong_number
 
+DICTIONARIES = Chapter("Signal dictionaries (SSP 2.0 §5.3.3, §5.5, §8)")
 
-@rule("SSD-DICT-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.3")
+
+@DICTIONARIES.rule("SSD-DICT-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §5.3.3")
 def distinct_dictionaries(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The signal dictionaries of a system have different names.
 
@@ -29,7 +31,7 @@ def distinct_dictionaries(system: ssd.System, structure: Structure) -> Iterator[
         seen.add(dictionary.name)
 
 
-@rule("SSD-DICT-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3", blocks_run=True)
+@DICTIONARIES.rule("SSD-DICT-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3", blocks_run=True)
 def one_place_of_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """A signal dictionary is either written inline or named by `source`.
 
@@ -38,7 +40,7 @@ def one_place_of_dictionary(dictionary: ssd.SignalDictionary, structure: Structu
     yield from wrong_number(dictionary, dictionary.source, content(dictionary), "the dictionary")
 
 
-@rule("SSD-DICT-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3", blocks_run=True)
+@DICTIONARIES.rule("SSD-DICT-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.3", blocks_run=True)
 def inline_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """An inline signal dictionary is one `ssb:SignalDictionary`.
 
@@ -50,7 +52,7 @@ def inline_dictionary(dictionary: ssd.SignalDictionary, structure: Structure) ->
         yield from wrong_content(dictionary, content(dictionary), ssb.SignalDictionary)
 
 
-@rule("SSD-DICT-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5", blocks_run=True)
+@DICTIONARIES.rule("SSD-DICT-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5", blocks_run=True)
 def known_dictionary(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """A signal dictionary reference names a dictionary of its own system or of one around it.
 
@@ -65,7 +67,7 @@ def known_dictionary(reference: ssd.SignalDictionaryReference, structure: Struct
         yield Finding(reference, message, near(reference.dictionary, known), "dictionary", fix=fix)
 
 
-@rule("SSD-DICT-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5", blocks_run=True)
+@DICTIONARIES.rule("SSD-DICT-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.5", blocks_run=True)
 def known_entries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """The connectors of a signal dictionary reference name entries of the dictionary.
 
@@ -81,7 +83,7 @@ def known_entries(reference: ssd.SignalDictionaryReference, structure: Structure
                 yield Finding(connector, message, near(connector.name, names), "name")
 
 
-@rule("SSD-DICT-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.5, §8.1.1", blocks_run=True)
+@DICTIONARIES.rule("SSD-DICT-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.5, §8.1.1", blocks_run=True)
 def fitting_entries(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """A connector of a signal dictionary reference has a type, dimensions and a unit that go with those of its entry.
 
@@ -98,7 +100,7 @@ def fitting_entries(reference: ssd.SignalDictionaryReference, structure: Structu
             yield from _compared(connector, entry, dictionary, structure)
 
 
-@rule("SSD-DICT-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
+@DICTIONARIES.rule("SSD-DICT-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.1")
 def one_writer(structure: Structure) -> Iterator[Finding]:
     """A signal of a dictionary takes its value in one place, over all references to the dictionary.
 
@@ -117,7 +119,7 @@ def one_writer(structure: Structure) -> Iterator[Finding]:
                 yield Finding(access.link.connection, message, "delete one of the two connections")
 
 
-@rule("SSD-DICT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.3.3")
+@DICTIONARIES.rule("SSD-DICT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.3.3")
 def some_writer(structure: Structure) -> Iterator[Finding]:
     """A signal of a dictionary that is read takes its value from somewhere.
 
@@ -173,7 +175,7 @@ def _compared(
         yield Finding(connector, message, "these units cannot be converted")
 
 
-@rule("SSD-DICT-011", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2")
+@DICTIONARIES.rule("SSD-DICT-011", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2")
 def no_parameters(reference: ssd.SignalDictionaryReference, structure: Structure) -> Iterator[Finding]:
     """Signal dictionary references have no parameter bindings.
 
@@ -185,7 +187,9 @@ def no_parameters(reference: ssd.SignalDictionaryReference, structure: Structure
         yield Finding(binding, f"'{reference.name}' is a signal dictionary reference")
 
 
-@rule("SSB-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §8.1.1; that names are not empty is our policy")
+@DICTIONARIES.rule(
+    "SSB-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §8.1.1; that names are not empty is our policy"
+)
 def distinct_entries(dictionary: ssb.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """The entries of a signal dictionary have different names, which are not empty.
 
@@ -203,7 +207,7 @@ def distinct_entries(dictionary: ssb.SignalDictionary, structure: Structure) -> 
         seen.add(entry.name)
 
 
-@rule("SSB-003", severity=INFO, basis=TEXT, source="SSP 2.0 §8, §8.1")
+@DICTIONARIES.rule("SSB-003", severity=INFO, basis=TEXT, source="SSP 2.0 §8, §8.1")
 def some_entries(dictionary: ssb.SignalDictionary, structure: Structure) -> Iterator[Finding]:
     """A signal dictionary has entries.
 

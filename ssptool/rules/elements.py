@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from ssptool.documents import ssc, ssd
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.vocabulary import FMU, MODELICA, PACKAGE, SYSTEM_STRUCTURE, media_type
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import rewritten, without
 from ssptool.rules.links import recursive
 from ssptool.rules.subjects import STRUCTURE_TYPES, Reach, Structure, inside, is_fmu, is_structure
 
+ELEMENTS = Chapter("Systems and components (SSP 2.0 §5.2, §5.4)")
 
-@rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2", blocks_run=True)
+
+@ELEMENTS.rule("SSD-ELEM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2", blocks_run=True)
 def distinct_elements(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The elements of a system have different names.
 
@@ -29,7 +31,7 @@ def distinct_elements(system: ssd.System, structure: Structure) -> Iterator[Find
             yield Finding(element, message, "rename one of them", "name")
 
 
-@rule("SSD-ELEM-003", severity=INFO, basis=TEXT, source="SSP 2.0 §5.2.3")
+@ELEMENTS.rule("SSD-ELEM-003", severity=INFO, basis=TEXT, source="SSP 2.0 §5.2.3")
 def distinct_hierarchical_names(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """Dots in names do not give two variables the same hierarchical name.
 
@@ -57,7 +59,9 @@ def _paths(element: ssd.SystemElement) -> Iterator[str]:
         yield from (f"{inner.name}.{path}" for path in _paths(inner))
 
 
-@rule("SSD-COMP-002", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
+@ELEMENTS.rule(
+    "SSD-COMP-002", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True
+)
 def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """An empty `source` does not stand for a missing implementation.
 
@@ -71,7 +75,7 @@ def no_empty_source(component: ssd.Component, structure: Structure) -> Iterator[
         yield Finding(component, f"the source of component '{component.name}' is empty", "", "source", fix=fix)
 
 
-@rule("SSD-COMP-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4")
+@ELEMENTS.rule("SSD-COMP-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4")
 def known_type(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The type of a component is one of the media types that the standard names.
 
@@ -86,7 +90,7 @@ def known_type(component: ssd.Component, structure: Structure) -> Iterator[Findi
         yield Finding(component, f"the type '{component.type}' is unknown", "known: " + ", ".join(known), "type")
 
 
-@rule("SSD-COMP-005", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
+@ELEMENTS.rule("SSD-COMP-005", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The file of a component is what its type says.
 
@@ -116,7 +120,7 @@ def type_fits_source(component: ssd.Component, structure: Structure) -> Iterator
             yield Finding(component, message, f'state type="{other}"', "type", fix=fix)
 
 
-@rule("SSD-COMP-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
+@ELEMENTS.rule("SSD-COMP-006", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def known_variant(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A source `x.ssp#name` names a system structure at the root of that package.
 
@@ -132,7 +136,7 @@ def known_variant(component: ssd.Component, structure: Structure) -> Iterator[Fi
         yield Finding(component, message, near(reference.fragment, variants), "source")
 
 
-@rule("SSD-COMP-007", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
+@ELEMENTS.rule("SSD-COMP-007", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A source `#id` names a system of the same document by its `id`.
 
@@ -146,7 +150,7 @@ def known_system_id(component: ssd.Component, structure: Structure) -> Iterator[
             yield Finding(component, f"no system of this document has the id '{source[1:]}'", advice, "source")
 
 
-@rule("SSD-COMP-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
+@ELEMENTS.rule("SSD-COMP-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def no_recursion(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A component is not an instance of a system that contains it.
 
@@ -158,7 +162,7 @@ def no_recursion(component: ssd.Component, structure: Structure) -> Iterator[Fin
         yield Finding(component, f"'{component.source}' contains this component", "", "source")
 
 
-@rule("SSD-COMP-009", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
+@ELEMENTS.rule("SSD-COMP-009", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def implementation_exists(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The FMU of a component implements the interface that the component asks for.
 
@@ -173,7 +177,7 @@ def implementation_exists(component: ssd.Component, structure: Structure) -> Ite
             yield Finding(component, f"the FMU does not implement {wanted}", advice, "implementation")
 
 
-@rule("SSD-COMP-010", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", versions=["2.0"], blocks_run=True)
+@ELEMENTS.rule("SSD-COMP-010", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", versions=["2.0"], blocks_run=True)
 def scheduled_execution(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """Scheduled execution is asked of FMI 3.0 FMUs only.
 
@@ -188,7 +192,7 @@ def scheduled_execution(component: ssd.Component, structure: Structure) -> Itera
         yield Finding(component, message, "", "implementation")
 
 
-@rule("SSD-COMP-011", severity=INFO, basis=TEXT, source="SSP 2.0 §5.4")
+@ELEMENTS.rule("SSD-COMP-011", severity=INFO, basis=TEXT, source="SSP 2.0 §5.4")
 def implementation_of_fmus(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """An implementation is asked of FMUs only; other components have no such choice.
 
@@ -200,7 +204,7 @@ def implementation_of_fmus(component: ssd.Component, structure: Structure) -> It
         yield Finding(component, message, "", "implementation", fix=fix)
 
 
-@rule("SSD-COMP-013", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4", versions=["2.0"])
+@ELEMENTS.rule("SSD-COMP-013", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.4", versions=["2.0"])
 def modelica_path(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The type of a Modelica component names its class: `text/x-modelica; path=Package.Class`.
 
@@ -213,7 +217,7 @@ def modelica_path(component: ssd.Component, structure: Structure) -> Iterator[Fi
 _BUILT_IN = ("Real", "Integer", "Boolean", "String")
 
 
-@rule("SSD-CTR-007", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
+@ELEMENTS.rule("SSD-CTR-007", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
 def built_in_connectors(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """Inputs and outputs of a Modelica component are Real, Integer, Boolean or String.
 
@@ -229,7 +233,7 @@ def built_in_connectors(component: ssd.Component, structure: Structure) -> Itera
                 yield Finding(connector, message, "Modelica's are " + ", ".join(_BUILT_IN))
 
 
-@rule("SSD-CTR-008", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
+@ELEMENTS.rule("SSD-CTR-008", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.2.1", versions=["2.0"])
 def other_modelica_connectors(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """Other connectors of a Modelica component are Binary of the media type `text/x-modelica; path=…`.
 

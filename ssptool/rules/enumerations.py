@@ -5,15 +5,15 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssv
 from ssptool.documents.element import Element
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import renamed, repeats
 from ssptool.rules.subjects import Structure, container, every, first
 
 _NAMING: tuple[type[Element], ...] = (ssc.Enumeration, ssv.Enumeration)
-SECTION = "SSP 2.0 §4.4.1"
+ENUMERATIONS = Chapter("Enumerations (SSP 2.0 §4.4.1)", section="SSP 2.0 §4.4.1")
 
 
-@rule("ENUM-001", severity=ERROR, basis=MUST, source=SECTION)
+@ENUMERATIONS.rule("ENUM-001", severity=ERROR, basis=MUST)
 def distinct_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """The enumerations of a document have different names.
 
@@ -31,7 +31,7 @@ def distinct_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[
             yield Finding(enumeration, message, "", "name", fix=repeats(enumeration, other))
 
 
-@rule("ENUM-002", severity=ERROR, basis=MUST, source=SECTION + ", §4.5.1")
+@ENUMERATIONS.rule("ENUM-002", severity=ERROR, basis=MUST, source="SSP 2.0 §4.4.1, §4.5.1")
 def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """An enumeration that a type names is defined in the same document.
 
@@ -51,7 +51,7 @@ def known_enumerations(root: ssc.TopLevel, structure: Structure) -> Iterator[Fin
             yield Finding(use, message, advice, "name", fix=renamed(use, "name", known))
 
 
-@rule("ENUM-004", severity=WARNING, basis=DERIVED, source=SECTION + ", FMI 3.0 §2.4.5")
+@ENUMERATIONS.rule("ENUM-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4.1, FMI 3.0 §2.4.5")
 def distinct_item_names(enumeration: ssc.Enumeration, structure: Structure) -> Iterator[Finding]:
     """The items of an enumeration have different names.
 
@@ -65,7 +65,7 @@ def distinct_item_names(enumeration: ssc.Enumeration, structure: Structure) -> I
             yield Finding(item, f"{names[item.name]} items are named '{item.name}'", "", "name")
 
 
-@rule("ENUM-005", severity=WARNING, basis=DERIVED, source=SECTION + ", FMI 3.0 §2.4.5")
+@ENUMERATIONS.rule("ENUM-005", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4.1, FMI 3.0 §2.4.5")
 def distinct_item_values(enumeration: ssc.Enumeration, structure: Structure) -> Iterator[Finding]:
     """The items of an enumeration have different values.
 
@@ -79,7 +79,7 @@ def distinct_item_values(enumeration: ssc.Enumeration, structure: Structure) -> 
             yield Finding(item, f"{values[item.value]} items have the value {item.value}", "", "value")
 
 
-@rule("ENUM-006", severity=INFO, basis=TEXT, source="SSP 2.0 §4.4")
+@ENUMERATIONS.rule("ENUM-006", severity=INFO, basis=TEXT, source="SSP 2.0 §4.4")
 def same_enumerations_by_name(structure: Structure) -> Iterator[Finding]:
     """The name of an enumeration means the same in all documents of a system.
 

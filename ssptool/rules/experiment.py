@@ -5,11 +5,13 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssd
 from ssptool.fmu.description import Causality, FmuDescription
-from ssptool.rules.catalogue import DERIVED, TEXT, WARNING, Finding, rule
+from ssptool.rules.catalogue import DERIVED, TEXT, WARNING, Chapter, Finding
 from ssptool.rules.subjects import Structure
 
+EXPERIMENT = Chapter("The default experiment (SSP 2.0 §5.1.1)")
 
-@rule("SSD-EXP-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1.1")
+
+@EXPERIMENT.rule("SSD-EXP-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1.1")
 def sensible_times(experiment: ssd.DefaultExperiment, structure: Structure) -> Iterator[Finding]:
     """The times of the default experiment are finite, and it stops after it starts.
 
@@ -23,7 +25,7 @@ def sensible_times(experiment: ssd.DefaultExperiment, structure: Structure) -> I
         yield Finding(experiment, f"it starts at {start:g} s and stops at {stop:g} s", "", "stopTime")
 
 
-@rule("SSD-EXP-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.1.1")
+@EXPERIMENT.rule("SSD-EXP-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.1.1")
 def one_time(structure: Structure) -> Iterator[Finding]:
     """The independent variables of all FMUs of a system have one unit.
 

@@ -17,12 +17,12 @@ from ssptool.fmu.description import (
     stated_or_own,
 )
 from ssptool.network.conversion import canonical, convertible
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, XSD, Chapter, Finding, near
 from ssptool.rules.fixes import rewritten
 from ssptool.rules.links import Declared, Statement, declared, stated_by
 from ssptool.rules.subjects import Reach, Structure, first, found_once, is_fmu, remembered
 
-SECTION = "SSP 2.0 §5.2.1"
+FMU_COMPONENTS = Chapter("Components against their FMUs (SSP 2.0 §4.5, §5.2.1, §5.4)", section="SSP 2.0 §5.2.1")
 
 
 class Pair(NamedTuple):
@@ -34,7 +34,7 @@ class Pair(NamedTuple):
     connectors: list[ssd.Connector]
 
 
-@rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5", blocks_run=True)
+@FMU_COMPONENTS.rule("FMU-001", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4; FMI 3.0 §2.5", blocks_run=True)
 def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The FMU of a component is a readable archive with a model description.
 
@@ -47,7 +47,7 @@ def readable_fmu(component: ssd.Component, structure: Structure) -> Iterator[Fin
             yield Finding(component, f"{reference.entry}: {description.reason}", "export or copy it again", "source")
 
 
-@rule("FMU-002", severity=ERROR, basis=MUST, source=SECTION)
+@FMU_COMPONENTS.rule("FMU-002", severity=ERROR, basis=MUST)
 def known_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU has the name of one of its variables.
 
@@ -66,7 +66,7 @@ def known_variables(component: ssd.Component, structure: Structure) -> Iterator[
                 yield Finding(connector, message, near(name, description.variables), "name")
 
 
-@rule("FMU-003", severity=ERROR, basis=MUST, source=SECTION)
+@FMU_COMPONENTS.rule("FMU-003", severity=ERROR, basis=MUST)
 def single_variables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of an FMU names one variable, not a group of them such as `vec` for `vec[1]`, `vec[2]`.
 
@@ -83,7 +83,7 @@ def single_variables(component: ssd.Component, structure: Structure) -> Iterator
                 yield Finding(connector, message, f"connect {', '.join(members[:3])} …", "name")
 
 
-@rule("FMU-004", severity=ERROR, basis=MUST, source=SECTION)
+@FMU_COMPONENTS.rule("FMU-004", severity=ERROR, basis=MUST)
 def fitting_kinds(structure: Structure) -> Iterator[Finding]:
     """The kind of a connector is the causality of the variable.
 
@@ -107,7 +107,7 @@ def fitting_kinds(structure: Structure) -> Iterator[Finding]:
                 yield Finding(connector, message, hint, "kind", fix=fix)
 
 
-@rule("FMU-005", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
+@FMU_COMPONENTS.rule("FMU-005", severity=ERROR, basis=XSD, source="SSP 2.0, schema documentation of Connector")
 def same_types(structure: Structure) -> Iterator[Finding]:
     """The type that a connector states is that of the variable.
 
@@ -125,7 +125,7 @@ def same_types(structure: Structure) -> Iterator[Finding]:
             yield from _everywhere(pair, message, "state the type of the variable, or none")
 
 
-@rule("FMU-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1")
+@FMU_COMPONENTS.rule("FMU-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1")
 def same_quantities(structure: Structure) -> Iterator[Finding]:
     """The unit that a connector states measures what the variable's unit measures.
 
@@ -149,7 +149,7 @@ def same_quantities(structure: Structure) -> Iterator[Finding]:
             yield from _everywhere(pair, f"the FMU defines the unit '{own.name}' in another way")
 
 
-@rule("FMU-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3", versions=["2.0"])
+@FMU_COMPONENTS.rule("FMU-007", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3", versions=["2.0"])
 def same_shapes(structure: Structure) -> Iterator[Finding]:
     """A connector has as many dimensions as the variable, of the same sizes where both are known.
 
@@ -168,7 +168,7 @@ def same_shapes(structure: Structure) -> Iterator[Finding]:
                 yield from _everywhere(pair, f"the connector has {len(stated)} dimensions, the variable is {sizes}")
 
 
-@rule("FMU-008", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4.1")
+@FMU_COMPONENTS.rule("FMU-008", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4.1")
 def same_items(structure: Structure) -> Iterator[Finding]:
     """The enumeration of a connector has the items that the FMU's type has.
 
@@ -184,7 +184,7 @@ def same_items(structure: Structure) -> Iterator[Finding]:
             yield from _everywhere(pair, f"the FMU's items are {items}")
 
 
-@rule("FMU-010", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
+@FMU_COMPONENTS.rule("FMU-010", severity=ERROR, basis=DERIVED, blocks_run=True)
 def time_is_no_connector(structure: Structure) -> Iterator[Finding]:
     """The independent variable of an FMU, the time, is no connector.
 
@@ -198,7 +198,7 @@ def time_is_no_connector(structure: Structure) -> Iterator[Finding]:
                 yield Finding(connector, f"'{pair.variable.name}' is the independent variable", "", "name")
 
 
-@rule("FMU-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1, §5.2.1", versions=["2.0"])
+@FMU_COMPONENTS.rule("FMU-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.5.1, §5.2.1", versions=["2.0"])
 def same_clocks(structure: Structure) -> Iterator[Finding]:
     """The clocks of a connector are those of the variable, and what a clock states is what the FMU states.
 
@@ -218,7 +218,7 @@ def same_clocks(structure: Structure) -> Iterator[Finding]:
                 yield from _everywhere(pair, "a clock is no array", "delete the Dimension")
 
 
-@rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
+@FMU_COMPONENTS.rule("FMU-011", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.1")
 def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """A Binary connector of an FMU of FMI 1.0 or 2.0 is a binary variable by the conventions of OSMP.
 
@@ -236,7 +236,9 @@ def known_binaries(component: ssd.Component, structure: Structure) -> Iterator[F
                 yield Finding(connector, message, near(name, description.binaries), "name")
 
 
-@rule("FMU-013", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3; FMI 3.0 §2.4.7.5", versions=["2.0"])
+@FMU_COMPONENTS.rule(
+    "FMU-013", severity=ERROR, basis=DERIVED, source="SSP 2.0 §4.5.3; FMI 3.0 §2.4.7.5", versions=["2.0"]
+)
 def same_sizes(structure: Structure) -> Iterator[Finding]:
     """The `sizeConnector` of a dimension is the structural parameter by which the FMU sizes it.
 
@@ -253,7 +255,7 @@ def same_sizes(structure: Structure) -> Iterator[Finding]:
                     yield Finding(connector.dimensions[number], f"{found} in the FMU", "", "sizeConnector")
 
 
-@rule("FMU-012", severity=INFO, basis=POLICY, source="SSP 2.0 §2.2.1", versions=["1.0"])
+@FMU_COMPONENTS.rule("FMU-012", severity=INFO, basis=POLICY, source="SSP 2.0 §2.2.1", versions=["1.0"])
 def fmi3_in_ssp1(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """An SSP 1.0 file describes FMUs of FMI 1.0 and 2.0; FMI 3.0 came with SSP 2.0.
 

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 
 from ssptool.documents import ssd
 from ssptool.documents.element import Element
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Finding, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, SHOULD, TEXT, WARNING, Chapter, Finding
 from ssptool.rules.subjects import Reach, Structure, around, every
+
+GEOMETRY = Chapter("Geometry (SSP 2.0 §5.2.1.1, §5.2.2, §5.3.2.2, §5.3.4, §5.3.5)")
 
 _PICTURES = (".png", ".svg")
 
 
-@rule("SSD-GEO-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.4")
+@GEOMETRY.rule("SSD-GEO-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.3.4")
 def canvas_corners(canvas: ssd.SystemGeometry, structure: Structure) -> Iterator[Finding]:
     """The first corner of a canvas is its lower left, the second its upper right one.
 
@@ -22,7 +24,7 @@ def canvas_corners(canvas: ssd.SystemGeometry, structure: Structure) -> Iterator
     yield from _swapped(canvas)
 
 
-@rule("SSD-GEO-002", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.5.1")
+@GEOMETRY.rule("SSD-GEO-002", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.3.5.1")
 def note_corners(note: ssd.Note, structure: Structure) -> Iterator[Finding]:
     """The first corner of a note is its lower left, the second its upper right one.
 
@@ -31,7 +33,7 @@ def note_corners(note: ssd.Note, structure: Structure) -> Iterator[Finding]:
     yield from _swapped(note)
 
 
-@rule("SSD-GEO-003", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.2")
+@GEOMETRY.rule("SSD-GEO-003", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2.2")
 def paired_points(line: ssd.ConnectionGeometry, structure: Structure) -> Iterator[Finding]:
     """A connection has as many x as y coordinates.
 
@@ -45,7 +47,7 @@ def paired_points(line: ssd.ConnectionGeometry, structure: Structure) -> Iterato
         yield Finding(line, f"{len(line.points_x)} x coordinates, but {len(line.points_y)} y coordinates")
 
 
-@rule("SSD-GEO-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1.1")
+@GEOMETRY.rule("SSD-GEO-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1.1")
 def connector_on_element(place: ssd.ConnectorGeometry, structure: Structure) -> Iterator[Finding]:
     """A connector stands on its element: both coordinates are between 0 and 1.
 
@@ -58,7 +60,7 @@ def connector_on_element(place: ssd.ConnectorGeometry, structure: Structure) -> 
             yield Finding(place, f"{name} is {value:g}, outside 0 to 1", "", name)
 
 
-@rule("SSD-GEO-005", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.2")
+@GEOMETRY.rule("SSD-GEO-005", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.2")
 def visible_elements(box: ssd.ElementGeometry, structure: Structure) -> Iterator[Finding]:
     """The box of an element has a width and a height.
 
@@ -68,7 +70,7 @@ def visible_elements(box: ssd.ElementGeometry, structure: Structure) -> Iterator
         yield Finding(box, f"the box is {abs(box.x2 - box.x1):g} wide and {abs(box.y2 - box.y1):g} high")
 
 
-@rule("SSD-GEO-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1.1", versions=["2.0"])
+@GEOMETRY.rule("SSD-GEO-006", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.2.1.1", versions=["2.0"])
 def inner_places(place: ssd.ConnectorGeometry, structure: Structure) -> Iterator[Finding]:
     """An inner place is stated for connectors of systems only, and with both coordinates.
 
@@ -83,7 +85,7 @@ def inner_places(place: ssd.ConnectorGeometry, structure: Structure) -> Iterator
         yield Finding(place, "one of systemInnerX and systemInnerY is missing")
 
 
-@rule("SSD-GEO-007", severity=WARNING, basis=SHOULD, source="SSP 2.0 §5.2.2")
+@GEOMETRY.rule("SSD-GEO-007", severity=WARNING, basis=SHOULD, source="SSP 2.0 §5.2.2")
 def icons(box: ssd.ElementGeometry, structure: Structure) -> Iterator[Finding]:
     """The icon of an element is a PNG or SVG file that is there.
 
@@ -97,7 +99,7 @@ def icons(box: ssd.ElementGeometry, structure: Structure) -> Iterator[Finding]:
             yield Finding(box, f"'{box.icon_source}' is neither PNG nor SVG", "", "iconSource")
 
 
-@rule("SSD-GEO-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.2.2")
+@GEOMETRY.rule("SSD-GEO-008", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.2.2")
 def finite_coordinates(structure: Structure) -> Iterator[Finding]:
     """All coordinates are finite numbers.
 
@@ -120,7 +122,7 @@ def finite_coordinates(structure: Structure) -> Iterator[Finding]:
                 yield Finding(element, f"{declared.name} is not finite", "", declared.name)
 
 
-@rule("SSD-GEO-010", severity=INFO, basis=POLICY, source="SSP 2.0 §5.2.2")
+@GEOMETRY.rule("SSD-GEO-010", severity=INFO, basis=POLICY, source="SSP 2.0 §5.2.2")
 def root_without_box(structure: Structure) -> Iterator[Finding]:
     """The root system has no box: there is no canvas around it.
 

@@ -12,18 +12,21 @@ from ssptool.documents.ssd import ConnectorKind as Kind
 from ssptool.documents.vocabulary import FMU, NSMAP
 from ssptool.network.conversion import conversion, convertible
 from ssptool.network.network import IDENTITY
-from ssptool.rules.catalogue import ERROR, POLICY, WARNING, Finding, rule
+from ssptool.rules.catalogue import ERROR, POLICY, WARNING, Chapter, Finding
 from ssptool.rules.fixes import rewritten
 from ssptool.rules.links import links
 from ssptool.rules.subjects import Structure, around, is_fmu, is_structure
 
-SOURCE = "docs/interoperability.md"
+OTHER_TOOLS = Chapter(
+    "Limits of other tools: documents that are right, and that a tool is known not to take",
+    section="docs/interoperability.md",
+)
 PREFIXES = {prefix: NSMAP[prefix] for prefix in ("ssd", "ssc", "ssv")}
 BASIC = ("Real", "Integer", "Boolean", "String")
 LEAVES_OUT, REFUSES = "leaves the component out", "refuses the system"
 IGNORES_IT, IGNORES_THEM = "ignores it", "ignores them"
 
-limit = partial(rule, severity=ERROR, basis=POLICY, source=SOURCE)
+limit = partial(OTHER_TOOLS.rule, severity=ERROR, basis=POLICY)
 """A rule on what other tools do not take."""
 
 

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 from ssptool.documents import ssd
 from ssptool.fmu.description import Causality, FmuDescription
 from ssptool.network.graph_algorithms import between_cycles, cyclic_components, induced
-from ssptool.rules.catalogue import DERIVED, INFO, Finding, rule
+from ssptool.rules.catalogue import DERIVED, INFO, Chapter, Finding
 from ssptool.rules.links import links, signal_flow, vertex_of
 from ssptool.rules.subjects import Structure
+
+LOOPS = Chapter("Algebraic loops, found without solving anything (SSP 2.0 §5.3.2)")
 
 Signal = tuple[ssd.SystemElement, str]
 
 
-@rule("SSD-CONN-015", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2")
+@LOOPS.rule("SSD-CONN-015", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.3.2")
 def algebraic_loops(structure: Structure) -> Iterator[Finding]:
     """Signals do not depend on themselves at one instant.
 

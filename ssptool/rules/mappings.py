@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 from ssptool.documents import ssm
-from ssptool.rules.catalogue import ERROR, MUST, POLICY, WARNING, Finding, rule
+from ssptool.rules.catalogue import ERROR, MUST, POLICY, WARNING, Chapter, Finding
 from ssptool.rules.fixes import repeats
 from ssptool.rules.subjects import Structure
 
+MAPPINGS = Chapter("Parameter mappings (SSP 2.0 §7)")
 
-@rule("SSM-001", severity=ERROR, basis=MUST, source="SSP 2.0 §7.1")
+
+@MAPPINGS.rule("SSM-001", severity=ERROR, basis=MUST, source="SSP 2.0 §7.1")
 def distinct_targets(mapping: ssm.ParameterMapping, structure: Structure) -> Iterator[Finding]:
     """The entries of a mapping have different targets.
 
@@ -26,7 +28,7 @@ def distinct_targets(mapping: ssm.ParameterMapping, structure: Structure) -> Ite
             yield Finding(entry, message, "delete one of the entries", "target", fix=repeats(entry, other))
 
 
-@rule("SSM-006", severity=WARNING, basis=POLICY, source="SSP 2.0 §7.1.1; the schema admits empty names")
+@MAPPINGS.rule("SSM-006", severity=WARNING, basis=POLICY, source="SSP 2.0 §7.1.1; the schema admits empty names")
 def filled_entries(entry: ssm.MappingEntry, structure: Structure) -> Iterator[Finding]:
     """Source and target of a mapping entry are not empty.
 

@@ -7,17 +7,17 @@ from hashlib import sha3_256
 from ssptool.documents import ssc, ssd
 from ssptool.documents.ssc import MetaSourceBase
 from ssptool.documents.vocabulary import media_type
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding
 from ssptool.rules.subjects import Reach, Structure, resolve
 
-SECTION = "SSP 2.0 §4.5.4, §4.5.5"
+METADATA = Chapter("Metadata and signatures (SSP 2.0 §4.5.4, §4.5.5)", section="SSP 2.0 §4.5.4, §4.5.5")
 SRMD_TYPE = "application/x-srmd-meta-data"
 SRMD_ROOT = "{http://ssp-standard.org/SSPTraceability1/SimulationResourceMetaData}SimulationResourceMetaData"
 _TOKEN = r"[A-Za-z0-9!#$&^_.+\-]+"
 _MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}(\s*;.*)?")
 
 
-@rule("META-002", severity=ERROR, basis=MUST, source=SECTION, versions=["2.0"])
+@METADATA.rule("META-002", severity=ERROR, basis=MUST, versions=["2.0"])
 def one_place_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """Metadata, and a signature, is either written inline or named by `source`.
 
@@ -31,7 +31,7 @@ def one_place_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structu
         yield Finding(data, "there is neither a source nor Content", "add one of them")
 
 
-@rule("META-003", severity=ERROR, basis=TEXT, source=SECTION, versions=["2.0"])
+@METADATA.rule("META-003", severity=ERROR, basis=TEXT, versions=["2.0"])
 def base_resource(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """Only what has a source itself can be the base of a URI.
 
@@ -48,7 +48,7 @@ def base_resource(data: ssc.MetaData | ssc.Signature, structure: Structure) -> I
             yield Finding(data, "the element around it has no source", "", "sourceBase")
 
 
-@rule("META-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.5", versions=["2.0"])
+@METADATA.rule("META-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.5", versions=["2.0"])
 def base_metadata(signature: ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """Only the signature of metadata can have that as the base of its URI.
 
@@ -61,7 +61,7 @@ def base_metadata(signature: ssc.Signature, structure: Structure) -> Iterator[Fi
         yield Finding(signature, "the signature is not in MetaData", "", "sourceBase")
 
 
-@rule("META-005", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.4", versions=["2.0"])
+@METADATA.rule("META-005", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.4", versions=["2.0"])
 def inline_resource_metadata(data: ssc.MetaData, structure: Structure) -> Iterator[Finding]:
     """Inline metadata of the type `application/x-srmd-meta-data` is one `srmd:SimulationResourceMetaData`.
 
@@ -78,7 +78,7 @@ def inline_resource_metadata(data: ssc.MetaData, structure: Structure) -> Iterat
             yield Finding(data.content, f"the content is {names}, where one SimulationResourceMetaData is expected")
 
 
-@rule("META-006", severity=WARNING, basis=DERIVED, source=SECTION, versions=["2.0"])
+@METADATA.rule("META-006", severity=WARNING, basis=DERIVED, versions=["2.0"])
 def media_types_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """The type of metadata and signatures is a media type, such as `application/xml`.
 
@@ -88,7 +88,9 @@ def media_types_of_metadata(data: ssc.MetaData | ssc.Signature, structure: Struc
         yield Finding(data, f"'{data.type}' is no media type", "", "type")
 
 
-@rule("META-101", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.5 leaves open how to verify", versions=["2.0"])
+@METADATA.rule(
+    "META-101", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.5 leaves open how to verify", versions=["2.0"]
+)
 def signatures_are_not_verified(signature: ssc.Signature, structure: Structure) -> Iterator[Finding]:
     """That a signature is there does not say that it is valid: ssptool verifies none.
 
@@ -101,7 +103,7 @@ def signatures_are_not_verified(signature: ssc.Signature, structure: Structure) 
     yield Finding(signature, message, "verify it with the tool that signed")
 
 
-@rule("META-102", severity=WARNING, basis=DERIVED, source="SSP Traceability 1.0, SRMD", versions=["2.0"])
+@METADATA.rule("META-102", severity=WARNING, basis=DERIVED, source="SSP Traceability 1.0, SRMD", versions=["2.0"])
 def checksums(data: ssc.MetaData, structure: Structure) -> Iterator[Finding]:
     """The file that inline resource metadata describe has the checksum that these state.
 
@@ -124,7 +126,7 @@ def checksums(data: ssc.MetaData, structure: Structure) -> Iterator[Finding]:
         yield Finding(data, f"the checksum of '{reference.entry}' is {found}, and {stated} is stated")
 
 
-@rule("TYPE-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.1; RFC 2045")
+@METADATA.rule("TYPE-003", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.1; RFC 2045")
 def media_types_of_binaries(binary: ssc.Binary, structure: Structure) -> Iterator[Finding]:
     """The `mime-type` of a binary is a media type, parameters allowed.
 

@@ -16,17 +16,17 @@ from ssptool.rules.catalogue import (
     SHOULD,
     TEXT,
     WARNING,
+    Chapter,
     Finding,
-    rule,
 )
 from ssptool.rules.subjects import Package, Reach, Unreadable, refer
 
-SECTION = "SSP 2.0 §3"
+ENTRIES = Chapter("The package and its entries (SSP 2.0 §3)", section="SSP 2.0 §3")
 _SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")  # what U+D800 to U+DFFF would be in UTF-8
 _FOLDERS = ("resources/", "documentation/", "extra/")
 
 
-@rule("PKG-001", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
+@ENTRIES.rule("PKG-001", severity=ERROR, basis=MUST, blocks_run=True)
 def readable_zip(archive: Unreadable) -> Iterator[Finding]:
     """The package is a readable zip archive.
 
@@ -37,7 +37,7 @@ def readable_zip(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-001")
 
 
-@rule("OSP-101", severity=ERROR, basis=POLICY, source="OSP-IS, OspSystemStructure 0.1", blocks_run=True)
+@ENTRIES.rule("OSP-101", severity=ERROR, basis=POLICY, source="OSP-IS, OspSystemStructure 0.1", blocks_run=True)
 def counterparts_in_ssp(archive: Unreadable) -> Iterator[Finding]:
     """Everything that an OspSystemStructure.xml of the Open Simulation Platform states can be said in SSP.
 
@@ -48,7 +48,7 @@ def counterparts_in_ssp(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("OSP-101")
 
 
-@rule("PKG-002", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
+@ENTRIES.rule("PKG-002", severity=ERROR, basis=MUST, blocks_run=True)
 def plain_compression(archive: Unreadable) -> Iterator[Finding]:
     """Every entry is stored or deflated.
 
@@ -59,7 +59,7 @@ def plain_compression(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-002")
 
 
-@rule("PKG-003", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
+@ENTRIES.rule("PKG-003", severity=ERROR, basis=MUST, blocks_run=True)
 def not_encrypted(archive: Unreadable) -> Iterator[Finding]:
     """No entry is encrypted.
 
@@ -70,7 +70,7 @@ def not_encrypted(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-003")
 
 
-@rule("PKG-004", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
+@ENTRIES.rule("PKG-004", severity=ERROR, basis=MUST, blocks_run=True)
 def one_piece(package: Package) -> Iterator[Finding]:
     """The package is one file, not split or spanned over several.
 
@@ -81,7 +81,7 @@ def one_piece(package: Package) -> Iterator[Finding]:
         yield Finding(_whole(package), "the archive is a part of one that is split over several files", "pack it again")
 
 
-@rule("PKG-005", severity=ERROR, basis=MUST, source=SECTION)
+@ENTRIES.rule("PKG-005", severity=ERROR, basis=MUST)
 def plain_zip(package: Package) -> Iterator[Finding]:
     """No entry needs more than version 2.0 of the zip format to be read; so there is no ZIP64.
 
@@ -98,7 +98,7 @@ def plain_zip(package: Package) -> Iterator[Finding]:
             yield Finding(Position(entry.name), found, "pack again without ZIP64")
 
 
-@rule("PKG-006", severity=INFO, basis=SHOULD, source=SECTION)
+@ENTRIES.rule("PKG-006", severity=INFO, basis=SHOULD)
 def ascii_names(package: Package) -> Iterator[Finding]:
     """Names of entries are plain ASCII.
 
@@ -112,7 +112,7 @@ def ascii_names(package: Package) -> Iterator[Finding]:
             yield Finding(Position(entry.name), "the name has characters outside ASCII")
 
 
-@rule("PKG-007", severity=WARNING, basis=SHOULD, source=SECTION)
+@ENTRIES.rule("PKG-007", severity=WARNING, basis=SHOULD)
 def utf8_names(package: Package) -> Iterator[Finding]:
     """Names of entries that are not ASCII, and their comments, are UTF-8 and say so (flag bit 11).
 
@@ -126,7 +126,7 @@ def utf8_names(package: Package) -> Iterator[Finding]:
             yield Finding(Position(entry.name), "the name or comment is neither ASCII nor marked as UTF-8")
 
 
-@rule("PKG-008", severity=WARNING, basis=TEXT, source=SECTION)
+@ENTRIES.rule("PKG-008", severity=WARNING, basis=TEXT)
 def distinct_characters(package: Package) -> Iterator[Finding]:
     """Names do not differ in the composition of their characters only, and contain no surrogates.
 
@@ -146,7 +146,7 @@ def distinct_characters(package: Package) -> Iterator[Finding]:
             yield Finding(Position(entry.name), "the bytes of the name contain surrogates")
 
 
-@rule("PKG-009", severity=ERROR, basis=MUST, source=SECTION, blocks_run=True)
+@ENTRIES.rule("PKG-009", severity=ERROR, basis=MUST, blocks_run=True)
 def default_structure(archive: Unreadable) -> Iterator[Finding]:
     """There is a `SystemStructure.ssd` at the root of the package.
 
@@ -157,7 +157,7 @@ def default_structure(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-009")
 
 
-@rule("PKG-012", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source=SECTION + "; new in SSP 2.0")
+@ENTRIES.rule("PKG-012", severity={"1.0": WARNING, "2.0": ERROR}, basis=MUST, source="SSP 2.0 §3; new in SSP 2.0")
 def distinct_variants(package: Package) -> Iterator[Finding]:
     """The system structures at the root of a package have different names.
 
@@ -176,7 +176,7 @@ def distinct_variants(package: Package) -> Iterator[Finding]:
                 yield Finding(structure.root, f"{other} has the name '{name}' too", "rename one of them", "name")
 
 
-@rule("PKG-015", severity=ERROR, basis=MUST, source=SECTION)
+@ENTRIES.rule("PKG-015", severity=ERROR, basis=MUST)
 def documentation_index(package: Package) -> Iterator[Finding]:
     """If there is documentation, it starts at `documentation/index.html`.
 
@@ -191,7 +191,7 @@ def documentation_index(package: Package) -> Iterator[Finding]:
         yield Finding(Position(documents[0]), "there is documentation, but no documentation/index.html", "add it")
 
 
-@rule("PKG-016", severity=WARNING, basis=TEXT, source=SECTION)
+@ENTRIES.rule("PKG-016", severity=WARNING, basis=TEXT)
 def no_other_folders(package: Package) -> Iterator[Finding]:
     """A package holds system structures at its root, and else only `resources`, `documentation` and `extra`.
 
@@ -209,7 +209,7 @@ def no_other_folders(package: Package) -> Iterator[Finding]:
             yield Finding(Position(name), "the standard reserves this place in a package", "move it to resources/")
 
 
-@rule("PKG-017", severity=WARNING, basis=SHOULD, source=SECTION + ", §2.1.2")
+@ENTRIES.rule("PKG-017", severity=WARNING, basis=SHOULD, source="SSP 2.0 §3, §2.1.2")
 def extra_by_domain(package: Package) -> Iterator[Finding]:
     """What is in `extra` stands in folders named by reversed domains.
 
@@ -223,7 +223,7 @@ def extra_by_domain(package: Package) -> Iterator[Finding]:
             yield Finding(Position(name), "not in a folder named by a reversed domain, such as extra/com.example.tool")
 
 
-@rule("PKG-018", severity=ERROR, basis=MUST, source=SECTION)
+@ENTRIES.rule("PKG-018", severity=ERROR, basis=MUST)
 def extra_reserved(package: Package) -> Iterator[Finding]:
     """Folders `extra/org.modelica…` and `extra/org.ssp-standard…` are left to layered standards of SSP.
 
@@ -239,7 +239,7 @@ def extra_reserved(package: Package) -> Iterator[Finding]:
             yield Finding(Position(name), f"extra/{parts[1]} is reserved for layered standards of SSP")
 
 
-@rule("PKG-020", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
+@ENTRIES.rule("PKG-020", severity=ERROR, basis=DERIVED, blocks_run=True)
 def safe_names(archive: Unreadable) -> Iterator[Finding]:
     """Names of entries are relative, with forward slashes, and never lead upwards.
 
@@ -250,11 +250,11 @@ def safe_names(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-020")
 
 
-@rule(
+@ENTRIES.rule(
     "PKG-021",
     severity=ERROR,
     basis=TEXT,
-    source=SECTION + "; that duplicates are errors is our policy",
+    source="SSP 2.0 §3; that duplicates are errors is our policy",
     blocks_run=True,
 )
 def plain_names(archive: Unreadable) -> Iterator[Finding]:
@@ -267,7 +267,7 @@ def plain_names(archive: Unreadable) -> Iterator[Finding]:
     yield from archive.reported("PKG-021")
 
 
-@rule("PKG-022", severity=INFO, basis=POLICY, source="ssptool")
+@ENTRIES.rule("PKG-022", severity=INFO, basis=POLICY, source="ssptool")
 def no_orphans(package: Package) -> Iterator[Finding]:
     """Every resource is used by some system structure of the package.
 
@@ -284,7 +284,7 @@ def no_orphans(package: Package) -> Iterator[Finding]:
             yield Finding(Position(name), "no system structure refers to this file")
 
 
-@rule("PKG-024", severity=ERROR, basis=DERIVED, source=SECTION + ", §5.4", blocks_run=True)
+@ENTRIES.rule("PKG-024", severity=ERROR, basis=DERIVED, source="SSP 2.0 §3, §5.4", blocks_run=True)
 def reasonable_size(archive: Unreadable) -> Iterator[Finding]:
     """A package stays within the limits on entries, unpacked size and compression.
 

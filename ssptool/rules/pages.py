@@ -101,10 +101,9 @@ def _catalogue() -> Iterator[str]:
     )
     yield from (f"- `{basis}`: {meaning}" for basis, meaning in BASES.items())
     for chapter in CHAPTERS:
-        rules = [rule for rule in RULES.values() if rule.find.__module__ == chapter.__name__]
+        rules = [rule for rule in RULES.values() if rule.chapter == chapter]
         if rules:
-            title = (chapter.__doc__ or "").strip().partition("\n")[0].rstrip(".")
-            yield from ("", f"## {title}")
+            yield from ("", f"## {chapter.title}")
             for rule in sorted(rules, key=lambda one: one.code):
                 yield from _entry(rule)
     yield from (

@@ -10,14 +10,14 @@ from ssptool.fmu.description import Unit, fixed_shape
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import InvalidValue, conversion, convert, convertible, transformed
 from ssptool.rules.bindings import Target, Use, uses, variables_of
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.links import enumeration_items
 from ssptool.rules.subjects import Structure, around, container, content, wrong_content, wrong_number
 
-SECTION = "SSP 2.0 §5.2.3"
+BINDINGS = Chapter("Parameter bindings (SSP 2.0 §5.2.3)", section="SSP 2.0 §5.2.3")
 
 
-@rule("SSD-PAR-001", severity=ERROR, basis=MUST, source=SECTION)
+@BINDINGS.rule("SSD-PAR-001", severity=ERROR, basis=MUST)
 def one_place_of_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[Finding]:
     """The values of a parameter binding are either written inline or named by `source`.
 
@@ -29,7 +29,7 @@ def one_place_of_values(binding: ssd.ParameterBinding, structure: Structure) -> 
     yield from wrong_number(binding, binding.source, inline, "the binding")
 
 
-@rule("SSD-PAR-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.1")
+@BINDINGS.rule("SSD-PAR-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.1")
 def inline_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterator[Finding]:
     """Inline parameter values are one `ssv:ParameterSet`.
 
@@ -46,7 +46,7 @@ def inline_values(binding: ssd.ParameterBinding, structure: Structure) -> Iterat
             yield Finding(values, "there are no values", "add a ParameterSet, or delete the binding")
 
 
-@rule("SSD-PAR-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.2")
+@BINDINGS.rule("SSD-PAR-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.2")
 def one_place_of_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Iterator[Finding]:
     """A parameter mapping is either written inline or named by `source`.
 
@@ -57,7 +57,7 @@ def one_place_of_mapping(mapping: ssd.ParameterMapping, structure: Structure) ->
     yield from wrong_number(mapping, mapping.source, content(mapping), "the mapping")
 
 
-@rule("SSD-PAR-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.2")
+@BINDINGS.rule("SSD-PAR-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3.2")
 def inline_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Iterator[Finding]:
     """An inline parameter mapping is one `ssm:ParameterMapping`.
 
@@ -71,7 +71,7 @@ def inline_mapping(mapping: ssd.ParameterMapping, structure: Structure) -> Itera
         yield from wrong_content(mapping, content(mapping), ssm.ParameterMapping)
 
 
-@rule("SSD-PAR-005", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
+@BINDINGS.rule("SSD-PAR-005", severity=ERROR, basis=DERIVED, blocks_run=True)
 def base_component(structure: Structure) -> Iterator[Finding]:
     """Only a component that has a source can be the base of a URI.
 
@@ -86,7 +86,7 @@ def base_component(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, f"'{owner.name}' is no component with a source", "", "sourceBase")
 
 
-@rule("SSD-PAR-006", severity=WARNING, basis=TEXT, source="SSP 2.0 §2.1.4, §5.2.3")
+@BINDINGS.rule("SSD-PAR-006", severity=WARNING, basis=TEXT, source="SSP 2.0 §2.1.4, §5.2.3")
 def supported_formats(structure: Structure) -> Iterator[Finding]:
     """Parameters and mappings are in the formats of SSP.
 
@@ -100,7 +100,7 @@ def supported_formats(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, f"the type '{element.type}' is not supported: skipped", f"use {known}", "type")
 
 
-@rule("SSD-PAR-010", severity=WARNING, basis=TEXT, source=SECTION)
+@BINDINGS.rule("SSD-PAR-010", severity=WARNING, basis=TEXT)
 def local_names(structure: Structure) -> Iterator[Finding]:
     """The names in a binding are relative to the element that has the binding.
 
@@ -117,7 +117,7 @@ def local_names(structure: Structure) -> Iterator[Finding]:
                 yield Finding(_place(use), message, f"write '{rest}'", _attribute(use))
 
 
-@rule("SSD-PAR-017", severity=ERROR, basis=TEXT, source=SECTION)
+@BINDINGS.rule("SSD-PAR-017", severity=ERROR, basis=TEXT)
 def settable_in_fmi1(structure: Structure) -> Iterator[Finding]:
     """A value is given to a variable of an FMI 1.0 FMU only if that is an input or has a start value.
 
@@ -133,7 +133,7 @@ def settable_in_fmi1(structure: Structure) -> Iterator[Finding]:
             yield Finding(_place(use), f"{target} is calculated by its FMU", "", _attribute(use))
 
 
-@rule("SSD-PAR-018", severity=ERROR, basis=TEXT, source=SECTION)
+@BINDINGS.rule("SSD-PAR-018", severity=ERROR, basis=TEXT)
 def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
     """A value is given only to a variable that can be set before initialization.
 
@@ -152,7 +152,7 @@ def settable_in_fmi23(structure: Structure) -> Iterator[Finding]:
             yield Finding(_place(use), f"{target} {why}: its value cannot be set", _origin(target), _attribute(use))
 
 
-@rule("SSD-PAR-021", severity=ERROR, basis=MUST, source=SECTION)
+@BINDINGS.rule("SSD-PAR-021", severity=ERROR, basis=MUST)
 def suitable_values(structure: Structure) -> Iterator[Finding]:
     """The value of a parameter suits its target: in shape, in type, in range, and in unit.
 
@@ -169,7 +169,7 @@ def suitable_values(structure: Structure) -> Iterator[Finding]:
             yield from _shaped(use, target) or _suits(use, target, structure)
 
 
-@rule("SSD-PAR-022", severity=ERROR, basis=TEXT, source="SSP 2.0 §6.2")
+@BINDINGS.rule("SSD-PAR-022", severity=ERROR, basis=TEXT, source="SSP 2.0 §6.2")
 def known_items(structure: Structure) -> Iterator[Finding]:
     """The value of an enumeration parameter is an item of its target's enumeration.
 
@@ -188,7 +188,7 @@ def known_items(structure: Structure) -> Iterator[Finding]:
                 yield Finding(_value_place(use), f"{target} has no item '{value}'", near(value, items), "value")
 
 
-@rule("SSD-PAR-023", severity=INFO, basis=POLICY, source="SSP 2.0 §5.2.3, §6.2: such parameters are ignored")
+@BINDINGS.rule("SSD-PAR-023", severity=INFO, basis=POLICY, source="SSP 2.0 §5.2.3, §6.2: such parameters are ignored")
 def known_parameters(structure: Structure) -> Iterator[Finding]:
     """A parameter sets something.
 
@@ -203,7 +203,7 @@ def known_parameters(structure: Structure) -> Iterator[Finding]:
             yield _unmatched(use)
 
 
-@rule("SSM-004", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.2.3, §7.1.1")
+@BINDINGS.rule("SSM-004", severity=INFO, basis=DERIVED, source="SSP 2.0 §5.2.3, §7.1.1")
 def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
     """The target of a mapping entry is the name of something that takes a value.
 
@@ -216,7 +216,7 @@ def known_mapping_targets(structure: Structure) -> Iterator[Finding]:
             yield _unmatched(use)
 
 
-@rule("SSM-003", severity=WARNING, basis=DERIVED, source="SSP 2.0 §7.1.1")
+@BINDINGS.rule("SSM-003", severity=WARNING, basis=DERIVED, source="SSP 2.0 §7.1.1")
 def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
     """The source of a mapping entry is a parameter of the set that it is used with, prefix included.
 
@@ -236,7 +236,7 @@ def known_mapping_sources(structure: Structure) -> Iterator[Finding]:
                     yield Finding(entry, message, near(entry.source, names), "source")
 
 
-@rule("SSD-PAR-024", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.2.3 and §5.3.2 do not say which wins")
+@BINDINGS.rule("SSD-PAR-024", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.2.3 and §5.3.2 do not say which wins")
 def not_set_and_connected(structure: Structure) -> Iterator[Finding]:
     """A variable that takes its value from a connection is not given one by a parameter too.
 

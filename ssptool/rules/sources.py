@@ -9,12 +9,14 @@ from ssptool.documents.element import Element
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.uri import UP, UnresolvableUri
 from ssptool.network.tree import fmu_entry, has_fmu
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, SHOULD, WARNING, XSD, Chapter, Finding, near
 from ssptool.rules.fixes import renamed, rewritten
 from ssptool.rules.subjects import Reach, Structure, every, found_once, is_fmu
 
+SOURCES = Chapter("Sources named by URI (SSP 2.0 §5.4): they exist, lie inside the package and are written portably")
 
-@rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
+
+@SOURCES.rule("URI-002", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.4", blocks_run=True)
 def resolves(structure: Structure) -> Iterator[Finding]:
     """A relative URI leads to a file that is there.
 
@@ -45,7 +47,7 @@ def resolves(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, message, near(uri, known), "source", ERROR if read else WARNING, fix=fix)
 
 
-@rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986", blocks_run=True)
+@SOURCES.rule("URI-003", severity=ERROR, basis=XSD, source="SSP 2.0 §5.4, RFC 3986", blocks_run=True)
 def valid_uris(structure: Structure) -> Iterator[Finding]:
     """What should be a URI is one: `/` between folders, `%20` for a blank.
 
@@ -65,7 +67,7 @@ def valid_uris(structure: Structure) -> Iterator[Finding]:
                 yield Finding(element, message, f"write {written}", "source", fix=fix)
 
 
-@rule("URI-004", severity=WARNING, basis=SHOULD, source="SSP 2.0 §5.4")
+@SOURCES.rule("URI-004", severity=WARNING, basis=SHOULD, source="SSP 2.0 §5.4")
 def portable_uris(structure: Structure) -> Iterator[Finding]:
     """Files are referred to by relative URIs.
 
@@ -79,7 +81,7 @@ def portable_uris(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, f"'{uri}' leads {reference.reach}", "refer to a file of the package", "source")
 
 
-@rule("URI-006", severity=ERROR, basis=POLICY, source="SSP 2.0 §3, §5.4", blocks_run=True)
+@SOURCES.rule("URI-006", severity=ERROR, basis=POLICY, source="SSP 2.0 §3, §5.4", blocks_run=True)
 def stays_inside(structure: Structure) -> Iterator[Finding]:
     """A URI does not lead out of the package.
 
@@ -100,7 +102,7 @@ def stays_inside(structure: Structure) -> Iterator[Finding]:
             yield Finding(element, message, "move the file into the package", "source", WARNING)
 
 
-@rule("SSD-COMP-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
+@SOURCES.rule("SSD-COMP-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.4", blocks_run=True)
 def packaged_components(structure: Structure) -> Iterator[Finding]:
     """A component whose file is in the package is referred to by a relative URI.
 

@@ -15,13 +15,15 @@ from ssptool.network.tables import (
     outputs_of,
     read_table,
 )
-from ssptool.rules.catalogue import ERROR, POLICY, Finding, rule
+from ssptool.rules.catalogue import ERROR, POLICY, Chapter, Finding
 from ssptool.rules.subjects import Reach, Structure, remembered
 
-SECTION = "SSP 2.0 §5.4; OMSimulator"
+TABLES = Chapter(
+    "Tables: components of the type `text/csv`, as OMSimulator has them", section="SSP 2.0 §5.4; OMSimulator"
+)
 
 
-@rule(UNREADABLE, severity=ERROR, basis=POLICY, source=SECTION, blocks_run=True)
+@TABLES.rule(UNREADABLE, severity=ERROR, basis=POLICY, blocks_run=True)
 def readable_table(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The source of a table is a CSV file: a header with `time` first, and rows whose times do not descend.
 
@@ -33,7 +35,7 @@ def readable_table(component: ssd.Component, structure: Structure) -> Iterator[F
     yield from _found(UNREADABLE, component, structure)
 
 
-@rule(NO_COLUMN, severity=ERROR, basis=POLICY, source=SECTION)
+@TABLES.rule(NO_COLUMN, severity=ERROR, basis=POLICY)
 def known_columns(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of a table has the name of one of its columns.
 
@@ -46,7 +48,7 @@ def known_columns(component: ssd.Component, structure: Structure) -> Iterator[Fi
     yield from _found(NO_COLUMN, component, structure)
 
 
-@rule(NO_OUTPUT, severity=ERROR, basis=POLICY, source=SECTION)
+@TABLES.rule(NO_OUTPUT, severity=ERROR, basis=POLICY)
 def outputs_of_tables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The connector of a table is an output, and no array, Binary or Clock.
 
@@ -59,7 +61,7 @@ def outputs_of_tables(component: ssd.Component, structure: Structure) -> Iterato
     yield from _found(NO_OUTPUT, component, structure)
 
 
-@rule(NO_VALUE, severity=ERROR, basis=POLICY, source=SECTION)
+@TABLES.rule(NO_VALUE, severity=ERROR, basis=POLICY)
 def values_of_tables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
     """The values in a column are of the type of the connector.
 

@@ -7,12 +7,14 @@ from ssptool.documents import ssc, ssv
 from ssptool.documents.simple_types import boolean, integer
 from ssptool.network.conversion import INTEGER_RANGES, canonical, is_float, is_integer
 from ssptool.rules.bindings import uses
-from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import ERROR, INFO, MUST, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import repeats
 from ssptool.rules.links import Carried, enumeration_items, links
 from ssptool.rules.subjects import Structure, container, every, found_once
 
-SECTION = "SSP 2.0 §4.5.2"
+TRANSFORMATIONS = Chapter(
+    "Transformations of connections and mapping entries (SSP 2.0 §4.5.2)", section="SSP 2.0 §4.5.2"
+)
 
 
 class Transformed(NamedTuple):
@@ -30,7 +32,7 @@ class Transformed(NamedTuple):
         return self.sides[1][1]
 
 
-@rule("TRF-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.1", blocks_run=True)
+@TRANSFORMATIONS.rule("TRF-001", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.1", blocks_run=True)
 def linear_of_reals(structure: Structure) -> Iterator[Finding]:
     """A linear transformation is applied between floating-point types.
 
@@ -39,7 +41,7 @@ def linear_of_reals(structure: Structure) -> Iterator[Finding]:
     yield from _unsuitable(structure, ssc.LinearTransformation, is_float, "a floating-point type")
 
 
-@rule("TRF-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.2", blocks_run=True)
+@TRANSFORMATIONS.rule("TRF-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.2", blocks_run=True)
 def boolean_mapping(structure: Structure) -> Iterator[Finding]:
     """A Boolean mapping is applied between Booleans.
 
@@ -48,7 +50,7 @@ def boolean_mapping(structure: Structure) -> Iterator[Finding]:
     yield from _unsuitable(structure, ssc.BooleanMappingTransformation, lambda name: name == "Boolean", "Boolean")
 
 
-@rule("TRF-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.3", blocks_run=True)
+@TRANSFORMATIONS.rule("TRF-003", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.3", blocks_run=True)
 def integer_mapping(structure: Structure) -> Iterator[Finding]:
     """An integer mapping is applied between integer types and enumerations.
 
@@ -58,7 +60,7 @@ def integer_mapping(structure: Structure) -> Iterator[Finding]:
     yield from _unsuitable(structure, kind, _is_discrete, "an integer type or an enumeration")
 
 
-@rule("TRF-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.4", blocks_run=True)
+@TRANSFORMATIONS.rule("TRF-004", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.5.2.4", blocks_run=True)
 def enumeration_mapping(structure: Structure) -> Iterator[Finding]:
     """An enumeration mapping is applied between enumerations.
 
@@ -68,7 +70,7 @@ def enumeration_mapping(structure: Structure) -> Iterator[Finding]:
     yield from _unsuitable(structure, kind, lambda name: name == "Enumeration", "an enumeration")
 
 
-@rule("TRF-005", severity=ERROR, basis=MUST, source=SECTION)
+@TRANSFORMATIONS.rule("TRF-005", severity=ERROR, basis=MUST)
 def distinct_sources(transformation: ssc.Transformation, structure: Structure) -> Iterator[Finding]:
     """No two entries of a mapping have the same source value.
 
@@ -88,7 +90,9 @@ def distinct_sources(transformation: ssc.Transformation, structure: Structure) -
             yield Finding(entry, message, "delete one of them", "source", fix=repeats(entry, other))
 
 
-@rule("TRF-007", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3", versions=["2.0"], blocks_run=True)
+@TRANSFORMATIONS.rule(
+    "TRF-007", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3", versions=["2.0"], blocks_run=True
+)
 def targets_in_range(structure: Structure) -> Iterator[Finding]:
     """The targets of an integer mapping are in the range of the destination's type.
 
@@ -103,7 +107,7 @@ def targets_in_range(structure: Structure) -> Iterator[Finding]:
                     yield Finding(entry, message, f"from {limits[0]} to {limits[1]}", "target")
 
 
-@rule("TRF-008", severity=INFO, basis=TEXT, source="SSP 2.0 §4.5.2.3", versions=["2.0"])
+@TRANSFORMATIONS.rule("TRF-008", severity=INFO, basis=TEXT, source="SSP 2.0 §4.5.2.3", versions=["2.0"])
 def sources_in_range(structure: Structure) -> Iterator[Finding]:
     """The sources of an integer mapping are in the range of the source's type.
 
@@ -120,7 +124,7 @@ def sources_in_range(structure: Structure) -> Iterator[Finding]:
                     yield Finding(entry, message, f"from {limits[0]} to {limits[1]}", "source")
 
 
-@rule("TRF-009", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
+@TRANSFORMATIONS.rule("TRF-009", severity=ERROR, basis=MUST, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
 def existing_items(structure: Structure) -> Iterator[Finding]:
     """What a mapping names of an enumeration are items of it, or values of items.
 
@@ -134,7 +138,7 @@ def existing_items(structure: Structure) -> Iterator[Finding]:
                 yield from _strangers(use.transformation, attribute, side.items)
 
 
-@rule("TRF-010", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
+@TRANSFORMATIONS.rule("TRF-010", severity=WARNING, basis=TEXT, source="SSP 2.0 §4.5.2.3, §4.5.2.4")
 def every_item_arrives(structure: Structure) -> Iterator[Finding]:
     """Between two enumerations every item of the source becomes an item of the destination.
 

@@ -7,7 +7,7 @@ from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.element import Element
 from ssptool.fmu.description import FmuDescription, Unit, unit_of_name
 from ssptool.network.conversion import convertible
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import Define, Fix, renamed, repeats, without
 from ssptool.rules.links import alike
 from ssptool.rules.subjects import WITH_UNITS, Structure, container, every
@@ -16,10 +16,10 @@ _WITH_UNIT: tuple[type[Element], ...] = (
     *(ssc.Real, ssc.Float64, ssc.Float32),
     *(ssv.Real, ssv.Float64, ssv.Float32),
 )
-SECTION = "SSP 2.0 §4.4.2"
+UNITS = Chapter("Units (SSP 2.0 §4.4.2, §5.3.2)", section="SSP 2.0 §4.4.2")
 
 
-@rule("UNIT-001", severity=ERROR, basis=MUST, source=SECTION)
+@UNITS.rule("UNIT-001", severity=ERROR, basis=MUST)
 def distinct_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """The units of a document have different names.
 
@@ -36,7 +36,7 @@ def distinct_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding
             yield Finding(unit, f"there are two units '{unit.name}'", "", "name", fix=repeats(unit, other))
 
 
-@rule("UNIT-002", severity=ERROR, basis=MUST, source=SECTION + ", §4.5.1, §6.2")
+@UNITS.rule("UNIT-002", severity=ERROR, basis=MUST, source="SSP 2.0 §4.4.2, §4.5.1, §6.2")
 def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """A unit that a type names is defined in the same document.
 
@@ -58,7 +58,7 @@ def known_units(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
             yield _undefined(use, unit, root, structure)
 
 
-@rule("UNIT-004", severity=ERROR, basis=DERIVED, source=SECTION, blocks_run=True)
+@UNITS.rule("UNIT-004", severity=ERROR, basis=DERIVED, blocks_run=True)
 def usable_factors(base: ssc.BaseUnit, structure: Structure) -> Iterator[Finding]:
     """The factor of a unit is finite and not zero, its offset is finite.
 
@@ -72,7 +72,7 @@ def usable_factors(base: ssc.BaseUnit, structure: Structure) -> Iterator[Finding
         yield Finding(base, f"the offset is {base.offset:g}", "it is finite", "offset")
 
 
-@rule("UNIT-006", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 3.0 §2.4.4")
+@UNITS.rule("UNIT-006", severity=ERROR, basis=DERIVED, source="SSP 2.0 §5.3.2; FMI 3.0 §2.4.4")
 def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """The units of the two ends of a connection measure the same quantity.
 
@@ -94,7 +94,7 @@ def convertible_units(system: ssd.System, structure: Structure) -> Iterator[Find
                 yield Finding(link.connection, message, "these units cannot be converted; connect other connectors")
 
 
-@rule("UNIT-008", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.1; FMI 3.0")
+@UNITS.rule("UNIT-008", severity=INFO, basis=POLICY, source="SSP 2.0 §4.5.1; FMI 3.0")
 def units_at_both_ends(system: ssd.System, structure: Structure) -> Iterator[Finding]:
     """If one end of a connection has a unit, so has the other.
 
@@ -113,7 +113,7 @@ def units_at_both_ends(system: ssd.System, structure: Structure) -> Iterator[Fin
                 yield Finding(link.connection, f"{having} is in '{unit.name}', {other} has no unit")
 
 
-@rule("UNIT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4")
+@UNITS.rule("UNIT-009", severity=WARNING, basis=DERIVED, source="SSP 2.0 §4.4")
 def same_units_by_name(structure: Structure) -> Iterator[Finding]:
     """A unit name means the same in all documents of a system.
 

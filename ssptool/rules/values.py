@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterator
 
 from ssptool.documents import ssv
-from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Finding, near, rule
+from ssptool.rules.catalogue import DERIVED, ERROR, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.subjects import Structure, around
 
+PARAMETER_SETS = Chapter("Parameter sets (SSP 2.0 §6)")
 
-@rule("SSV-001", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2")
+
+@PARAMETER_SETS.rule("SSV-001", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2")
 def distinct_parameters(parameters: ssv.ParameterSet, structure: Structure) -> Iterator[Finding]:
     """The parameters of a set have different names.
 
@@ -27,7 +29,7 @@ def distinct_parameters(parameters: ssv.ParameterSet, structure: Structure) -> I
             yield Finding(parameter, message, "delete one of them", "name")
 
 
-@rule("SSV-004", severity=ERROR, basis=DERIVED, source="SSP 2.0 §6.2", versions=["2.0"])
+@PARAMETER_SETS.rule("SSV-004", severity=ERROR, basis=DERIVED, source="SSP 2.0 §6.2", versions=["2.0"])
 def as_many_values(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """A parameter has as many values as its dimensions say: their product; without dimensions one.
 
@@ -44,7 +46,7 @@ def as_many_values(parameter: ssv.Parameter, structure: Structure) -> Iterator[F
             )
 
 
-@rule("SSV-005", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2")
+@PARAMETER_SETS.rule("SSV-005", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2")
 def one_form_of_texts(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """A text, enumeration or binary parameter has its value in the attribute or in `Value` elements, not in both.
 
@@ -64,7 +66,7 @@ def one_form_of_texts(parameter: ssv.Parameter, structure: Structure) -> Iterato
             yield Finding(parameter.type, f"'{parameter.name}' has no value", "add the attribute 'value'")
 
 
-@rule("SSV-006", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2", versions=["2.0"])
+@PARAMETER_SETS.rule("SSV-006", severity=ERROR, basis=MUST, source="SSP 2.0 §6.2", versions=["2.0"])
 def texts_of_arrays(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """The texts, items or binaries of an array stand in `Value` elements, as many as the dimensions say.
 
@@ -81,7 +83,7 @@ def texts_of_arrays(parameter: ssv.Parameter, structure: Structure) -> Iterator[
             yield Finding(parameter.type, f"there are {found} values, where the dimensions ask for {wanted}")
 
 
-@rule("SSV-008", severity=WARNING, basis=TEXT, source="SSP 2.0 §6.2")
+@PARAMETER_SETS.rule("SSV-008", severity=WARNING, basis=TEXT, source="SSP 2.0 §6.2")
 def values_are_items(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """The value of a parameter that names its enumeration is one of the items.
 
@@ -98,7 +100,7 @@ def values_are_items(parameter: ssv.Parameter, structure: Structure) -> Iterator
                         yield Finding(parameter.type, message, near(value, items), "value")
 
 
-@rule("SSV-009", severity=WARNING, basis=POLICY, source="SSP 2.0 §6.2; the schema admits an empty name")
+@PARAMETER_SETS.rule("SSV-009", severity=WARNING, basis=POLICY, source="SSP 2.0 §6.2; the schema admits an empty name")
 def named_parameters(parameter: ssv.Parameter, structure: Structure) -> Iterator[Finding]:
     """The name of a parameter is not empty.
 

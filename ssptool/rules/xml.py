@@ -22,17 +22,19 @@ from ssptool.rules.catalogue import (
     TEXT,
     WARNING,
     XSD,
+    Chapter,
     Finding,
-    rule,
 )
 from ssptool.rules.fixes import Fix, deleted, rewritten
 from ssptool.rules.subjects import File, Structure, Unreadable
+
+FILES = Chapter("Files, versions and schemas (SSP 2.0 §2.2, §5.1, §6.1, §7.1, §8.1)")
 
 VERSIONS = ("1.0", "2.0")
 _ENDINGS = {"ParameterSet": ".ssv", "ParameterMapping": ".ssm", "SignalDictionary": ".ssb"}
 
 
-@rule("XML-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
+@FILES.rule("XML-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
 def well_formed(file: Unreadable) -> Iterator[Finding]:
     """A document is well-formed XML 1.0.
 
@@ -43,7 +45,7 @@ def well_formed(file: Unreadable) -> Iterator[Finding]:
     yield from file.reported("XML-001", with_prefixes)
 
 
-@rule("XML-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
+@FILES.rule("XML-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
 def utf8(file: Unreadable) -> Iterator[Finding]:
     """A document is encoded as UTF-8, and declares no other encoding.
 
@@ -54,7 +56,7 @@ def utf8(file: Unreadable) -> Iterator[Finding]:
     yield from file.reported("XML-002", in_utf8)
 
 
-@rule(
+@FILES.rule(
     "XML-011",
     severity=ERROR,
     basis=POLICY,
@@ -71,7 +73,7 @@ def no_dtd(file: Unreadable) -> Iterator[Finding]:
     yield from file.reported("XML-011")
 
 
-@rule("XML-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7, §8", blocks_run=True)
+@FILES.rule("XML-003", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7, §8", blocks_run=True)
 def right_root(file: File) -> Iterator[Finding]:
     """The root element of a document is that of its format.
 
@@ -85,7 +87,7 @@ def right_root(file: File) -> Iterator[Finding]:
         yield Finding(root, f"the root element is '{_local(root)}', where a '{wanted}' is expected")
 
 
-@rule("VER-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", blocks_run=True)
+@FILES.rule("VER-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", blocks_run=True)
 def known_version(file: File) -> Iterator[Finding]:
     """The attribute `version` of the root element is exactly 1.0 or 2.0.
 
@@ -101,7 +103,7 @@ def known_version(file: File) -> Iterator[Finding]:
         yield Finding(root, f"the version is {found}; there are 1.0 and 2.0", advice, "version", fix=_version(root))
 
 
-@rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
+@FILES.rule("XML-004", severity=ERROR, basis=MUST, source="SSP 2.0 §5, §6, §7, §8", blocks_run=True)
 def schema_valid(file: File) -> Iterator[Finding]:
     """A document is valid against the XML Schema of the version that it declares.
 
@@ -112,7 +114,7 @@ def schema_valid(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-004")
 
 
-@rule("XML-005", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3, §5.3.3", blocks_run=True)
+@FILES.rule("XML-005", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2.3, §5.3.3", blocks_run=True)
 def inline_schema_valid(file: File) -> Iterator[Finding]:
     """A parameter set, mapping or dictionary that is written inline is valid against its own XML Schema.
 
@@ -128,7 +130,7 @@ def inline_schema_valid(file: File) -> Iterator[Finding]:
         yield found
 
 
-@rule(
+@FILES.rule(
     "XML-006",
     severity=ERROR,
     basis=XSD,
@@ -146,7 +148,7 @@ def metadata_beside_inline(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-006")
 
 
-@rule("XML-008", severity=ERROR, basis=TEXT, source="SSP 2.0 §4 to §8", blocks_run=True)
+@FILES.rule("XML-008", severity=ERROR, basis=TEXT, source="SSP 2.0 §4 to §8", blocks_run=True)
 def right_namespaces(file: File) -> Iterator[Finding]:
     """Elements are in the namespaces of SSP.
 
@@ -164,7 +166,9 @@ def right_namespaces(file: File) -> Iterator[Finding]:
     yield from _violations(file, "XML-008")
 
 
-@rule("VER-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", versions=["1.0"], blocks_run=True)
+@FILES.rule(
+    "VER-002", severity=ERROR, basis=MUST, source="SSP 2.0 §5.1, §6.1, §7.1, §8.1", versions=["1.0"], blocks_run=True
+)
 def no_newer_features(file: File) -> Iterator[Finding]:
     """A file that declares version 1.0 uses nothing that came with 2.0.
 
@@ -176,7 +180,7 @@ def no_newer_features(file: File) -> Iterator[Finding]:
         yield replace(found, fix=rewritten(_root(file), "version", "2.0"))
 
 
-@rule("ID-001", severity=ERROR, basis=XSD, source="SSP 2.0 §4.1", blocks_run=True)
+@FILES.rule("ID-001", severity=ERROR, basis=XSD, source="SSP 2.0 §4.1", blocks_run=True)
 def valid_ids(file: File) -> Iterator[Finding]:
     """An `id` is an XML name, and no other element of the file has it.
 
@@ -187,7 +191,7 @@ def valid_ids(file: File) -> Iterator[Finding]:
     yield from _violations(file, "ID-001")
 
 
-@rule("SSD-ELEM-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2", blocks_run=True)
+@FILES.rule("SSD-ELEM-001", severity=ERROR, basis=MUST, source="SSP 2.0 §5.2", blocks_run=True)
 def named_elements(file: File) -> Iterator[Finding]:
     """The name of a system, component or signal dictionary reference is not empty.
 
@@ -198,7 +202,7 @@ def named_elements(file: File) -> Iterator[Finding]:
     yield from _violations(file, "SSD-ELEM-001")
 
 
-@rule("XML-009", severity=ERROR, basis=XSD, source="SSP 2.0, all schemas", blocks_run=True)
+@FILES.rule("XML-009", severity=ERROR, basis=XSD, source="SSP 2.0, all schemas", blocks_run=True)
 def no_empty_containers(file: File) -> Iterator[Finding]:
     """An element that holds a list, such as `Connectors`, is left away if the list is empty.
 
@@ -213,7 +217,7 @@ def no_empty_containers(file: File) -> Iterator[Finding]:
             yield replace(found, fix=deleted(empty, safe=plain))
 
 
-@rule("SSD-COMP-001", severity=ERROR, basis=XSD, source="SSP 1.0.1 §5.4", versions=["1.0"], blocks_run=True)
+@FILES.rule("SSD-COMP-001", severity=ERROR, basis=XSD, source="SSP 1.0.1 §5.4", versions=["1.0"], blocks_run=True)
 def components_have_sources(file: File) -> Iterator[Finding]:
     """A component of SSP 1.0 has a `source`; without one it can be a placeholder since 2.0.
 
@@ -222,7 +226,7 @@ def components_have_sources(file: File) -> Iterator[Finding]:
     yield from _violations(file, "SSD-COMP-001")
 
 
-@rule("ID-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.1")
+@FILES.rule("ID-002", severity=ERROR, basis=TEXT, source="SSP 2.0 §4.1")
 def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
     """Ids are unique in the whole file, content of other formats and versions that is written inline included.
 
@@ -238,7 +242,7 @@ def ids_across_inline_content(structure: Structure) -> Iterator[Finding]:
                 yield Finding(element, f"the id '{element.id}' is that of {other.address} too", "", "id")
 
 
-@rule("VER-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1, §2.2.1", versions=["1.0"])
+@FILES.rule("VER-004", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1, §2.2.1", versions=["1.0"])
 def inline_version(inline: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """Content written inline in a 1.0 system structure does not declare 2.0.
 
@@ -250,7 +254,7 @@ def inline_version(inline: ssc.TopLevel, structure: Structure) -> Iterator[Findi
         yield Finding(inline, f"inline content of version 2.0 in a file of version {structure.version}", "", "version")
 
 
-@rule("XML-007", severity=INFO, basis=SHOULD, source="SSP 2.0 §6, §7, §8")
+@FILES.rule("XML-007", severity=INFO, basis=SHOULD, source="SSP 2.0 §6, §7, §8")
 def usual_ending(file: File) -> Iterator[Finding]:
     """Parameter sets, mappings and signal dictionaries have the endings .ssv, .ssm and .ssb.
 
@@ -263,7 +267,7 @@ def usual_ending(file: File) -> Iterator[Finding]:
         yield Finding(_root(file), f"the file is a {_local(_root(file))}, usually named *{ending}")
 
 
-@rule("XML-012", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.1, §6.1; the schema admits an empty name")
+@FILES.rule("XML-012", severity=WARNING, basis=POLICY, source="SSP 2.0 §5.1, §6.1; the schema admits an empty name")
 def named_documents(root: ssc.TopLevel, structure: Structure) -> Iterator[Finding]:
     """The name of a system structure or parameter set is not blank.
 

@@ -9,7 +9,7 @@ import pytest
 from ssptool.documents import ssd
 from ssptool.documents.archive import UnknownVariant
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
-from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Finding, near, rule, rules_over
+from ssptool.rules.catalogue import ERROR, INFO, MUST, RULES, WARNING, Chapter, Finding, near, rules_over
 from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.renderers.text import render_text
 from ssptool.rules.report import Report, Skipped, excerpt
@@ -31,7 +31,7 @@ def failing_rule() -> Iterator[str]:
         """A page. Fix: none."""
         yield Finding(component, str(1 // 0))
 
-    rule("TEST-001", severity=ERROR, basis=MUST, source="nowhere")(fails)
+    Chapter("Tests").rule("TEST-001", severity=ERROR, basis=MUST, source="nowhere")(fails)
     yield "TEST-001"
     del RULES["TEST-001"]
     rules_over.cache_clear()
@@ -53,7 +53,7 @@ def test_a_rule_that_fails_raises_if_asked_to(failing_rule: str, package: Callab
 
 def test_a_code_is_given_once():
     with pytest.raises(ValueError, match="SSD-CONN-004"):
-        rule("SSD-CONN-004", severity=ERROR, basis=MUST, source="nowhere")(RULES["SSD-CONN-004"].find)
+        Chapter("Tests").rule("SSD-CONN-004", severity=ERROR, basis=MUST)(RULES["SSD-CONN-004"].find)
 
 
 def test_ignored_codes_are_not_listed(package: Callable[[Path], Path]):
