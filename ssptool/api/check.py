@@ -19,15 +19,24 @@ from ssptool.arguments import path as system_path
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
-from ssptool.rules.acceptance import Acceptance, acceptable, judge
-from ssptool.rules.acceptance import Unacceptable as Unacceptable
 from ssptool.rules.renderers import PLAIN_RENDERERS as PLAIN_REPORT_RENDERERS
 from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.renderers import RENDERERS as REPORT_RENDERERS
-from ssptool.rules.renderers import summary as report_summary
 from ssptool.rules.report import Report
+from ssptool.rules.report import summary as report_summary
 from ssptool.rules.runner import check, check_path
-from ssptool.rules.selection import Choice, InvalidSettings, Switches, UnknownRule, UnknownTool, find_settings
+from ssptool.rules.selection import (
+    Acceptance,
+    Choice,
+    InvalidSettings,
+    Switches,
+    UnknownRule,
+    UnknownTool,
+    acceptable,
+    find_settings,
+    judge,
+)
+from ssptool.rules.selection import Unacceptable as Unacceptable
 
 if TYPE_CHECKING:
     from ssptool.engine.settings import Settings

@@ -1,28 +1,19 @@
 """Chapters of the catalogue. Importing this module enters their rules."""
 
-from ssptool.rules.annotations import ANNOTATIONS
-from ssptool.rules.arrays import DIMENSIONS
-from ssptool.rules.capabilities import FMUS
-from ssptool.rules.clocks import CLOCKS
-from ssptool.rules.connections import CONNECTIONS
+from ssptool.rules.arrays_and_clocks import CLOCKS, DIMENSIONS
+from ssptool.rules.connections import CONNECTIONS, LOOPS
 from ssptool.rules.connectors import CONNECTORS
 from ssptool.rules.dictionaries import DICTIONARIES
-from ssptool.rules.elements import ELEMENTS
-from ssptool.rules.enumerations import ENUMERATIONS
-from ssptool.rules.experiment import EXPERIMENT
-from ssptool.rules.fmu import FMU_COMPONENTS
+from ssptool.rules.elements import ELEMENTS, EXPERIMENT, TABLES
+from ssptool.rules.fmu import FMU_COMPONENTS, FMUS
 from ssptool.rules.geometry import GEOMETRY
 from ssptool.rules.interoperability import OTHER_TOOLS
-from ssptool.rules.loops import LOOPS
-from ssptool.rules.mappings import MAPPINGS
-from ssptool.rules.metadata import METADATA
+from ssptool.rules.metadata import ANNOTATIONS, METADATA
 from ssptool.rules.package import ENTRIES
-from ssptool.rules.parameters import BINDINGS
+from ssptool.rules.parameters import BINDINGS, MAPPINGS, PARAMETER_SETS
 from ssptool.rules.sources import SOURCES
-from ssptool.rules.tables import TABLES
 from ssptool.rules.transformations import TRANSFORMATIONS
-from ssptool.rules.units import UNITS
-from ssptool.rules.values import PARAMETER_SETS
+from ssptool.rules.units import ENUMERATIONS, UNITS
 from ssptool.rules.xml import FILES
 
 CHAPTERS = (

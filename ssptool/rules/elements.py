@@ -1,15 +1,29 @@
-"""Systems and components (SSP 2.0 §5.2, §5.4)."""
+"""Rules on systems and components, on tables among them, and on the default experiment."""
 
+import math
 import re
 from collections.abc import Iterator
 
 from ssptool.documents import ssc, ssd
+from ssptool.documents.document import Positions
 from ssptool.documents.storage import NESTING_MARK
 from ssptool.documents.vocabulary import FMU, MODELICA, PACKAGE, SYSTEM_STRUCTURE, media_type
-from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, TEXT, WARNING, Chapter, Finding, near
+from ssptool.fmu.description import Causality, FmuDescription
+from ssptool.network.network import Scope
+from ssptool.network.tables import (
+    NO_COLUMN,
+    NO_OUTPUT,
+    NO_VALUE,
+    UNREADABLE,
+    TableFile,
+    TableProblem,
+    outputs_of,
+    read_table,
+)
+from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import rewritten, without
 from ssptool.rules.links import recursive
-from ssptool.rules.subjects import STRUCTURE_TYPES, Reach, Structure, inside, is_fmu, is_structure
+from ssptool.rules.subjects import STRUCTURE_TYPES, Reach, Structure, inside, is_fmu, is_structure, remembered
 
 ELEMENTS = Chapter("Systems and components (SSP 2.0 §5.2, §5.4)")
 
@@ -256,3 +270,124 @@ def other_modelica_connectors(component: ssd.Component, structure: Structure) ->
 def _names_class(text: str) -> bool:
     parameters = [part.strip() for part in text.split(";")[1:]]
     return media_type(text) == MODELICA and any(part.startswith("path=") and part != "path=" for part in parameters)
+
+
+TABLES = Chapter(
+    "Tables: components of the type `text/csv`, as OMSimulator has them", section="SSP 2.0 §5.4; OMSimulator"
+)
+
+
+@TABLES.rule(UNREADABLE, severity=ERROR, basis=POLICY, blocks_run=True)
+def readable_table(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The source of a table is a CSV file: a header with `time` first, and rows whose times do not descend.
+
+    A component of type `text/csv`, or `application/table` as older files have it, is a table; so is one without a type
+    whose source ends in `.csv`. Every row has as many values as the header, and times are numbers of seconds.
+
+    Fix: correct the file.
+    """
+    yield from _found(UNREADABLE, component, structure)
+
+
+@TABLES.rule(NO_COLUMN, severity=ERROR, basis=POLICY)
+def known_columns(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The connector of a table has the name of one of its columns.
+
+    A unit in brackets, `speed [km/h]`, is no part of the name.
+
+    Fix: correct the name, or add the column.
+
+    Accepted: the connector and its connections are left out.
+    """
+    yield from _found(NO_COLUMN, component, structure)
+
+
+@TABLES.rule(NO_OUTPUT, severity=ERROR, basis=POLICY)
+def outputs_of_tables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The connector of a table is an output, and no array, Binary or Clock.
+
+    Nothing leads into a table, and a cell of it holds one number or text.
+
+    Fix: state `kind="output"`, or delete the connector.
+
+    Accepted: the connector and its connections are left out.
+    """
+    yield from _found(NO_OUTPUT, component, structure)
+
+
+@TABLES.rule(NO_VALUE, severity=ERROR, basis=POLICY)
+def values_of_tables(component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    """The values in a column are of the type of the connector.
+
+    A connector without a type is Real. Items of enumerations are written as names or numbers.
+
+    Fix: correct the value, or the type.
+
+    Accepted: the connector and its connections are left out.
+    """
+    yield from _found(NO_VALUE, component, structure)
+
+
+def _found(code: str, component: ssd.Component, structure: Structure) -> Iterator[Finding]:
+    if component.is_table:
+        for problem in _problems(component, structure):
+            if problem.rule == code:
+                yield Finding(problem.position, problem.message, problem.advice)
+
+
+@remembered
+def _problems(component: ssd.Component, structure: Structure) -> tuple[TableProblem, ...]:
+    reference = structure.reference(component, component.source or "")
+    document = structure.file.document
+    if document is None or reference.reach is not Reach.INSIDE or not structure.archive.has(reference.entry):
+        return ()  # URI-002
+    scope = Scope(structure.archive, document, structure.units(structure.root), Positions(document))
+    return outputs_of(component, _table(reference.entry, structure), scope).problems
+
+
+@remembered
+def _table(entry: str, structure: Structure) -> TableFile:
+    return read_table(structure.archive, entry)
+
+
+EXPERIMENT = Chapter("The default experiment (SSP 2.0 §5.1.1)")
+
+
+@EXPERIMENT.rule("SSD-EXP-002", severity=WARNING, basis=DERIVED, source="SSP 2.0 §5.1.1")
+def sensible_times(experiment: ssd.DefaultExperiment, structure: Structure) -> Iterator[Finding]:
+    """The times of the default experiment are finite, and it stops after it starts.
+
+    Fix: correct the times.
+    """
+    start, stop = experiment.start_time, experiment.stop_time
+    for name, time in (("startTime", start), ("stopTime", stop)):
+        if time is not None and not math.isfinite(time):
+            yield Finding(experiment, f"{name} is {time}", "write a finite number", name)
+    if start is not None and stop is not None and stop <= start:
+        yield Finding(experiment, f"it starts at {start:g} s and stops at {stop:g} s", "", "stopTime")
+
+
+@EXPERIMENT.rule("SSD-EXP-004", severity=WARNING, basis=TEXT, source="SSP 2.0 §5.1.1")
+def one_time(structure: Structure) -> Iterator[Finding]:
+    """The independent variables of all FMUs of a system have one unit.
+
+    Whether a component whose time is in degrees follows one whose time is in seconds is up to each tool; ssptool
+    converts nothing there.
+
+    Fix: export the FMUs with the same independent variable.
+    """
+    first: tuple[str, str] | None = None
+    for component in structure.all(ssd.Component):
+        description = structure.fmu_of(component)
+        unit = None if description is None else independent_unit(description)
+        if unit is not None:
+            first = first or (unit, component.name)
+            if unit != first[0]:
+                found = f"the independent variable is in '{unit}', that of '{first[1]}' in '{first[0]}'"
+                yield Finding(component, found, "", "source")
+
+
+def independent_unit(description: FmuDescription) -> str | None:
+    """The unit of the independent variable; None if it states none."""
+    found = (one.unit for one in description.variables.values() if one.causality is Causality.INDEPENDENT)
+    return next(found, None)

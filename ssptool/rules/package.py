@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ssptool.documents.diagnostics import Position
 from ssptool.documents.element import Element
-from ssptool.rules.annotations import REVERSE_DOMAIN, reserved
 from ssptool.rules.catalogue import (
     DERIVED,
     ERROR,
@@ -19,6 +18,7 @@ from ssptool.rules.catalogue import (
     Chapter,
     Finding,
 )
+from ssptool.rules.metadata import REVERSE_DOMAIN, reserved
 from ssptool.rules.subjects import Package, Reach, Unreadable, refer
 
 ENTRIES = Chapter("The package and its entries (SSP 2.0 §3)", section="SSP 2.0 §3")

@@ -1,6 +1,7 @@
 """Reports of a check: diagnostics, the lines that they are about, and the HTML that notebooks show."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -206,3 +207,27 @@ class Report:
 def _in_zip(file: str) -> bool:
     """Whether this names an entry of a package or FMU inside the package that was checked."""
     return any(ending + NESTING_MARK in file.lower() for ending in (".ssp", ".fmu"))
+
+
+def summary(report: Report) -> str:
+    """How much was found, and where."""
+    where = _files_named(report)
+    ignored = f" ({len(report.withheld)} more ignored)" if report.withheld else ""
+    if not report.diagnostics:
+        return f"no findings in {where}{ignored}"
+    counts = [
+        _counted(len(report.errors), "error"),
+        _counted(len(report.warnings), "warning"),
+        _counted(len(report.infos), "info"),
+    ]
+    return f"{', '.join(filter(None, counts))} in {where}{ignored}"
+
+
+def _files_named(report: Report) -> str:
+    found = Counter(diagnostic.position.file for diagnostic in report.diagnostics)
+    files = list(found) or [file for file in report.files if file.endswith(".ssd")] or [report.subject]
+    return ", ".join(files[:3]) + (f" and {_counted(len(files) - 3, 'more file')}" if len(files) > 3 else "")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun if number == 1 else noun + 's'}" if number else ""

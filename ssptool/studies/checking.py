@@ -16,9 +16,16 @@ from ssptool.engine.run.selection import Inside, select
 from ssptool.engine.settings import Settings
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.conversion import InvalidValue
-from ssptool.rules.acceptance import Unacceptable, acceptable, accepted_codes, judge
 from ssptool.rules.runner import check as check_rules
-from ssptool.rules.selection import Switches, UnknownRule, find_settings
+from ssptool.rules.selection import (
+    Switches,
+    Unacceptable,
+    UnknownRule,
+    acceptable,
+    accepted_codes,
+    find_settings,
+    judge,
+)
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
 from ssptool.studies.designs import TableDesign
 from ssptool.studies.entries import Findings

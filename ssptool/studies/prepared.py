@@ -25,8 +25,7 @@ from ssptool.network.network import Conversion
 from ssptool.network.targets import Target, Targets, UnknownName, VariableTarget
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
-from ssptool.rules.acceptance import Acceptance, accepted_codes
-from ssptool.rules.selection import find_settings
+from ssptool.rules.selection import Acceptance, accepted_codes, find_settings
 from ssptool.studies.definition import Factor, FactorRole, Points, Study
 from ssptool.studies.factor_sources import FactorValue
 from ssptool.studies.run_settings import changed

@@ -60,7 +60,7 @@ from ssptool.network.dependencies import Stage
 from ssptool.network.flatten import build_network
 from ssptool.network.network import Network, Wire
 from ssptool.network.unconnected import notes_on_inputs
-from ssptool.rules.acceptance import NOTHING_ACCEPTED, Acceptance
+from ssptool.rules.selection import NOTHING_ACCEPTED, Acceptance
 
 if TYPE_CHECKING:
     from ssptool.engine.stimuli.inputs import InputData

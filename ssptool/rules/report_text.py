@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ssptool.documents.diagnostics import Diagnostic, Severity
-from ssptool.rules.renderers.summary import summary
-from ssptool.rules.report import Excerpt, Report
+from ssptool.rules.report import Excerpt, Report, summary
 
 STYLES = {Severity.ERROR: "bold red", Severity.WARNING: "bold yellow", Severity.INFO: "bold cyan"}
 _GUTTER = 6
