@@ -61,8 +61,10 @@ AllowOutside = Annotated[
 ]
 
 
-def time(text: str) -> float:
-    """Seconds of what was typed: `10`, `1ms`, `2min`."""
+def time(text: str | float) -> float:
+    """Seconds of what was typed: `10`, `1ms`, `2min`; a default is a number already."""
+    if not isinstance(text, str):
+        return text
     try:
         return parse_time(text)
     except ValueError as error:

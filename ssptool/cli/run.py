@@ -17,9 +17,9 @@ import typer
 import ssptool
 from ssptool.cli.app import complain, progress_bar
 from ssptool.cli.options import Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
-from ssptool.cli.settings_options import settings_from
+from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.drawing.plot_unavailable import PlotUnavailable
-from ssptool.engine.settings import EVERY_COMPONENT, Settings
+from ssptool.engine.settings import INSIGHT
 from ssptool.engine.text import abbreviated
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ssptool.engine.run.loops import LoopReport
     from ssptool.engine.run.result import Result, Statistics
 
-RESULTS, PROCESS, INSIGHT = "Results", "Process and pace", "Insight"
+RESULTS, PROCESS = "Results", "Process and pace"
 """Panels of the help."""
 
 Output = Annotated[
@@ -62,54 +62,6 @@ OutputStep = Annotated[
         rich_help_panel=RESULTS,
         help="Record only rows at this distance in time (10ms), and the last; between communication points on "
         "straight lines. Not together with --every.",
-    ),
-]
-LogLoops = Annotated[
-    Path | None,
-    typer.Option(
-        "--log-loops",
-        metavar="FILE",
-        rich_help_panel=INSIGHT,
-        help="Every iterate of every algebraic loop, as .csv or .jsonl.",
-    ),
-]
-LogCoupling = Annotated[
-    Path | None,
-    typer.Option(
-        "--log-coupling",
-        metavar="FILE",
-        rich_help_panel=INSIGHT,
-        help="Every iterate of every macro step, as .csv or .jsonl.",
-    ),
-]
-FmuLog = Annotated[
-    Path | None,
-    typer.Option(
-        "--fmu-log",
-        metavar="FILE",
-        rich_help_panel=INSIGHT,
-        help="Everything that the FMUs log, as .csv or .jsonl; without it, they log errors and warnings only, and run "
-        "faster.",
-    ),
-]
-FmuLogLevels = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fmu-log-level",
-        metavar="LEVEL",
-        rich_help_panel=INSIGHT,
-        help="Least serious messages in that file: ok (all), warning, discard, error or fatal; or of one component, "
-        "as in System1=ok; repeated: all of these.",
-    ),
-]
-FmuLogCategories = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--fmu-log-categories",
-        metavar="NAMES",
-        rich_help_panel=INSIGHT,
-        help="Log categories in that file, separated by commas, as the FMUs declare them; or of one component, as in "
-        "System1=logEvents; repeated: all of these.",
     ),
 ]
 Plot = Annotated[
@@ -174,24 +126,6 @@ Realtime = Annotated[
 ]
 
 
-def levels_from(texts: list[str] | None) -> dict[str, str]:
-    """`["warning", "System1=ok"]` → `{"*": "warning", "System1": "ok"}`."""
-    return dict(map(_by_component, texts or ()))
-
-
-def categories_from(texts: list[str] | None) -> dict[str, tuple[str, ...]]:
-    """`["logEvents,logStatusError", "System1=logEvents"]` → names by component, `*` being all that are not named."""
-    found: dict[str, tuple[str, ...]] = {}
-    for component, names in map(_by_component, texts or ()):
-        found[component] = (*found.get(component, ()), *(name.strip() for name in names.split(",") if name.strip()))
-    return found
-
-
-def _by_component(text: str) -> tuple[str, str]:
-    component, equals, value = (part.strip() for part in text.rpartition("="))
-    return (component, value) if equals else (EVERY_COMPONENT, value)
-
-
 class StatisticsFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -234,10 +168,10 @@ def plan_text(plan: "Plan") -> str:
     )
 
 
-@bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
+@bundled(settings=settings_options(PLANNED), changes=changes_from, stimuli=stimuli_from)
 def plan_command(
     system: SystemPath,
-    settings: Settings,
+    settings: dict[str, Any],
     changes: dict[str, Any],
     stimuli: dict[str, Any],
     accept: Accept = None,
@@ -408,12 +342,13 @@ def _files(result: "Result", plot: Path | None) -> Iterator[Entry]:
         yield "plot", str(plot)
 
 
-@bundled(settings=settings_from, changes=changes_from, stimuli=stimuli_from)
+@bundled(settings=settings_options(PLANNED), logs=settings_options(LOGS), changes=changes_from, stimuli=stimuli_from)
 def run_command(
     system: SystemPath,
-    settings: Settings,
+    settings: dict[str, Any],
     changes: dict[str, Any],
     stimuli: dict[str, Any],
+    *,
     accept: Accept = None,
     output: Output = None,
     record: Record = None,
@@ -426,11 +361,7 @@ def run_command(
     memory_limit: MemoryLimit = None,
     realtime: Realtime = None,
     statistics: StatisticsOption = None,
-    log_loops: LogLoops = None,
-    log_coupling: LogCoupling = None,
-    fmu_log: FmuLog = None,
-    fmu_log_level: FmuLogLevels = None,
-    fmu_log_categories: FmuLogCategories = None,
+    logs: dict[str, Any],
     plot: Plot = None,
 ) -> None:
     """Initialize and simulate a system, and write its results.
@@ -449,12 +380,7 @@ def run_command(
     with progress_bar("running") as progress:
         result = ssptool.simulate(
             system,
-            settings=settings,
-            log_loops=log_loops,
-            log_coupling=log_coupling,
-            fmu_log=fmu_log,
-            fmu_log_level=levels_from(fmu_log_level),
-            fmu_log_categories=categories_from(fmu_log_categories),
+            settings={**settings, **logs},
             output=output,
             record=record or (),
             every=every,

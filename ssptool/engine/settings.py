@@ -2,15 +2,17 @@
 
 They need nothing but the standard library, so that the command line lists their values without loading numerics."""
 
+import inspect
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypedDict
 
 from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
-from ssptool.engine.master_names import AUTO, words
+from ssptool.engine.master_names import AUTO, help_on_masters, words
 from ssptool.errors import WrongValue
 
 
@@ -89,106 +91,333 @@ EVERY_COMPONENT = "*"
 """In settings by component: all that are not named."""
 
 
+class Kind(StrEnum):
+    """What the value of a setting is. The command line, Python and study files read each kind in one place."""
+
+    TIME = "time"
+    NUMBER = "number"
+    COUNT = "count"
+    WORD = "word"
+    FILE = "file"
+    COUNTS = "counts"
+    """Component → count."""
+    NUMBERS = "numbers"
+    """Name → number."""
+    PAIRS = "pairs"
+    """Pairs of signals."""
+    PROCESSES = "processes"
+    LEVELS = "levels"
+    """Component → level of its log."""
+    CATEGORIES = "categories"
+    """Component → categories of its log."""
+
+
+TIME, COUPLING, MODEL_EXCHANGE, INSIGHT = "Time and start", "Coupling", "Model exchange", "Insight"
+"""Groups of settings, by which help orders them; those of none come first."""
+
+
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """A field of `Settings`: its option, its argument of Python and its entry in study files are made from this.
+
+    Attributes
+    ----------
+    kind
+        Of its value.
+    help
+        What it does, in words that hold for the option and the argument.
+    metavar
+        Of the value, in the help of the command.
+    group
+        Of the settings that help shows together.
+    words
+        Of a word: an enumeration, or a function that gives what is allowed.
+    least, most
+        Of a count.
+    more
+        What else is to be known, in the help of Python.
+    """
+
+    kind: Kind
+    help: str
+    metavar: str
+    group: str = ""
+    words: type[StrEnum] | Callable[[], tuple[str, ...]] | None = None
+    least: int = 1
+    most: int | None = None
+    more: str = ""
+
+
+def about(*facts: Any, **more: Any) -> dict[str, Setting]:
+    """The metadata of a field: a `Setting`, made of the arguments."""
+    return {"setting": Setting(*facts, **more)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What the user asked for; None and `auto` leave the choice to the plan.
 
     Words may be texts (`master="jacobi"`), and times may have a unit (`step_size="1ms"`).
-
-    Attributes
-    ----------
-    start_time, stop_time, step_size : [s]
-        Interval and macro step. Without them: the system's default experiment, and the smallest step that the FMUs
-        recommend, or a thousandth of the interval.
-    master
-        Order of exchanging and stepping: the name of a master, such as jacobi; auto takes the most accurate one that
-        the FMUs support.
-    acceleration
-        Of the iterated master: none, constant, aitken, anderson, iqn-ils or newton.
-    input
-        Course of inputs over a macro step: auto, hold, extrapolate or interpolate.
-    input_order
-        Highest polynomial order of extrapolated and interpolated inputs, 1 or 2.
-    init
-        How algebraic loops are solved at the start: auto, newton, aitken, anderson, fixed-point or homotopy.
-    tolerance
-        Relative tolerance of the iterated master, and of the integrator of model exchange.
-    max_iterations
-        Limit of the iterations of one macro step of the iterated master.
-    implementation, integrator
-        Components as model exchange (me) or co-simulation (cs), else auto; bdf or adams.
-    log_loops, log_coupling
-        Files (.csv or .jsonl) for every iterate of every algebraic loop, and of every iterated macro step.
-    fmu_log
-        File (.csv or .jsonl) for the messages of the FMUs, one row each: time, component, status, category, text.
-        Without it, FMUs log errors and warnings only, as far as they tell these apart from the rest.
-    fmu_log_level
-        `ok` (all messages), `warning`, `discard`, `error` or `fatal`; or component → level, with `*` for all others.
-    fmu_log_categories
-        Log categories to write; none: all. Or component → categories, with `*` for all others.
-    exchange
-        Whether outputs with direct feedthrough are consistent at communication points; `late` serves comparisons.
-    adaptive
-        Let the macro step vary, so that the error of each stays below this, relative to the larger of value and
-        nominal value. Where an FMU cannot save its state, so that the energy residual of each power bond stays about
-        this part of the energy that goes through it.
-    power_bonds
-        Pairs of outputs, one of each of two components that exchange them, whose product is the power that goes into
-        the component of the first: ("System1.v1", "System2.F"), velocity of a body and force on it. Which of both it
-        goes into does not matter to the steps. None: those that terminals of the FMUs make.
-    substeps
-        Component → steps that it does in each macro step.
-    convergence
-        Measure of an iterated master (absolute, relative, residual-relative) → limit; all have to be met.
-    iterations
-        Each macro step of an iterated master is done exactly so often, whether its interface agrees or not.
-    prediction_order
-        Order of the polynomial that gives an iterated master its first guess, 0 to 2; 0: the present values.
-    relaxation
-        Factor above 0 and at most 1 of constant relaxation of iterated steps: the part of the way to the values that
-        came out which the next iterate goes. Without an acceleration, constant relaxation goes with it.
-    threads
-        On which components step at the same time where the master allows it and their steps take long enough. Results
-        do not depend on it.
-    processes
-        For the FMUs: "each" component has one of its own, or components are distributed over so many. None: the process
-        that steps them, but for FMUs that can be used only once per process. Results do not depend on it.
     """
 
-    start_time: float | None = None
-    stop_time: float | None = None
-    step_size: float | None = None
-    master: str = AUTO
-    acceleration: AccelerationName | None = None
-    input: InputName = InputName.AUTO
-    input_order: int | None = None
-    init: InitName = InitName.AUTO
-    tolerance: float | None = None
-    max_iterations: int | None = None
-    implementation: ImplementationName = ImplementationName.AUTO
-    integrator: IntegratorName = IntegratorName.BDF
-    log_loops: Path | None = None
-    log_coupling: Path | None = None
-    fmu_log: Path | None = None
-    fmu_log_level: Mapping[str, str] | str = field(default_factory=dict)
-    fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] = field(default_factory=dict)
-    exchange: ExchangeName = ExchangeName.CONSISTENT
-    adaptive: float | None = None
-    substeps: Mapping[str, int] = field(default_factory=dict)
-    convergence: Mapping[str, float] = field(default_factory=dict)
-    iterations: int | None = None
-    prediction_order: int | None = None
-    relaxation: float | None = None
-    threads: int = 1
-    power_bonds: tuple[tuple[str, str], ...] = ()
-    processes: str | int | None = None
+    stop_time: float | None = field(
+        default=None,
+        metadata=about(
+            Kind.TIME,
+            "End of the run, in seconds or with a unit: 10, 500ms, 2min; else that of the default experiment (of the "
+            "system, else of its FMUs).",
+            "T",
+        ),
+    )
+    step_size: float | None = field(
+        default=None,
+        metadata=about(
+            Kind.TIME,
+            "Macro step in seconds, or with a unit: 1ms, 500us; else the one that the system states for other tools "
+            "(osp:, oms:), the smallest that the FMUs recommend, or a thousandth of the interval.",
+            "H",
+        ),
+    )
+    start_time: float | None = field(
+        default=None,
+        metadata=about(
+            Kind.TIME,
+            "Start of the run; else that of the default experiment (of the system, else of its FMUs), or 0.",
+            "T",
+            TIME,
+        ),
+    )
+    master: str = field(default=AUTO, metadata=about(Kind.WORD, help_on_masters(), "NAME", words=words))
+    acceleration: AccelerationName | None = field(
+        default=None,
+        metadata=about(
+            Kind.WORD,
+            "How the iterated master gets to the next iterate: none, constant (relaxation), aitken, anderson, iqn-ils "
+            "or newton; else iqn-ils.",
+            "METHOD",
+            COUPLING,
+            AccelerationName,
+        ),
+    )
+    input: InputName = field(
+        default=InputName.AUTO,
+        metadata=about(
+            Kind.WORD,
+            "Of inputs over a macro step: auto, hold, extrapolate or interpolate.",
+            "COURSE",
+            COUPLING,
+            InputName,
+        ),
+    )
+    input_order: int | None = field(
+        default=None,
+        metadata=about(
+            Kind.COUNT,
+            "Order of extrapolated and interpolated inputs: 1 or 2; else 1.",
+            "N",
+            COUPLING,
+            most=2,
+        ),
+    )
+    init: InitName = field(
+        default=InitName.AUTO,
+        metadata=about(
+            Kind.WORD,
+            "How algebraic loops are solved at the start: auto (Newton, then all others), newton, aitken, anderson, "
+            "fixed-point or homotopy.",
+            "METHOD",
+            TIME,
+            InitName,
+        ),
+    )
+    tolerance: float | None = field(
+        default=None,
+        metadata=about(
+            Kind.NUMBER,
+            "Relative tolerance of the iterated master (else 1e-8), or of the integrator of model exchange (else "
+            "1e-6, or 1e-8 beside co-simulation).",
+            "RTOL",
+        ),
+    )
+    convergence: Mapping[str, float] = field(
+        default_factory=dict,
+        metadata=about(
+            Kind.NUMBERS,
+            "When an iterated step has converged: limits of absolute, relative or residual-relative; all have to be "
+            "met.",
+            "MEASURE=LIMIT",
+            COUPLING,
+            more="A mapping from measures to limits.",
+        ),
+    )
+    max_iterations: int | None = field(
+        default=None,
+        metadata=about(
+            Kind.COUNT,
+            "At most N iterations of each step of the iterated master; else 30.",
+            "N",
+            COUPLING,
+        ),
+    )
+    iterations: int | None = field(
+        default=None, metadata=about(Kind.COUNT, "Exactly N iterations of each step, converged or not.", "N", COUPLING)
+    )
+    prediction_order: int | None = field(
+        default=None,
+        metadata=about(
+            Kind.COUNT,
+            "Order of the first guess of iterated steps: 0, 1 or 2; else 2.",
+            "N",
+            COUPLING,
+            least=0,
+            most=2,
+            more="It is the order of a polynomial; 0 takes the present values.",
+        ),
+    )
+    relaxation: float | None = field(
+        default=None,
+        metadata=about(
+            Kind.NUMBER,
+            "Factor of constant relaxation of iterated steps, 0 < W <= 1; 0.5 if none is given.",
+            "W",
+            COUPLING,
+            more="It is the part of the way to the values that came out which the next iterate goes. Without an "
+            "acceleration, constant relaxation goes with it.",
+        ),
+    )
+    adaptive: float | None = field(
+        default=None,
+        metadata=about(
+            Kind.NUMBER,
+            "Macro steps of varying size with an error of at most RTOL each: by step doubling where FMUs save states, "
+            "else by the energy residuals of power bonds.",
+            "RTOL",
+            COUPLING,
+            more="The error is relative to the larger of value and nominal value; an energy residual, to the energy "
+            "that goes through the bond.",
+        ),
+    )
+    power_bonds: tuple[tuple[str, str], ...] = field(
+        default=(),
+        metadata=about(
+            Kind.PAIRS,
+            "Outputs of two components whose product is the power that goes into the first.",
+            "A.v,B.F",
+            COUPLING,
+            more='Pairs of names: ("System1.v1", "System2.F"), velocity of a body and force on it. Which of both the '
+            "power goes into does not matter to the steps. None: those that terminals of the FMUs make.",
+        ),
+    )
+    substeps: Mapping[str, int] = field(
+        default_factory=dict,
+        metadata=about(
+            Kind.COUNTS,
+            "Component NAME does N steps in each macro step.",
+            "NAME=N",
+            COUPLING,
+            more="A mapping from components to numbers of steps.",
+        ),
+    )
+    exchange: ExchangeName = field(
+        default=ExchangeName.CONSISTENT,
+        metadata=about(
+            Kind.WORD,
+            "consistent, or late: outputs stay as of each FMU's own step, to compare with other tools.",
+            "HOW",
+            COUPLING,
+            ExchangeName,
+            more="It concerns outputs that depend on an input at the same instant.",
+        ),
+    )
+    implementation: ImplementationName = field(
+        default=ImplementationName.AUTO,
+        metadata=about(
+            Kind.WORD,
+            "auto, me (all components as model exchange) or cs (all as co-simulation).",
+            "KIND",
+            MODEL_EXCHANGE,
+            ImplementationName,
+        ),
+    )
+    integrator: IntegratorName = field(
+        default=IntegratorName.BDF,
+        metadata=about(
+            Kind.WORD,
+            "bdf (stiff systems) or adams, the formulas of CVODE.",
+            "NAME",
+            MODEL_EXCHANGE,
+            IntegratorName,
+        ),
+    )
+    threads: int = field(
+        default=1,
+        metadata=about(
+            Kind.COUNT,
+            "Step components with long steps at the same time, on N threads.",
+            "N",
+            COUPLING,
+            more="Results do not depend on it.",
+        ),
+    )
+    processes: str | int | None = field(
+        default=None,
+        metadata=about(
+            Kind.PROCESSES,
+            "Run each FMU in a process of its own, or distribute FMUs over N processes.",
+            "each|N",
+            COUPLING,
+            more="None: the process that steps them, but for FMUs that can be used only once per process. Results do "
+            "not depend on it.",
+        ),
+    )
+    log_loops: Path | None = field(
+        default=None,
+        metadata=about(Kind.FILE, "Every iterate of every algebraic loop, as .csv or .jsonl.", "FILE", INSIGHT),
+    )
+    log_coupling: Path | None = field(
+        default=None,
+        metadata=about(Kind.FILE, "Every iterate of every macro step, as .csv or .jsonl.", "FILE", INSIGHT),
+    )
+    fmu_log: Path | None = field(
+        default=None,
+        metadata=about(
+            Kind.FILE,
+            "Everything that the FMUs log, as .csv or .jsonl; without it, they log errors and warnings only, and run "
+            "faster.",
+            "FILE",
+            INSIGHT,
+            more="One row a message: time, component, status, category, text.",
+        ),
+    )
+    fmu_log_level: Mapping[str, str] | str = field(
+        default_factory=dict,
+        metadata=about(
+            Kind.LEVELS,
+            "Least serious messages in that file: ok (all), warning, discard, error or fatal; or of one component, as "
+            "in System1=ok.",
+            "LEVEL",
+            INSIGHT,
+            more="By component, a mapping from components to levels, with `*` for all others.",
+        ),
+    )
+    fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] = field(
+        default_factory=dict,
+        metadata=about(
+            Kind.CATEGORIES,
+            "Log categories in that file, separated by commas, as the FMUs declare them; or of one component, as in "
+            "System1=logEvents.",
+            "NAMES",
+            INSIGHT,
+            more="A list of names, or a mapping from components to lists, with `*` for all others; none: all.",
+        ),
+    )
 
     def __post_init__(self) -> None:
         """Turn words, times with units and numbers of numpy into what the fields hold; refuse all else by name."""
         for one in fields(self):
             value = getattr(self, one.name)
             if value is not None:
-                object.__setattr__(self, one.name, _READERS[one.name](one.name, value))
+                object.__setattr__(self, one.name, _read(one.name, setting_of(one), value))
             elif one.default_factory is not MISSING:
                 object.__setattr__(self, one.name, one.default_factory())
             else:
@@ -221,6 +450,29 @@ class Settings:
             if name not in known:
                 raise UnknownArgument("settings", name, known)
         return cls(**{**stated, **options})
+
+
+def setting_of(one: "Field[Any]") -> Setting:
+    """The facts of a field of `Settings`."""
+    setting: Setting = one.metadata["setting"]
+    return setting
+
+
+def settings_by_name(of: type[Settings]) -> dict[str, Setting]:
+    """Name → facts, in the order of the help."""
+    return {one.name: setting_of(one) for one in fields(of)}
+
+
+def _described(settings: Mapping[str, Setting]) -> str:
+    """The attributes as docstrings have them."""
+    lines = ["Attributes", "----------"]
+    for name, setting in settings.items():
+        texts = textwrap.wrap(f"{setting.help} {setting.more}".strip(), 112, break_on_hyphens=False)
+        lines += [name, *(f"    {line}" for line in texts)]
+    return "\n".join(lines)
+
+
+Settings.__doc__ = f"{inspect.cleandoc(str(Settings.__doc__))}\n\n{_described(settings_by_name(Settings))}"
 
 
 def _plain(value: object) -> object:
@@ -281,29 +533,32 @@ def _categories(name: str, value: object) -> dict[str, tuple[str, ...]]:
     return {component: categories for component, categories in found.items() if categories}
 
 
-_READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    **dict.fromkeys(("start_time", "stop_time", "step_size"), seconds),
-    **dict.fromkeys(("tolerance", "adaptive", "relaxation"), number),
-    **dict.fromkeys(("max_iterations", "input_order", "iterations", "threads"), count),
-    "prediction_order": lambda name, value: count(name, value, 0),
-    "log_loops": path,
-    "log_coupling": path,
-    "fmu_log": path,
-    "fmu_log_level": _levels,
-    "fmu_log_categories": _categories,
-    "substeps": _substeps,
-    "convergence": _convergence,
-    "power_bonds": _power_bonds,
-    "master": lambda name, value: one_of(name, value, words()),
-    "acceleration": lambda name, value: word(name, value, AccelerationName),
-    "input": lambda name, value: word(name, value, InputName),
-    "init": lambda name, value: word(name, value, InitName),
-    "exchange": lambda name, value: word(name, value, ExchangeName),
-    "implementation": lambda name, value: word(name, value, ImplementationName),
-    "integrator": lambda name, value: word(name, value, IntegratorName),
-    "processes": _processes,
+def _word(name: str, setting: Setting, value: object) -> str:
+    if isinstance(setting.words, type):
+        return word(name, value, setting.words)
+    return one_of(name, value, setting.words() if setting.words is not None else ())
+
+
+_READERS: Mapping[Kind, Callable[[str, Any], Any]] = {
+    Kind.TIME: seconds,
+    Kind.NUMBER: number,
+    Kind.FILE: path,
+    Kind.COUNTS: _substeps,
+    Kind.NUMBERS: _convergence,
+    Kind.PAIRS: _power_bonds,
+    Kind.PROCESSES: _processes,
+    Kind.LEVELS: _levels,
+    Kind.CATEGORIES: _categories,
 }
-"""Field → its value from what a caller gives."""
+
+
+def _read(name: str, setting: Setting, value: object) -> Any:
+    """The value of a field from what a caller gives."""
+    if setting.kind is Kind.COUNT:
+        return count(name, value, setting.least)
+    if setting.kind is Kind.WORD:
+        return _word(name, setting, value)
+    return _READERS[setting.kind](name, value)
 
 
 class SettingsOptions(TypedDict, total=False):
@@ -312,33 +567,33 @@ class SettingsOptions(TypedDict, total=False):
     A time is a number of seconds, or a text with a unit such as "10ms".
     """
 
-    start_time: float | str | None
     stop_time: float | str | None
     step_size: float | str | None
+    start_time: float | str | None
     master: str | None
     acceleration: str | None
     input: str | None
     input_order: int | None
     init: str | None
     tolerance: float | None
+    convergence: Mapping[str, float] | None
     max_iterations: int | None
+    iterations: int | None
+    prediction_order: int | None
+    relaxation: float | None
+    adaptive: float | None
+    power_bonds: Iterable[tuple[str, str] | str] | None
+    substeps: Mapping[str, int] | None
+    exchange: str | None
     implementation: str | None
     integrator: str | None
+    threads: int | None
+    processes: str | int | None
     log_loops: Path | str | None
     log_coupling: Path | str | None
     fmu_log: Path | str | None
     fmu_log_level: Mapping[str, str] | str | None
     fmu_log_categories: Mapping[str, Sequence[str]] | Sequence[str] | None
-    exchange: str | None
-    adaptive: float | None
-    substeps: Mapping[str, int] | None
-    convergence: Mapping[str, float] | None
-    iterations: int | None
-    prediction_order: int | None
-    relaxation: float | None
-    threads: int | None
-    power_bonds: Iterable[tuple[str, str] | str] | None
-    processes: str | int | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Settings of a run in studies: fixed ones, and those that a factor changes."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ssptool.arguments import seconds
-from ssptool.engine.settings import Settings
+from ssptool.engine.settings import Kind, Settings, settings_by_name
 from ssptool.errors import WrongValue
 from ssptool.studies.entries import StudyEntries
 from ssptool.studies.expressions import unknown
@@ -15,17 +15,16 @@ from ssptool.studies.factor_sources import FactorValue
 LOGS = ("log_loops", "log_coupling")
 """Files that every run would write; a study keeps traces instead."""
 
-TIMES = ("start_time", "stop_time", "step_size")
-NUMBERS = ("tolerance", "adaptive", "relaxation")
-COUNTS = ("max_iterations", "input_order", "iterations", "prediction_order", "threads")
-WORDS = ("master", "acceleration", "input", "init", "implementation", "integrator", "exchange")
-COUNTS_BY_NAME, NUMBERS_BY_NAME, BONDS = "substeps", "convergence", "power_bonds"
-PROCESSES = "processes"  # a word or a count
-FMU_LOG, FMU_LOG_LEVEL, FMU_LOG_CATEGORIES = FMU_LOGS = ("fmu_log", "fmu_log_level", "fmu_log_categories")
+FMU_LOG = "fmu_log"
+FMU_LOGS = (FMU_LOG, "fmu_log_level", "fmu_log_categories")
 """Of a file for each run; these cannot be varied."""
 
-SETTINGS = tuple(field.name for field in fields(Settings) if field.name not in LOGS)
-"""What a study may set or vary."""
+KINDS = {name: setting.kind for name, setting in settings_by_name(Settings).items() if name not in LOGS}
+"""What a study may set or vary → what its value is."""
+
+SETTINGS = tuple(KINDS)
+BY_NAME = (Kind.COUNTS, Kind.NUMBERS)
+"""Kinds of settings that are tables."""
 
 
 def read_settings(entries: StudyEntries, folder: Path) -> Settings:
@@ -43,43 +42,25 @@ def read_settings(entries: StudyEntries, folder: Path) -> Settings:
 
 def _fixed(entries: StudyEntries, name: str) -> Any:
     """A setting of the type that it has; None, with a finding, if it is another."""
-    if name in (COUNTS_BY_NAME, NUMBERS_BY_NAME):
-        inside = entries.table(name)
-        read: Callable[[str], Any] = inside.number if name == NUMBERS_BY_NAME else inside.count
-        return {key: value for key in inside.names() if (value := read(key)) is not None}
     if name not in SETTINGS:
         entries.find(name, unknown("setting", name, SETTINGS) if "." in name else setting_problem(name))
         return None
-    if name in TIMES:
-        return entries.time(name)
-    if name in FMU_LOGS:
-        return _of_fmu_log(entries, name)
-    if name in NUMBERS:
-        return entries.number(name)
-    if name in COUNTS:
-        return entries.count(name, 0)
-    if name in WORDS:
-        return entries.text(name)
-    if name == PROCESSES:
-        return entries.take(name)  # `Settings` judges it
-    return _bonds(entries, name)
+    return _READERS[KINDS[name]](entries, name)
 
 
-def _of_fmu_log(entries: StudyEntries, name: str) -> Any:
-    """Level and categories are those of all components, or a table by component."""
-    if name == FMU_LOG:
-        return entries.text(name)
-    if isinstance(entries.take(name), Mapping):
+def _table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, str], Any]:
+    """Entries of a table inside, as far as each is of its type."""
+
+    def entries_of(entries: StudyEntries, name: str) -> dict[str, Any]:
         inside = entries.table(name)
-        read: Callable[[str], Any] = inside.text if name == FMU_LOG_LEVEL else inside.texts
-        return {component: value for component in inside.names() if (value := read(component)) is not None}
-    return entries.text(name) if name == FMU_LOG_LEVEL else entries.texts(name)
+        return {key: value for key in inside.names() if (value := read(inside, key)) is not None}
+
+    return entries_of
 
 
-def fmu_log_of_run(settings: Settings, number: int) -> Settings:
-    """With a file for the messages of this run alone: `fmu.csv` becomes `fmu-17.csv`."""
-    path = settings.fmu_log
-    return settings if path is None else replace(settings, fmu_log=path.with_stem(f"{path.stem}-{number}"))
+def _one_or_table(read: Callable[[StudyEntries, str], Any]) -> Callable[[StudyEntries, str], Any]:
+    """That of all components, or a table by component."""
+    return lambda entries, name: (_table(read) if isinstance(entries.take(name), Mapping) else read)(entries, name)
 
 
 def _bonds(entries: StudyEntries, name: str) -> tuple[tuple[str, str], ...] | None:
@@ -90,6 +71,28 @@ def _bonds(entries: StudyEntries, name: str) -> tuple[tuple[str, str], ...] | No
     except ValueError as error:
         entries.find(name, str(error))
         return None
+
+
+_READERS: Mapping[Kind, Callable[[StudyEntries, str], Any]] = {
+    Kind.TIME: StudyEntries.time,
+    Kind.NUMBER: StudyEntries.number,
+    Kind.COUNT: lambda entries, name: entries.count(name, 0),
+    Kind.WORD: StudyEntries.text,
+    Kind.FILE: StudyEntries.text,
+    Kind.COUNTS: _table(StudyEntries.count),
+    Kind.NUMBERS: _table(StudyEntries.number),
+    Kind.PAIRS: _bonds,
+    Kind.PROCESSES: StudyEntries.take,  # a word or a count: `Settings` judges it
+    Kind.LEVELS: _one_or_table(StudyEntries.text),
+    Kind.CATEGORIES: _one_or_table(StudyEntries.texts),
+}
+"""Kind of a setting → its value in a study file."""
+
+
+def fmu_log_of_run(settings: Settings, number: int) -> Settings:
+    """With a file for the messages of this run alone: `fmu.csv` becomes `fmu-17.csv`."""
+    path = settings.fmu_log
+    return settings if path is None else replace(settings, fmu_log=path.with_stem(f"{path.stem}-{number}"))
 
 
 def _bond(given: Any) -> tuple[str, str]:
@@ -106,10 +109,10 @@ def setting_problem(name: str) -> str:
         return f"{base} cannot be set in a study, whose runs would all write it"
     if base in FMU_LOGS:
         return f"{base} cannot be varied; state it in [settings]"
-    if base not in SETTINGS or (inside and base not in (COUNTS_BY_NAME, NUMBERS_BY_NAME)):
+    if base not in SETTINGS or (inside and KINDS[base] not in BY_NAME):
         return unknown("setting", name, SETTINGS)
-    if base in (COUNTS_BY_NAME, NUMBERS_BY_NAME) and not inside:
-        example = "System1" if base == COUNTS_BY_NAME else "absolute"
+    if KINDS[base] in BY_NAME and not inside:
+        example = "System1" if KINDS[base] is Kind.COUNTS else "absolute"
         return f"{base} has several values; name one, as {base}.{example}"
     return ""
 
@@ -123,15 +126,16 @@ def changed(settings: Settings, name: str, value: FactorValue) -> Settings:
         The value is none for this setting.
     """
     base, _, inside = name.partition(".")
-    if base in WORDS:
+    kind = KINDS[base]
+    if kind is Kind.WORD:
         typed: Any = _typed(value, str, f"{name} is one of its words")
-    elif base == BONDS:
+    elif kind is Kind.PAIRS:
         typed = tuple(_bond(each) for each in str(value).split(";"))
-    elif base in TIMES:
+    elif kind is Kind.TIME:
         typed = seconds(name, value)
-    elif base == PROCESSES and isinstance(value, str):
+    elif kind is Kind.PROCESSES and isinstance(value, str):
         typed = value
-    elif base in NUMBERS or base == NUMBERS_BY_NAME:
+    elif kind in (Kind.NUMBER, Kind.NUMBERS):
         typed = _typed(value, float, f"{name} is a number")
     else:
         typed = _typed(value, int, f"{name} is a whole number")

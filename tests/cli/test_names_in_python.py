@@ -1,13 +1,17 @@
 """Options of commands and arguments of functions: the same thing has the same name."""
 
 import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pytest
 import typer
 
 import ssptool
 from ssptool.cli.app import app
-from ssptool.engine.settings import SettingsOptions
+from ssptool.cli.options import bundled
+from ssptool.cli.settings_options import LOGS, SEVERAL, settings_options
+from ssptool.engine.settings import Kind, Settings, SettingsOptions, about, settings_by_name
 
 SETTINGS = set(SettingsOptions.__annotations__)
 FUNCTIONS = {
@@ -91,8 +95,7 @@ def test_what_a_command_is_about_is_called_as_the_first_argument(command):
 def test_an_argument_of_a_run_has_an_option(command):
     function, more = FUNCTIONS[command]
     offered = set().union(*options(command).values())
-    files = {"log_loops", "log_coupling", "fmu_log", "fmu_log_level", "fmu_log_categories"}
-    logs = files if command == ("plan",) else set()  # a plan writes no file
+    logs = set(LOGS) if command == ("plan",) else set()  # a plan writes no file
     wanted = (set(inspect.signature(function).parameters) | more) - {"system"} - set(NOT_OF_THE_SHELL) - logs
     assert wanted - offered == set()
 
@@ -103,3 +106,40 @@ def test_the_help_of_a_run_shows_the_common_options_first():
     first = [one.name for one in found.params if one.param_type_name == "option" and not one.rich_help_panel]
     assert {"stop_time", "step_size", "start_values", "parameters", "inputs", "output", "record", "plot"} <= set(first)
     assert len(first) <= 16
+
+
+def test_the_options_of_a_run_are_the_settings():
+    """Name, default and help of each stand in its field, and are those that the command shows."""
+    settings = settings_by_name(Settings)
+    assert set(SettingsOptions.__annotations__) == set(settings)
+    command = {one.name: one for one in typer.main.get_command(app).commands["run"].params}
+    defaults = Settings()
+    for name, setting in settings.items():
+        option = command[name]
+        assert option.opts == [f"--{name.replace('_', '-')}"]
+        assert option.help.replace("\\[", "[").startswith(setting.help.removesuffix("."))
+        assert (option.metavar, option.rich_help_panel or "") == (setting.metavar, setting.group)
+        if setting.kind not in SEVERAL:
+            assert option.get_default(typer.Context(typer.main.get_command(app))) == getattr(defaults, name)
+    assert all(f"\n{name}\n    " in inspect.getdoc(Settings) for name in settings)
+
+
+def test_a_further_setting_is_an_option_by_its_field_alone(capsys):
+    @dataclass(frozen=True, kw_only=True)
+    class Further(Settings):
+        extra: float = field(default=0.5, metadata=about(Kind.TIME, "Something new.", "E", "News"))
+        parts: Mapping[str, int] = field(default_factory=dict, metadata=about(Kind.COUNTS, "Some parts.", "NAME=N"))
+
+    @bundled(settings=settings_options(("extra", "parts"), Further))
+    def command(settings: dict):
+        made = Further.of(None, settings)
+        print(made.extra, made.parts)
+
+    further = typer.Typer()
+    further.command()(command)
+    for arguments in ([], ["--extra", "2ms", "--parts", "A=2", "--parts", "B=3"]):
+        typer.main.get_command(further)(arguments, standalone_mode=False)
+    assert capsys.readouterr().out == "0.5 {}\n0.002 {'A': 2, 'B': 3}\n"
+    typer.main.get_command(further)(["--help"], standalone_mode=False)
+    printed = capsys.readouterr().out
+    assert all(text in printed for text in ("News", "--extra", "Something new.", "Some parts; repeated: several."))

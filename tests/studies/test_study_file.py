@@ -6,6 +6,7 @@ from dataclasses import fields
 import pytest
 
 import ssptool
+from ssptool.engine.settings import Kind
 from ssptool.studies import run_settings
 from ssptool.studies.definition import make_points
 from ssptool.studies.entries import BadStudy
@@ -142,17 +143,8 @@ def test_lines_of_keys_are_found_in_all_ways_to_write_them():
 
 def test_every_setting_of_a_run_has_a_type_in_studies():
     """So that one that is new is not read as something else."""
-    typed = (
-        *run_settings.TIMES,
-        *run_settings.NUMBERS,
-        *run_settings.COUNTS,
-        *run_settings.WORDS,
-        *run_settings.LOGS,
-        *run_settings.FMU_LOGS,
-        run_settings.PROCESSES,
-    )
-    tables = ("substeps", "convergence", "power_bonds")
-    assert sorted((*typed, *tables)) == sorted(field.name for field in fields(ssptool.Settings))
+    assert set(Kind) == set(run_settings._READERS)
+    assert sorted((*run_settings.SETTINGS, *run_settings.LOGS)) == sorted(one.name for one in fields(ssptool.Settings))
 
 
 def test_settings_are_fixed_or_varied():
