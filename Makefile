@@ -47,8 +47,9 @@ run: build/models/.ready  ## run the dual-mass oscillator; results and plot go t
 	mkdir -p results
 	$(BIN)/ssptool run $(SYSTEM) --output results/dual_mass_oscillator.csv --plot results/dual_mass_oscillator.png
 
-test: build/models/.ready $(VENV)/.ready-dev  ## all tests
-	$(BIN)/python -m pytest
+# `logical` counts threads of cores, where `auto` counts cores.
+test: build/models/.ready $(VENV)/.ready-dev  ## the tests, in parallel; ALL=1 includes those marked slow
+	$(BIN)/python -m pytest -n logical --dist worksteal $(if $(ALL),,-m "not slow")
 
 lint: $(VENV)/.ready-dev  ## style of Python, C and C++
 	$(BIN)/ruff check .

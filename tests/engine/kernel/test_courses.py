@@ -222,7 +222,7 @@ def program(group, *steps):
 @pytest.mark.parametrize(
     ("running", "area"),
     [(Running.HELD, lambda t, h: 2 * t + 1), (Running.FOLLOWING, None), (Running.MIDDLE, None)],
-    ids=str,
+    ids=["held", "following", "middle"],
 )
 @pytest.mark.parametrize("coupling", [Op.HOLD, Op.EXTRAPOLATE, Op.INTERPOLATE])
 def test_whole_stretches_run_as_the_course_does(make_kernel, mocks, running, area, coupling):
