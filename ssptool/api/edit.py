@@ -16,17 +16,15 @@ from ssptool.documents.diagnostics import Diagnostic, InvalidDocument, Severity
 from ssptool.documents.document import Document
 from ssptool.documents.ssd import Component
 from ssptool.documents.storage import ArchiveLimits
-from ssptool.editing import packing, variants
-from ssptool.editing.add import empty_structure
+from ssptool.editing import package as packing
 from ssptool.editing.changes import EditError
 from ssptool.editing.changes import unified_diff as unified_diff
 from ssptool.editing.diff import DIFF_RENDERERS as DIFF_RENDERERS
 from ssptool.editing.diff import Comparison
 from ssptool.editing.diff import compare as compare_structures
-from ssptool.editing.draft import Packages
+from ssptool.editing.draft import Packages, empty_structure
 from ssptool.editing.editor import Editor as Editor
-from ssptool.editing.packing import Packed, Unpacked
-from ssptool.editing.variants import VariantEdit
+from ssptool.editing.package import Packed, Unpacked, VariantEdit
 from ssptool.editing.versions import (
     LONE_SUFFIXES,
     Migration,
@@ -477,17 +475,17 @@ def add_variant(
     system: Path | str, name: str, *, like: str | None = None, file: str | None = None, save: bool = True
 ) -> VariantEdit:
     """Copy a variant (`like`; else the default) under another name; `file` is else called after the name."""
-    return _edit(system, lambda archive: variants.add_variant(archive, name, like=like, file=file), save)
+    return _edit(system, lambda archive: packing.add_variant(archive, name, like=like, file=file), save)
 
 
 def remove_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
     """Take a variant away, which must not be the default; the files that it refers to stay."""
-    return _edit(system, lambda archive: variants.remove_variant(archive, variant), save)
+    return _edit(system, lambda archive: packing.remove_variant(archive, variant), save)
 
 
 def set_default_variant(system: Path | str, variant: str, *, save: bool = True) -> VariantEdit:
     """Make a variant the `SystemStructure.ssd`; the one that was gets a file called after its name."""
-    return _edit(system, lambda archive: variants.set_default(archive, variant), save)
+    return _edit(system, lambda archive: packing.set_default(archive, variant), save)
 
 
 def _edit(system: Path | str, change: Callable[[Archive], VariantEdit], save: bool) -> VariantEdit:

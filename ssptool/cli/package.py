@@ -11,7 +11,7 @@ from ssptool.cli.edit import Diff, Force
 from ssptool.cli.options import TextOrJson
 
 if TYPE_CHECKING:
-    from ssptool.editing.variants import VariantEdit
+    from ssptool.editing.package import VariantEdit
     from ssptool.editing.versions import Migration
 
 

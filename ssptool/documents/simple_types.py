@@ -119,3 +119,8 @@ integer: Converter[int] = _integer_between(-(2**63), 2**64 - 1, "an integer of 6
 hex_binary: Converter[bytes] = Converter(
     _read_hex_binary, lambda value: value.hex().upper(), "pairs of hexadecimal digits"
 )
+
+
+def number_text(value: float) -> str:
+    """The shortest text that reads back as the same number: `10` for 10.0."""
+    return double.write(value).removesuffix(".0")

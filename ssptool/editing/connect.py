@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from ssptool.documents import ssd
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 from ssptool.editing.dictionaries import add_access, signals_of
-from ssptool.editing.draft import Draft
+from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.matching import End, Pair, Side, between, by_name, end_type, fits, flow, terminal_pairs
-from ssptool.editing.names import ConnectorPlace, Name, Place, find, places, shown, unknown_connector
+from ssptool.editing.names import Name, find, places, shown, unknown_connector
 from ssptool.editing.transformations import AS_IT_IS, Treatment, treat
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
 

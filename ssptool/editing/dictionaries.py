@@ -4,11 +4,11 @@ from pathlib import Path
 
 from ssptool.documents import ssb, ssd
 from ssptool.documents.document import Document
-from ssptool.editing.add import place as place_in_canvas
-from ssptool.editing.add import plain_type, require_free, store, stored
 from ssptool.editing.changes import EditError, UnknownName
-from ssptool.editing.draft import Draft
-from ssptool.editing.names import Name, Place, find_system, places
+from ssptool.editing.draft import Draft, Place, store, stored
+from ssptool.editing.interface import place as place_in_canvas
+from ssptool.editing.interface import plain_type
+from ssptool.editing.names import Name, find_system, places, require_free
 from ssptool.editing.units import drop_unused, used_enumerations, used_units
 from ssptool.network.connectors import Owner, leads_forward
 

@@ -1,15 +1,15 @@
 """Downgrade from SSP 2.0 to 1.0: one step per difference (catalogue of differences, column "Down").
 
-A step looks at one part of a document. It does what loses nothing; it says with `weakened` what it is about to
-change (and keeps the original, see `kept`); and it says with `dropped` what 1.0 cannot hold, to be removed by the
+A step looks at one part of a document. It does what loses nothing; it says with `weakened` what it is about to change
+(and preserves the original, see `originals`); and it says with `dropped` what 1.0 cannot hold, to be removed by the
 runner if the user wants that. Steps run in the order of the table: first those that drop, then those that weaken.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TypeAlias, cast
+from typing import TypeAlias, TypeVar, cast
 
-from ssptool.documents import ssb, ssc, ssd, ssv
+from ssptool.documents import ssb, ssc, ssd, ssm, ssv
 from ssptool.documents.element import Element, expand
 from ssptool.documents.simple_types import integer
 from ssptool.documents.ssd import ConnectorKind as Kind
@@ -17,8 +17,66 @@ from ssptool.documents.vocabulary import MODELICA
 from ssptool.editing import originals
 from ssptool.editing.cascade import Gone, connections_of, ends_of, gone_with
 from ssptool.editing.changes import Change, Loss
-from ssptool.editing.parts import Part
 from ssptool.network.connectors import End, direct
+
+E = TypeVar("E", bound=Element)
+
+ROOTS = (ssd.SystemStructureDescription, ssv.ParameterSet, ssm.ParameterMapping, ssb.SignalDictionary)
+# What these contain is not ours: the data of other tools, and metadata.
+_OPAQUE = (ssc.Annotation, ssc.MetaData, ssc.Signature)
+# These contain anything; of that, documents and metadata are ours.
+_HOLDERS = (ssd.ParameterValues, ssd.ParameterMapping, ssd.SignalDictionary)
+
+
+class Part:
+    """A root with its elements: the document itself, or one that is written inline in it. Each has a version."""
+
+    def __init__(self, root: Element) -> None:
+        self.root = root
+        self.inline: list[Part] = []
+        self._by_kind: dict[type[Element], list[Element]] = {}
+        self._gone: set[Element] = set()
+        self._collect(root)
+
+    @property
+    def version(self) -> str:
+        return self.root.get("version", "")
+
+    def every(self, kind: type[E]) -> Iterator[E]:
+        """The elements of exactly this kind that are still there, in document order."""
+        for element in self._by_kind.get(kind, []):
+            if element not in self._gone:
+                yield cast(E, element)
+
+    def forget(self, element: Element) -> None:
+        """Note that an element and everything in it was removed."""
+        self._gone.update(cast(Iterator[Element], element.iter("*")))
+
+    def with_inline(self) -> Iterator["Part"]:
+        """This part and those inside it."""
+        yield self
+        for part in self.inline:
+            yield from part.with_inline()
+
+    def _collect(self, element: Element) -> None:
+        pending = [element]
+        while pending:
+            node = pending.pop()
+            self._by_kind.setdefault(type(node), []).append(node)
+            if isinstance(node, _OPAQUE):
+                continue
+            children = [child for child in node.iterchildren("*") if type(child) is not Element or _plural(child)]
+            if isinstance(node, _HOLDERS):
+                self.inline += [Part(cast(Element, child)) for child in children if isinstance(child, ROOTS)]
+                children = [child for child in children if isinstance(child, _OPAQUE)]
+            pending += cast(list[Element], children[::-1])
+
+
+def _plural(element: object) -> bool:
+    """Whether an element is a plural container of SSP, such as `Connectors`: these have no class of their own."""
+    tag = cast(Element, element).tag
+    return tag.startswith("{http://ssp-standard.org/SSP1/")
+
 
 FmiVersionOf: TypeAlias = Callable[[ssd.Component], str | None]
 Typed: TypeAlias = ssd.Connector | ssb.DictionaryEntry

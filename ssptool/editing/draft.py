@@ -1,24 +1,61 @@
-"""A system structure being edited: its archive, packages inside it, and the edits so far."""
+"""A system structure being edited: its archive, packages inside it, and the edits so far.
+
+Files that edits bring along go into `resources`; new structures and parameter sets start from an empty document."""
 
 import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from math import inf
+from pathlib import Path, PurePath, PurePosixPath
 from urllib.parse import quote
+from xml.sax.saxutils import quoteattr
 
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
+from ssptool.documents.simple_types import number_text
 from ssptool.documents.storage import NESTING_MARK, MissingEntry
-from ssptool.documents.vocabulary import FMU
-from ssptool.editing.changes import FileEdit
-from ssptool.editing.names import Place
+from ssptool.documents.vocabulary import FMU, NSMAP
+from ssptool.editing.changes import EditError, FileEdit
 from ssptool.editing.versions import Types, upgrade_document
 from ssptool.fmu.description import FmuDescription, UnreadableFmu
 from ssptool.fmu.read_description import read_description
 from ssptool.network.tree import fmu_path
 from ssptool.tempfiles import TemporaryFolder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """An element where it stands: `path` are the names down to it, `around` the systems, outermost first.
+
+    Of the root system both are empty.
+    """
+
+    path: tuple[str, ...]
+    element: ssd.SystemElement
+    around: tuple[ssd.System, ...] = ()
+
+    def __str__(self) -> str:
+        return ".".join(self.path) or "the system"
+
+    @property
+    def system(self) -> ssd.System:
+        """The system directly around it; of the root system an error."""
+        if not self.around:
+            raise EditError("the root system is in no system")
+        return self.around[-1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConnectorPlace:
+    """A connector and the element that has it."""
+
+    owner: Place
+    connector: ssd.Connector
+
+    def __str__(self) -> str:
+        return ".".join((*self.owner.path, self.connector.name))
 
 
 @dataclass(slots=True, eq=False)
@@ -205,3 +242,100 @@ class Draft:
 
 def _sources(document: Document) -> list[str]:
     return [source for node in document.root.iter("*") if (source := node.get("source")) and node.get("target") is None]
+
+
+RESOURCES = "resources"
+
+
+def stored(draft: Draft, name: str) -> str:
+    """The entry of this name in the package of the structure, in `resources` if it says no folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is neither such a file nor such an entry.
+    """
+    for entry in (draft.base + name, f"{draft.base}{RESOURCES}/{name}"):
+        if draft.archive.has(entry):
+            return entry
+    package = draft.packages.name.rstrip("!") or draft.archive.path
+    raise FileNotFoundError(f"{name} does not exist, neither as a file nor in {package}")
+
+
+def store(draft: Draft, path: Path) -> str:
+    """Put a file into `resources`; the entry it has there, which is an existing one if that has the same bytes."""
+    return _inside(draft, path) or _put(draft, path, path)
+
+
+def store_copy(draft: Draft, entry: str) -> str:
+    """The entry itself; one in an FMU or package inside, to which no document can refer, is copied into `resources`."""
+    if entry in draft.archive.names() or NESTING_MARK not in entry:
+        return entry
+    return _put(draft, PurePosixPath(entry.rpartition(NESTING_MARK)[2]), draft.archive.local_path(entry))
+
+
+def _put(draft: Draft, named: PurePath, file: Path) -> str:
+    number = 1
+    entry = f"{draft.base}{RESOURCES}/{named.name}"
+    while draft.archive.has(entry):
+        if draft.archive.read(entry) == file.read_bytes():
+            return entry
+        number += 1
+        entry = f"{draft.base}{RESOURCES}/{named.stem}_{number}{named.suffix}"
+    draft.archive.put(entry, file)
+    return entry
+
+
+def _inside(draft: Draft, path: Path) -> str | None:
+    """The entry that a file on disk is, if the archive is a folder and the file is in it."""
+    base = draft.archive.path
+    folder = base if base.is_dir() else base.parent if base.suffix.lower() == ".ssd" else None
+    if folder is None or not path.resolve().is_relative_to(folder.resolve()):
+        return None
+    entry = path.resolve().relative_to(folder.resolve()).as_posix()
+    return entry if draft.archive.has(entry) and entry.startswith(f"{draft.base}{RESOURCES}/") else None
+
+
+VERSIONS = ("1.0", "2.0")
+
+
+def empty_structure(name: str, version: str, start_time: float | None, stop_time: float | None) -> bytes:
+    """An SSD with a root system that has nothing in it, and a default experiment [s] if one is given.
+
+    Raises
+    ------
+    EditError
+        There is no such version of SSP, the name is empty, or the experiment does not end after its start.
+    """
+    if version not in VERSIONS:
+        raise EditError(f"there is no SSP {version}; there are {' and '.join(VERSIONS)}")
+    if not name:
+        raise EditError("a system needs a name")
+    start = 0.0 if start_time is None else start_time
+    if stop_time is not None and not start < stop_time < inf:
+        raise EditError(f"the stop time {stop_time:g} has to be a number greater than the start time {start:g}")
+    times = {"startTime": start_time if stop_time is None else start, "stopTime": stop_time}
+    stated = "".join(f' {key}="{number_text(time)}"' for key, time in times.items() if time is not None)
+    experiment = f"  <ssd:DefaultExperiment{stated}/>\n" if stated else ""
+    content = f"  <ssd:System name={quoteattr(name)}/>\n{experiment}"
+    return _document("ssd:SystemStructureDescription", name, version, content)
+
+
+def empty_parameter_set(name: str, version: str) -> bytes:
+    """An SSV without parameters."""
+    return _document("ssv:ParameterSet", name, version, "  <ssv:Parameters/>\n")
+
+
+def _document(tag: str, name: str, version: str, content: str) -> bytes:
+    prefix = tag.partition(":")[0]
+    lines = [f'    xmlns:{each}="{NSMAP[each]}"' for each in (prefix, "ssc")]
+    return "\n".join(
+        (
+            '<?xml version="1.0" encoding="UTF-8"?>',
+            f"<{tag}",
+            *lines,
+            f'    version="{version}" name={quoteattr(name)}>',
+            f"{content}</{tag}>",
+            "",
+        )
+    ).encode()

@@ -9,20 +9,17 @@ from ssptool.arguments import seconds
 from ssptool.documents import ssd
 from ssptool.documents.archive import Archive
 from ssptool.documents.document import Document
-from ssptool.editing.add import add_connector, add_fmu, add_system, add_table
+from ssptool.editing.add import SUFFIXES, add_connector, add_fmu, add_structure, add_system, add_table, expose
 from ssptool.editing.bind import add_mapping, bind, unbind, unmap, unmap_all
 from ssptool.editing.changes import EditError, unified_diff
-from ssptool.editing.component_interface import SUFFIXES, add_structure, expose
 from ssptool.editing.connect import connect, disconnect
 from ssptool.editing.dictionaries import add_dictionary, add_entry, add_reference, remove_dictionary
 from ssptool.editing.draft import Draft
-from ssptool.editing.experiment import set_experiment, unset_experiment
-from ssptool.editing.names import Name
-from ssptool.editing.nested import Sharing, reach
+from ssptool.editing.names import Name, Sharing, reach
 from ssptool.editing.remove import remove
 from ssptool.editing.rename import rename
 from ssptool.editing.replace import Consequence, consequences, replace
-from ssptool.editing.set import set_value, unset_value
+from ssptool.editing.set import set_experiment, set_value, unset_experiment, unset_value
 from ssptool.editing.transformations import Treatment
 
 

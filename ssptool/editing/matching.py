@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from ssptool.documents import ssb, ssc, ssd
 from ssptool.editing.changes import EditError
 from ssptool.editing.dictionaries import signal_of
-from ssptool.editing.draft import Draft
-from ssptool.editing.names import Place
+from ssptool.editing.draft import Draft, Place
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment
 from ssptool.fmu.description import Unit, named
 from ssptool.fmu.terminals import MatchingRule, Terminal

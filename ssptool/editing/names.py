@@ -1,47 +1,27 @@
-"""Resolve names such as `Plant.System1.x1`. Names may contain dots: every split that exists is found."""
+"""Names such as `Plant.System1.x1`: the elements and connectors that they mean, in nested structures as well.
 
+Names may contain dots: every split that exists is found. A name that leads into a component made of another structure
+means an element of that document, which is edited then.
+"""
+
+import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import suppress
+from enum import StrEnum
+from itertools import count
 from typing import TypeAlias, TypeVar
 
 from ssptool.documents import ssd
+from ssptool.documents.archive import DEFAULT_STRUCTURE
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.storage import MissingEntry
+from ssptool.documents.vocabulary import PACKAGE, SYSTEM_STRUCTURE
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
+from ssptool.editing.draft import ConnectorPlace, Draft, Host, Place
+from ssptool.network.tree import build_tree
 
 Name: TypeAlias = str | tuple[str, ...]
 """A full name as text, or its parts: the names of elements from the outermost in, and of a connector."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
-    """An element where it stands: `path` are the names down to it, `around` the systems, outermost first.
-
-    Of the root system both are empty.
-    """
-
-    path: tuple[str, ...]
-    element: ssd.SystemElement
-    around: tuple[ssd.System, ...] = ()
-
-    def __str__(self) -> str:
-        return ".".join(self.path) or "the system"
-
-    @property
-    def system(self) -> ssd.System:
-        """The system directly around it; of the root system an error."""
-        if not self.around:
-            raise EditError("the root system is in no system")
-        return self.around[-1]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ConnectorPlace:
-    """A connector and the element that has it."""
-
-    owner: Place
-    connector: ssd.Connector
-
-    def __str__(self) -> str:
-        return ".".join((*self.owner.path, self.connector.name))
 
 
 T = TypeVar("T", bound=Place | ConnectorPlace)
@@ -147,3 +127,212 @@ def _described(found: Place | ConnectorPlace) -> str:
         return "the element " + " / ".join(found.path)
     owner = " / ".join(found.owner.path) or "the system"
     return f"the connector {found.connector.name!r} of {owner}"
+
+
+class Sharing(StrEnum):
+    """What to do about a nested document that is used in several places, when one of them is to be edited."""
+
+    REFUSE = "refuse"
+    ALL = "all"
+    COPY = "copy"
+
+
+class SharedStructure(EditError):
+    """A nested document that other components are made of as well; `users` are all of them."""
+
+    def __init__(self, document: str, host: str, users: tuple[str, ...]) -> None:
+        others = " and ".join(user for user in users if user != host)
+        super().__init__(
+            f"{host} is made of {document}, and so is {others}: an edit of one is one of all. "
+            f"To edit it for all of them use --shared all; to give {host} a copy of its own first, --shared copy"
+        )
+        self.document = document
+        self.users = users
+
+
+def reach(
+    draft: Draft, *names: Name, sharing: Sharing = Sharing.REFUSE, inside: bool = False
+) -> tuple[Draft, tuple[Name, ...]]:
+    """The structure in which named things stand together, and their names as seen from there.
+
+    Names that are known in a structure are meant there; others may lead into a component that is made of another
+    structure: `Outer.Inner.m`.
+
+    Parameters
+    ----------
+    inside
+        A system is meant: the name of such a component itself means the system that it is made of.
+
+    Raises
+    ------
+    SharedStructure
+        Other components are made of the same document, and `sharing` does not say what to do.
+    EditError
+        The names are not all inside the same component, or its structure cannot be read.
+    """
+    place = next((found for name in names if (found := _way_in(draft, name, inside)) is not None), None)
+    if place is None:
+        return draft, names
+    below = [rest_below(name, place.path) for name in names]
+    if any(each is None for each in below):
+        outside = next(shown(name) for name, each in zip(names, below, strict=True) if each is None)
+        raise EditError(
+            f"{outside} is not inside {place}, which is made of a document of its own: name connectors of {place} "
+            "to connect the two sides"
+        )
+    return reach(
+        enter(draft, place, sharing), *(each for each in below if each is not None), sharing=sharing, inside=inside
+    )
+
+
+def enter(draft: Draft, place: Place, sharing: Sharing = Sharing.REFUSE) -> Draft:
+    """The structure that a component is made of. Raises as `reach`."""
+    inner = _open(draft, place)
+    users = users_of(inner)
+    if len(users) > 1 and sharing is Sharing.REFUSE:
+        raise SharedStructure(inner.where, ".".join(inner.path), users)
+    if len(users) > 1 and sharing is Sharing.COPY:
+        _copy(draft, place, inner)
+        return _open(draft, place)
+    return inner
+
+
+def users_of(inner: Draft) -> tuple[str, ...]:
+    """The full names of all components that are made of the same document, and the variants that it is or has.
+
+    Those of the variant that is edited come first.
+    """
+    root = inner.outermost
+    users = [".".join(path) for path in host_paths(inner)]
+    if inner.archive is root.archive and inner.document in root.archive.variants():
+        users.append(f"the variant {inner.document.name}")
+    for variant in root.archive.variants():
+        if variant is not root.document and variant is not inner.document:
+            with suppress(InvalidDocument):
+                found = _hosts(root, variant.name, inner.where)
+                users += [f"{'.'.join(path)} of {variant.name}" for path in found]
+    return tuple(users)
+
+
+def host_paths(inner: Draft, variant: str | None = None) -> list[tuple[str, ...]]:
+    """The paths of the components of a variant, by default the edited one, that are made of the same document."""
+    root = inner.outermost
+    return _hosts(root, variant or root.document.name, inner.where)
+
+
+def hosts(draft: Draft) -> Iterator[Place]:
+    """The components of a structure that are made of others."""
+    for place in places(draft.system):
+        if isinstance(place.element, ssd.Component) and is_host(place.element):
+            yield place
+
+
+def is_host(element: ssd.SystemElement) -> bool:
+    return isinstance(element, ssd.Component) and (
+        element.media_type in (PACKAGE, SYSTEM_STRUCTURE) or (element.source or "").startswith("#")
+    )
+
+
+def _hosts(root: Draft, variant: str, document: str) -> list[tuple[str, ...]]:
+    tree = build_tree(root.archive, root.archive.document(variant))
+    return [place.path for place in tree.systems if place.host is not None and place.scope.document.name == document]
+
+
+def _way_in(draft: Draft, name: Name, inside: bool) -> Place | None:
+    """The component into which a name leads that is not known in a structure; the one with the longest name."""
+    if inside:
+        with suppress(UnknownName, AmbiguousName):
+            place = find_element(draft.system, name)
+            return place if is_host(place.element) else None
+    elif _is_known(draft, name):
+        return None
+    within = [place for place in hosts(draft) if rest_below(name, place.path)]
+    return max(within, key=path_length, default=None)
+
+
+def path_length(place: Place) -> int:
+    return len(".".join(place.path))
+
+
+def _is_known(draft: Draft, name: Name) -> bool:
+    try:
+        find(draft.system, name)
+    except AmbiguousName:
+        return True
+    except UnknownName:
+        return False
+    return True
+
+
+def rest_below(name: Name, path: tuple[str, ...]) -> Name | None:
+    """The rest of a name that begins with a path; empty for the path itself, None if it does not."""
+    if isinstance(name, tuple):
+        return name[len(path) :] or "" if name[: len(path)] == path else None
+    start = ".".join(path)
+    if name == start:
+        return ""
+    return name.removeprefix(f"{start}.") if name.startswith(f"{start}.") else None
+
+
+def _open(draft: Draft, place: Place) -> Draft:
+    component, source = place.element, place.element.get("source") or ""
+    assert isinstance(component, ssd.Component)
+    if source.startswith("#"):
+        meant = next((each for each in places(draft.system) if each.element.get("id") == source[1:]), None)
+        told = f"the system {meant}" if meant is not None else f"{source}, which is not there"
+        raise EditError(f"{place} stands for {told} of the same document: name that instead")
+    uri, _, variant = source.partition("#")
+    packed = component.media_type == PACKAGE
+    if not packed and variant:
+        raise EditError(f"{place} refers into another document ({source}), which ssptool does not edit")
+    try:
+        return _of_package(draft, place, uri, variant) if packed else _of_document(draft, place, uri)
+    except (InvalidDocument, MissingEntry) as problem:
+        raise EditError(f"what {place} is made of cannot be read: {problem}") from problem
+
+
+def _of_document(draft: Draft, place: Place, uri: str) -> Draft:
+    entry = draft.entry(uri)
+    if entry is None:
+        raise EditError(f"{place} is made of {uri!r}, which is not in {draft.archive.path.name}")
+    document = draft.archive.document(entry)
+    document.root_as(ssd.SystemStructureDescription)
+    return Draft(draft.archive, document, draft.notes, draft.packages, Host(draft, place), draft.base)
+
+
+def _of_package(draft: Draft, place: Place, uri: str, variant: str) -> Draft:
+    entry, name = draft.entry(uri), variant or DEFAULT_STRUCTURE
+    if entry is None:  # unpacked, as a folder
+        found = draft.entry(f"{uri.rstrip('/')}/{name}")
+        if found is None:
+            raise EditError(f"{place} is made of {uri!r}, which is not in {draft.archive.path.name}")
+        inner = _of_document(draft, place, f"{uri.rstrip('/')}/{name}")
+        inner.base = found.removesuffix(name)
+        return inner
+    archive, packages = draft.packages.open(draft.archive, entry)
+    document = archive.document(name)
+    document.root_as(ssd.SystemStructureDescription)
+    return Draft(archive, document, draft.notes, packages, Host(draft, place))
+
+
+def _copy(draft: Draft, place: Place, inner: Draft) -> None:
+    """Give a component a copy of the document or package that it shares with others."""
+    if inner.base != draft.base:
+        raise EditError(f"{inner.base} is an unpacked package, which ssptool does not copy: pack it first")
+    source = place.element.get("source") or ""
+    uri, hash_, variant = source.partition("#")
+    entry = draft.entry(uri)
+    assert entry is not None
+    draft.packages.put_back(draft.archive)
+    stem, suffix = posixpath.splitext(entry)
+    copy = next(name for number in count(2) if not draft.archive.has(name := f"{stem}_{number}{suffix}"))
+    draft.archive.put(copy, draft.archive.content(entry))
+    place.element.set("source", draft.reference(copy) + hash_ + variant)
+    draft.note(f"{place} has a copy of its own now, {draft.packages.name}{copy}")
+
+
+def require_free(system: ssd.System, name: str, where: str, advice: str) -> None:
+    if not name:
+        raise EditError("an element needs a name")
+    if name in {element.name for element in system.elements}:
+        raise EditError(f"there is already an element {name!r} in {where}: {advice}")

@@ -1,13 +1,12 @@
 """Remove elements and connectors, with the connections that touch them."""
 
 from ssptool.documents import ssd
-from ssptool.editing.add import shrink
+from ssptool.editing.bind import uses
 from ssptool.editing.changes import EditError
 from ssptool.editing.connect import described
-from ssptool.editing.draft import Draft
-from ssptool.editing.names import ConnectorPlace, Name, Place, find, shown
-from ssptool.editing.nested import SharedStructure, enter, is_host
-from ssptool.editing.parameters import uses
+from ssptool.editing.draft import ConnectorPlace, Draft, Place
+from ssptool.editing.interface import shrink
+from ssptool.editing.names import Name, SharedStructure, enter, find, is_host, shown
 from ssptool.editing.units import drop_unused, used_enumerations, used_units
 
 

@@ -5,13 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ssptool.documents import ssd
-from ssptool.editing.add import require_free
-from ssptool.editing.bind import ensure_mapping
+from ssptool.editing.bind import Addressees, Bound, Use, ensure_mapping, uses
 from ssptool.editing.changes import EditError
-from ssptool.editing.draft import Draft
-from ssptool.editing.names import ConnectorPlace, Name, Place, find
-from ssptool.editing.nested import enter, host_paths, is_host
-from ssptool.editing.parameters import Addressees, Bound, Use, uses
+from ssptool.editing.draft import ConnectorPlace, Draft, Place
+from ssptool.editing.names import Name, enter, find, host_paths, is_host, require_free
 from ssptool.network.targets import Target, VariableTarget
 
 

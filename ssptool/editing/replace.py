@@ -7,12 +7,12 @@ from pathlib import Path
 
 from ssptool.documents import ssd
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.editing.add import SIGNALS, implementation_of, require_ssp_for, signal_type, store, stored
+from ssptool.editing.bind import Addressees, Use, uses
 from ssptool.editing.changes import EditError
 from ssptool.editing.connect import described
-from ssptool.editing.draft import Draft
-from ssptool.editing.names import Name, Place, find_element, shown
-from ssptool.editing.parameters import Addressees, Use, uses
+from ssptool.editing.draft import Draft, Place, store, stored
+from ssptool.editing.interface import SIGNALS, implementation_of, require_ssp_for, signal_type
+from ssptool.editing.names import Name, find_element, shown
 from ssptool.fmu.description import Causality, FmuDescription, Variability, Variable, named
 from ssptool.fmu.read_description import read_description
 from ssptool.network.connectors import settable

@@ -1,21 +1,29 @@
-"""Set and unset values of parameters and start values.
+"""Set and unset values of parameters and start values, and the times of the default experiment.
 
 A value is written to the place that the value in force comes from, or to a place where it will be in force.
 """
 
 from dataclasses import dataclass
-from math import isclose, isnan
+from math import inf, isclose, isnan
 
-from ssptool.documents import ssc, ssv
-from ssptool.documents.simple_types import boolean, double, hex_binary
-from ssptool.editing.add import RESOURCES, empty_parameter_set
-from ssptool.editing.bind import add_binding, inline_set
+from ssptool.documents import ssc, ssd, ssv
+from ssptool.documents.simple_types import boolean, double, hex_binary, number_text
+from ssptool.editing.bind import (
+    Addressees,
+    Bound,
+    Use,
+    add_binding,
+    bound,
+    inline_set,
+    uses,
+    uses_inside,
+    uses_of,
+    winner,
+)
 from ssptool.editing.changes import EditError, UnknownName
-from ssptool.editing.draft import Draft
-from ssptool.editing.names import Name, Place, shown
-from ssptool.editing.nested import Sharing, uses_inside
-from ssptool.editing.parameters import Addressees, Bound, Use, bound, uses, uses_of, winner
-from ssptool.editing.units import drop_unused, number_text, unit_named, use_unit, used_enumerations, used_units
+from ssptool.editing.draft import RESOURCES, Draft, Place, empty_parameter_set
+from ssptool.editing.names import Name, Sharing, shown
+from ssptool.editing.units import drop_unused, unit_named, use_unit, used_enumerations, used_units
 from ssptool.fmu.description import Unit, Value, named
 from ssptool.network.conversion import (
     IncompatibleUnits,
@@ -455,3 +463,49 @@ def _shared(draft: Draft, where: str) -> str:
 
 def _other_users(draft: Draft, entry: str) -> list[str]:
     return [name for name in draft.users(entry) if draft.document.name not in (name, entry)]
+
+
+def set_experiment(draft: Draft, start: float | None = None, stop: float | None = None) -> None:
+    """Set the start or the stop time [s], or both; what is None stays.
+
+    Raises
+    ------
+    EditError
+        It would not end after its start.
+    """
+    found = draft.root.default_experiment
+    old_start, old_stop = (None, None) if found is None else (found.start_time, found.stop_time)
+    first, last = start if start is not None else old_start or 0.0, stop if stop is not None else old_stop
+    if isnan(first) or first in (inf, -inf):
+        raise EditError(f"the start time {first:g} has to be a number")
+    if last is not None and not first < last < inf:
+        raise EditError(f"the stop time {last:g} has to be a number greater than the start time {first:g}")
+    if found is None:
+        draft.root.default_experiment = found = ssd.DefaultExperiment.new()
+    for name, time in (("startTime", start), ("stopTime", stop)):
+        if time is not None:
+            found.set(name, number_text(time))
+            draft.note(f"set the {_WORDS[name]} of the default experiment to {number_text(time)} s")
+
+
+def unset_experiment(draft: Draft, *, start: bool = False, stop: bool = False) -> None:
+    """Take the start or the stop time away; an experiment without both goes.
+
+    Raises
+    ------
+    EditError
+        There is no such time.
+    """
+    found = draft.root.default_experiment
+    for name, wanted in (("startTime", start), ("stopTime", stop)):
+        if not wanted:
+            continue
+        if found is None or found.get(name) is None:
+            raise EditError(f"{draft.document.name} states no {_WORDS[name]}, so there is nothing to unset")
+        del found.attrib[name]
+        draft.note(f"the default experiment has no {_WORDS[name]} now")
+    if found is not None and not found.attrib and not len(found):
+        found.delete()
+
+
+_WORDS = {"startTime": "start time", "stopTime": "stop time"}

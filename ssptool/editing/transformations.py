@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ssptool.documents import ssc, ssd
-from ssptool.documents.simple_types import boolean, integer
+from ssptool.documents.simple_types import boolean, integer, number_text
 from ssptool.editing.changes import EditError, hint
-from ssptool.editing.units import number_text
 from ssptool.network.conversion import is_float, is_integer
 
 

@@ -9,7 +9,6 @@ from ssptool.documents import ssb, ssc, ssd, ssv
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.documents.simple_types import double
 from ssptool.documents.storage import MissingEntry
 from ssptool.editing.changes import UnknownName
 from ssptool.editing.draft import Draft
@@ -133,8 +132,3 @@ def _free(name: str, taken: Iterable[str]) -> str:
         free = f"{name}_{number}"
         number += 1
     return free
-
-
-def number_text(value: float) -> str:
-    """The shortest text that reads back as the same number: `10` for 10.0."""
-    return double.write(value).removesuffix(".0")

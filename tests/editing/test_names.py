@@ -6,7 +6,8 @@ import pytest
 
 from ssptool.documents.archive import Archive
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
-from ssptool.editing.names import ConnectorPlace, Place, find, find_element, find_system
+from ssptool.editing.draft import ConnectorPlace, Place
+from ssptool.editing.names import find, find_element, find_system
 from tests.editing.small_systems import SINK, SOURCE, nested, ssd
 from tests.network.packages import component, content, package, system
 

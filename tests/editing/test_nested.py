@@ -8,7 +8,7 @@ import pytest
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.editing.changes import EditError, UnknownName
-from ssptool.editing.nested import SharedStructure
+from ssptool.editing.names import SharedStructure
 from tests.editing.small_systems import DUAL_MASS, errors, fmu, refused, snapshot
 from tests.network.packages import bindings, component, content, model, package, packed, ssd, ssm, ssv
 

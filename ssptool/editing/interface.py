@@ -1,0 +1,237 @@
+"""Interfaces of new elements: typed connectors, boxes on the canvas, and the version of SSP that they need."""
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count, zip_longest
+
+from ssptool.documents import ssc, ssd
+from ssptool.documents.diagnostics import InvalidDocument
+from ssptool.documents.simple_types import number_text
+from ssptool.documents.ssd import ConnectorKind as Kind
+from ssptool.editing.changes import EditError, hint
+from ssptool.editing.draft import Draft
+from ssptool.editing.units import Root, unit_named, use_enumeration, use_unit
+from ssptool.editing.versions import MODERN
+from ssptool.fmu.description import Causality, FmuDescription, Variable, named
+
+SIGNALS = (Causality.INPUT, Causality.OUTPUT)
+PARAMETERS = (Causality.PARAMETER, Causality.CALCULATED_PARAMETER, Causality.STRUCTURAL_PARAMETER)
+_KINDS = {
+    Causality.INPUT: Kind.INPUT,
+    Causality.OUTPUT: Kind.OUTPUT,
+    Causality.PARAMETER: Kind.PARAMETER,
+    Causality.CALCULATED_PARAMETER: Kind.CALCULATED_PARAMETER,
+    Causality.STRUCTURAL_PARAMETER: Kind.STRUCTURAL_PARAMETER,
+}
+# The types of FMI 1.0 and 2.0; the other types of FMI 3.0 came with SSP 2.0.
+_TYPES_1 = {
+    "Float64": ssc.Real,
+    "Int32": ssc.Integer,
+    "Boolean": ssc.Boolean,
+    "String": ssc.String,
+    "Binary": ssc.Binary,
+}
+_TYPES = {kind.__name__: kind for kind in ssc.TYPES}
+
+
+def connectors_of(fmu: FmuDescription, causalities: Collection[Causality], root: Root) -> list[ssd.Connector]:
+    """New connectors for the variables of these causalities, in the order of the model description.
+
+    Units and enumerations that they name are defined in the document.
+
+    """
+    variables = [variable for variable in fmu.variables.values() if variable.causality in causalities]
+    names = {variable.name for variable in variables}
+    made = [_connector(variable, names, fmu, root) for variable in variables]
+    arrange(made)
+    return made
+
+
+def _connector(variable: Variable, names: Collection[str], fmu: FmuDescription, root: Root) -> ssd.Connector:
+    """`names` are those of all the connectors that the element gets, to which this one can refer."""
+    connector = ssd.Connector.new(name=variable.name, kind=_KINDS[variable.causality])
+    if variable.description:
+        connector.description = variable.description
+    connector.add(signal_type(variable, fmu, root))
+    for size, parameter in zip_longest(variable.shape, variable.sizes):
+        by_parameter = parameter in names
+        connector.add(ssc.Dimension.new(size_connector=parameter) if by_parameter else ssc.Dimension.new(size=size))
+    for clock in variable.clocks:
+        if clock in names:
+            connector.add(ssd.Clock.new(name=clock))
+    return connector
+
+
+def signal_type(variable: Variable, fmu: FmuDescription, root: Root) -> ssc.SignalType:
+    """The type of a connector for a variable, in the words of the document's version of SSP."""
+    if variable.type == "Enumeration":
+        name = variable.declared_type or variable.name
+        return ssc.Enumeration.new(name=use_enumeration(root, name, variable.items))
+    made: ssc.SignalType = (_TYPES_1 if root.version == "1.0" else _TYPES)[variable.type].new()
+    if isinstance(made, ssc.FloatingPoint):
+        made.unit = use_unit(root, named(fmu.units, variable.unit))
+    elif isinstance(made, ssc.Binary):
+        made.mime_type = variable.mime_type
+    elif isinstance(made, ssc.Clock):
+        known = {declared.name for declared in ssc.Clock.attributes().values()}
+        for name, text in variable.clock:
+            if name in known:
+                made.set(name, text)
+    return made
+
+
+def state_types(component: ssd.Component, fmu: FmuDescription, root: Root) -> None:
+    """Give connectors without a type that of the FMU's variable; units and enumerations are defined in the document."""
+    for connector in component.connectors:
+        variable = fmu.variables.get(connector.name)
+        if variable is not None and connector.type is None:
+            connector.type = signal_type(variable, fmu, root)
+
+
+def arrange(connectors: list[ssd.Connector]) -> None:
+    """Inputs and parameters on the left side of the box, what comes out on the right, evenly from the top."""
+    entering = (Kind.INPUT, Kind.PARAMETER, Kind.STRUCTURAL_PARAMETER)
+    for x, side in (
+        (0.0, [each for each in connectors if each.kind in entering]),
+        (1.0, [each for each in connectors if each.kind not in entering]),
+    ):
+        for connector, y in zip(side, _heights(len(side)), strict=True):
+            connector.geometry = ssd.ConnectorGeometry.new()
+            connector.geometry.set("x", number_text(x))
+            connector.geometry.set("y", number_text(y))
+
+
+def _heights(count: int) -> Iterator[float]:
+    return (round(1 - (number + 1) / (count + 1), 3) for number in range(count))
+
+
+SIZE = 40.0  # mm, width and least height of a box
+PER_CONNECTOR = 8.0
+GAP = 40.0
+COLUMNS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle, lower left and upper right corner, in mm."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+    def meets(self, other: "Box") -> bool:
+        return self.x1 < other.x2 and other.x1 < self.x2 and self.y1 < other.y2 and other.y1 < self.y2
+
+
+def place(element: ssd.SystemElement, system: ssd.System) -> None:
+    """Give a new element of a system a box in a free spot, and enlarge the canvas, if there is one, to hold it."""
+    others = _boxes(each for each in system.elements if each is not element)
+    box = free_spot(others, len(element.connectors))
+    element.geometry = ssd.ElementGeometry.new()
+    for corner in ("x1", "y1", "x2", "y2"):
+        element.geometry.set(corner, number_text(getattr(box, corner)))
+    canvas = system.system_geometry
+    if canvas is not None and others:
+        margin_x = canvas.x2 - max(each.x2 for each in others)
+        margin_y = canvas.y2 - max(each.y2 for each in others)
+        if canvas.x2 < box.x2:
+            canvas.set("x2", number_text(box.x2 + max(margin_x, 0.0)))
+        if canvas.y2 < box.y2:
+            canvas.set("y2", number_text(box.y2 + max(margin_y, 0.0)))
+
+
+def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
+    """After an element was removed from where `place` would put it: the canvas as it was before `place`.
+
+    Gives whether it is another than before.
+    """
+    canvas, others = system.system_geometry, _boxes(system.elements)
+    box = _box(gone)
+    if canvas is None or box is None or not others or box != free_spot(others, len(gone.connectors)):
+        return False
+    right, top = max(each.x2 for each in others), max(each.y2 for each in others)
+    size = canvas.x2, canvas.y2
+    if box.x2 > right and canvas.x2 >= box.x2:
+        canvas.set("x2", number_text(right + canvas.x2 - box.x2))
+    if box.y2 > top and canvas.y2 >= box.y2:
+        canvas.set("y2", number_text(top + canvas.y2 - box.y2))
+    return size != (canvas.x2, canvas.y2)
+
+
+def free_spot(others: Iterable[Box], connectors: int) -> Box:
+    """The first cell of a grid, row by row from the lower left corner of the others, that meets none of them."""
+    taken = list(others)
+    left = min((box.x1 for box in taken), default=10.0)
+    bottom = min((box.y1 for box in taken), default=10.0)
+    height = max(SIZE, PER_CONNECTOR * (connectors + 1))
+    for cell in count():
+        row, column = divmod(cell, COLUMNS)
+        x, y = left + column * (SIZE + GAP), bottom + row * (height + GAP)
+        box = Box(x, y, x + SIZE, y + height)
+        if not any(box.meets(other) for other in taken):
+            return box
+    raise AssertionError("an endless grid has a free cell")
+
+
+def _boxes(elements: Iterable[ssd.SystemElement]) -> list[Box]:
+    return [box for element in elements if (box := _box(element)) is not None]
+
+
+def _box(element: ssd.SystemElement) -> Box | None:
+    geometry = element.geometry
+    if geometry is None:
+        return None
+    try:
+        x, y = sorted((geometry.x1, geometry.x2)), sorted((geometry.y1, geometry.y2))
+    except InvalidDocument:
+        return None
+    box = Box(x[0], y[0], x[1], y[1])
+    return box if all(abs(value) < 1e9 for value in (*x, *y)) else None
+
+
+TYPES_1_0 = ("Real", "Integer", "Boolean", "String", "Enumeration", "Binary")
+NAMES_1_0 = {modern: old for old, modern in MODERN.items()}
+KINDS_1_0 = tuple(ssd.ConnectorKind)[:5]
+
+
+def require_ssp_for(draft: Draft, component: str, description: FmuDescription) -> None:
+    """Make the document one of SSP 2.0 if a component's FMU needs that: SSP 1.0 speaks of FMI 1.0 and 2.0 only."""
+    if description.fmi_major >= 3:
+        draft.require_ssp_2(f"the FMU of {component} is of FMI {description.fmi_version}")
+
+
+def implementation_of(description: FmuDescription) -> ssd.Implementation:
+    """The interface type to state for a component: co-simulation where its FMU offers that.
+
+    It is stated although `any` is the default: for other tools `any` is another choice, or none.
+    """
+    return ssd.Implementation(next(iter(description.interface_types), ssd.Implementation.ANY))
+
+
+def require_type(draft: Draft, name: str) -> None:
+    """Make the document one of SSP 2.0 if a type needs that."""
+    if name not in TYPES_1_0:
+        draft.require_ssp_2(f"a connector is {name}")
+
+
+def require_kind(draft: Draft, kind: ssd.ConnectorKind) -> None:
+    """Make the document one of SSP 2.0 if a kind of connectors needs that."""
+    if kind not in KINDS_1_0:
+        draft.require_ssp_2(f"the kind of a connector is {kind}")
+
+
+def plain_type(draft: Draft, name: str, unit: str | None, root: Root | None = None) -> ssc.SignalType:
+    """A type of a connector or dictionary entry; its unit is defined in `root`, else in the structure."""
+    kinds = {kind.__name__: kind for kind in ssc.TYPES if kind is not ssc.Enumeration}
+    if name not in kinds:
+        raise EditError(f"{name!r} is no type of SSP{hint(name, kinds)}")
+    if draft.version == "1.0":
+        name = NAMES_1_0.get(name, name)
+    require_type(draft, name)
+    made = kinds[name].new()
+    if unit is not None:
+        if not isinstance(made, ssc.FloatingPoint):
+            raise EditError(f"a connector of type {name} has no unit")
+        made.unit = use_unit(root if root is not None else draft.root, unit_named(draft, unit))
+    return made
