@@ -62,7 +62,7 @@ from ssptool.api.understand import explain as explain
 from ssptool.api.understand import flatten as flatten
 from ssptool.api.understand import graph as graph
 from ssptool.api.understand import info as info
-from ssptool.drawing.plot import check_plot_name as check_plot_name
+from ssptool.drawing.plot_model import check_plot_name as check_plot_name
 from ssptool.engine.failure import BadInputs as BadInputs
 from ssptool.engine.failure import BadScenario as BadScenario
 from ssptool.engine.planning.outline import call_sequence as call_sequence

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ssptool.arguments import path, texts
-from ssptool.drawing.plot import PICTURES, check_plot_name
+from ssptool.drawing.plot_model import PICTURES, check_plot_name
 from ssptool.engine.run.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.results.comparison import TRACE_COMPARISON_RENDERERS as TRACE_COMPARISON_RENDERERS

@@ -11,11 +11,10 @@ from ssptool.documents.document import Document
 from ssptool.drawing.diagram.arrange import arranged, expanded
 from ssptool.drawing.diagram.drawing import DRAWINGS, Drawing
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
-from ssptool.drawing.graph import loop_edges
-from ssptool.drawing.plot import check_plot_name
+from ssptool.drawing.plot_model import check_plot_name
 from ssptool.errors import WrongUsage
 from ssptool.network.arrays import whole
-from ssptool.network.dependencies import analyze
+from ssptool.network.dependencies import analyze, loop_edges
 from ssptool.network.flatten import build_network
 from ssptool.network.tree import ElementPath as NetworkPath
 from ssptool.network.tree import dotted

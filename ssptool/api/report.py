@@ -13,10 +13,9 @@ from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.model import Sheet
 from ssptool.drawing.diagram.read import Mark, Remark, findings, marked, stated_sheets
 from ssptool.drawing.diagram.svg import sheet_svg
-from ssptool.drawing.plot import check_plot_name
-from ssptool.drawing.plot_model import Curve, panels, thinned
-from ssptool.drawing.plot_plotly import page_markup
-from ssptool.drawing.study_page import chart_markup
+from ssptool.drawing.plot import page_markup
+from ssptool.drawing.plot_model import Curve, check_plot_name, panels, thinned
+from ssptool.drawing.study_plot import chart_markup
 from ssptool.engine.recording.formats import read_manifest, read_trace
 from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue

@@ -10,9 +10,8 @@ from typing import Any
 
 from ssptool.arguments import path as file_path
 from ssptool.arguments import texts
-from ssptool.drawing.plot import PAGES, check_plot_name
-from ssptool.drawing.study_page import draw_chart_page
-from ssptool.drawing.study_picture import draw_chart
+from ssptool.drawing.plot_model import PAGES, check_plot_name
+from ssptool.drawing.study_plot import draw_chart, draw_chart_page
 from ssptool.engine.run.result import Result, trace_of
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue

@@ -18,9 +18,9 @@ import ssptool
 from ssptool.cli.app import complain, progress_bar
 from ssptool.cli.options import Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
-from ssptool.drawing.plot_unavailable import PlotUnavailable
 from ssptool.engine.settings import INSIGHT
 from ssptool.engine.text import abbreviated
+from ssptool.errors import PlotUnavailable
 
 if TYPE_CHECKING:
     from ssptool.engine.assembly.fmu_log import LoggedProblems

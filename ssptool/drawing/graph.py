@@ -1,17 +1,12 @@
-"""System graphs as text, DOT, JSON and SVG."""
+"""System graphs as text, DOT and JSON; as SVG by the layout of diagrams, which loads with its first use."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from itertools import count
 from types import MappingProxyType
 from typing import Any
 
-from ssptool.drawing.diagram.arrange import arranged
-from ssptool.drawing.diagram.model import Span, StatedBlock, StatedFeedthrough, StatedLine, StatedPin, StatedSheet
-from ssptool.drawing.diagram.read import Mark, Remark
-from ssptool.drawing.diagram.svg import sheet_svg
 from ssptool.network.arrays import connected
-from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph
+from ssptool.network.dependencies import AlgebraicLoop, Block, ComponentCycle, Need, SystemGraph, loop_edges
 from ssptool.network.network import Component, Network, Port, Signal, Wire
 
 
@@ -96,12 +91,6 @@ def graph_dot(graph: SystemGraph) -> str:
     for ends in connected(graph.network):
         lines.append(_edge(*ends, "solid", ends in marked))
     return "\n".join([*lines, "}"])
-
-
-def loop_edges(graph: SystemGraph) -> frozenset[tuple[Signal, Signal]]:
-    """The edges that close algebraic loops."""
-    loops = (loop for cycle in graph.cycles for loop in cycle.loops)
-    return frozenset((edge.source, edge.destination) for loop in loops for edge in loop.closed_by)
 
 
 def _cluster(number: int, component: Component) -> Iterator[str]:
@@ -189,71 +178,12 @@ def _loop_json(loop: AlgebraicLoop) -> dict[str, Any]:
     }
 
 
-def graph_svg(graph: SystemGraph) -> str:
-    """In layers from left to right in the direction of the wires, whatever the documents say of places."""
-    spans = _numbered(graph)
-    marked = {spans[edge]: (Remark(Mark.LOOP, "", 0, "part of an algebraic loop"),) for edge in loop_edges(graph)}
-    return sheet_svg(arranged({(): _stated(graph, spans)}), marked)
+def _svg(graph: SystemGraph) -> str:
+    from ssptool.drawing.diagram.drawing import graph_svg  # the layout loads numpy and scipy
 
-
-def _numbered(graph: SystemGraph) -> Mapping[tuple[Signal, Signal], Span]:
-    """What is drawn comes from no file: each line has a number of its own instead."""
-    edges = [*connected(graph.network), *((edge.source, edge.destination) for edge in graph.feedthrough)]
-    return {edge: Span("", number, number) for edge, number in zip(dict.fromkeys(edges), count(1))}
-
-
-def _stated(graph: SystemGraph, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedSheet:
-    network = graph.network
-    components = network.components
-    return StatedSheet(
-        path=(),
-        name=network.name,
-        canvas=None,
-        blocks=tuple(_block(graph, component, spans) for component in components.values()),
-        lines=tuple(
-            StatedLine(_end(source), _end(destination), None, f"{source} → {destination}", spans[source, destination])
-            for source, destination in connected(network)
-        ),
-        notes=(),
-        pins=tuple(_pin(port) for port in network.ports),
-    )
-
-
-def _block(graph: SystemGraph, component: Component, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedBlock:
-    return StatedBlock(
-        path=(component.name,),
-        source=component.source.rpartition("/")[2],
-        described="",
-        extent=None,
-        rotation=0.0,
-        icon=None,
-        pins=tuple(_pin(port) for port in component.ports),
-        opens=False,
-        span=Span(component.position.file, component.position.line, component.position.line),
-        feedthrough=tuple(
-            StatedFeedthrough(
-                edge.source.variable,
-                edge.destination.variable,
-                f"{edge.destination} depends on {edge.source}",
-                spans[edge.source, edge.destination],
-            )
-            for edge in graph.feedthrough
-            if edge.source.component == component.name
-        ),
-    )
-
-
-def _pin(port: Port) -> StatedPin:
-    unit = f" [{port.unit}]" if port.unit else ""
-    return StatedPin(
-        port.signal.variable, port.kind, None, None, f"{port.signal.variable}: {port.kind} {port.type}{unit}"
-    )
-
-
-def _end(signal: Signal) -> tuple[str, str]:
-    return signal.component, signal.variable
+    return graph_svg(graph)
 
 
 GRAPH_RENDERERS: Mapping[str, Callable[[SystemGraph], str]] = MappingProxyType(
-    {"text": graph_text, "json": graph_json, "dot": graph_dot, "svg": graph_svg}
+    {"text": graph_text, "json": graph_json, "dot": graph_dot, "svg": _svg}
 )

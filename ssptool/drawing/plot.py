@@ -1,16 +1,318 @@
-"""Signals over time, one panel per unit, in the format of a file's name."""
+"""Plots over time, one panel per unit: pictures by Matplotlib, HTML pages by Plotly, chosen by the ending of a file.
 
+Both libraries load when something is drawn."""
+
+import html
+import io
+import math
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
-from ssptool.drawing.plot_matplotlib import draw_picture
-from ssptool.drawing.plot_model import Curve, Size, panels
-from ssptool.drawing.plot_plotly import draw_page
-from ssptool.errors import WrongValue
+from ssptool.drawing.plot_model import FORMATS, PAGES, PICTURES, Curve, Panel, Size, Styled, check_plot_name, panels
+from ssptool.errors import PlotUnavailable
 
-PICTURES = (".png", ".svg", ".pdf")
-PAGES = (".html",)
-FORMATS = (*PICTURES, *PAGES)
+_DASHES: Sequence[Any] = ("-", "--", ":", "-.")
+_Runs = dict[str, tuple[str, int]]
+"""Runs that one legend names for all panels, with colour and dashes of each; empty if there is but one run."""
+
+
+def draw_picture(panels: Sequence[Panel], path: Path, title: str, size: Size | None) -> None:
+    """Write a picture in the format of its name; with a size it is for print, with letters of 8 points."""
+    with _style(size):
+        save(_plot_figure(panels, title, size), path)
+
+
+def picture_svg(panels: Sequence[Panel]) -> str:
+    """The picture as the text of an SVG, for pages and notebooks."""
+    buffer = io.StringIO()
+    with _style(None):
+        _literal(_plot_figure(panels, "")).savefig(buffer, format="svg")
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure of matplotlib in the format of its name: the same bytes for the same figure."""
+    dates = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
+    with _style(None):
+        _literal(figure).savefig(path, metadata=dates.get(path.suffix.lower()))
+
+
+def _literal(figure: Any) -> Any:
+    """With all texts as they are: names of signals may have dollars in them, which else begin a formula."""
+    from matplotlib.text import Text  # heavy and optional
+
+    for text in figure.findobj(Text):
+        text.set_parse_math(False)
+    return figure
+
+
+def _style(size: Size | None) -> Any:
+    """Settings of matplotlib: fonts go into the file as outlines or TrueType, so that it looks alike everywhere."""
+    try:
+        import matplotlib  # heavy and optional
+    except ImportError as error:
+        raise PlotUnavailable("matplotlib") from error
+    style: Any = {"svg.fonttype": "path", "svg.hashsalt": "ssptool", "pdf.fonttype": 42}
+    if size is not None:
+        style |= {"font.size": 8.0, "axes.linewidth": 0.6, "xtick.major.width": 0.6, "ytick.major.width": 0.6}
+        style |= {"savefig.dpi": size.dots_per_inch}
+    return matplotlib.rc_context(style)
+
+
+def _plot_figure(panels: Sequence[Panel], title: str, size: Size | None = None) -> Any:
+    """One panel below the other over a common axis of time, which covers all curves."""
+    runs = _runs_of_all(panels)
+    rows = sum(_rows_of_legend(panel, runs) for panel in panels)
+    figure = new_figure(len(panels), size, rows)
+    axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False)[:, 0]
+    for axis, panel in zip(axes, panels, strict=True):
+        _draw_panel(axis, panel, runs)
+    begin = min(float(one.curve.t[0]) for panel in panels for one in panel.curves)
+    end = max(float(one.curve.t[-1]) for panel in panels for one in panel.curves)
+    axes[-1].set_xlabel("time [s]")
+    axes[-1].set_xlim(begin, end if end > begin else begin + 1.0)
+    _name_runs(figure, runs)
+    figure.suptitle(title)
+    figure.align_ylabels()
+    return figure
+
+
+def new_figure(panels: int, size: Size | None = None, rows_of_legends: int = 0) -> Any:
+    """A figure of matplotlib for so many panels, one below the other, with so many rows of legends in all.
+
+    Raises
+    ------
+    PlotUnavailable
+        matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure  # heavy and optional
+    except ImportError as error:
+        raise PlotUnavailable("matplotlib") from error
+    size = size or Size(_WIDTH, 1.2 + 2.1 * panels + _ROW * max(0, rows_of_legends - panels))
+    return Figure(figsize=(size.width, size.height), dpi=120, layout="constrained")
+
+
+def _columns(names: Sequence[str], width: float, points: float) -> int:
+    """How many of the entries of a legend fit beside each other into a width [inches]."""
+    letters = max(map(len, names)) + 6
+    return max(1, int(width * 72 / (0.6 * 0.83 * points * letters)))
+
+
+def _rows_of_legend(panel: Panel, runs: _Runs) -> int:
+    """Of a picture whose size is not given."""
+    names = list(_entries(panel, runs).values())
+    return math.ceil(len(names) / _columns(names, _WIDTH, 10.0)) if len(names) <= _LEGIBLE else 1
+
+
+def _runs_of_all(panels: Sequence[Panel]) -> _Runs:
+    """What tells several runs apart in all panels: dashes, and colours too where each panel has but one signal."""
+    dashes = {one.curve.run: one.dash for panel in panels for one in panel.curves}
+    alone = all(_has_one_signal(panel) for panel in panels)
+    runs = {run: (f"C{dash % 10}" if alone else "black", dash) for run, dash in dashes.items()}
+    return runs if len(runs) > 1 else {}
+
+
+def _has_one_signal(panel: Panel) -> bool:
+    return len({one.curve.label for one in panel.curves}) == 1
+
+
+def _entries(panel: Panel, runs: _Runs) -> dict[int, str]:
+    """Places of the curves that the legend of a panel names, with their names there.
+
+    A signal is named once if the legend of all panels tells its runs apart.
+    """
+    in_black = any(colour == "black" for colour, _ in runs.values())
+    if not runs or (in_black and _has_one_signal(panel)):
+        return {place: one.curve.name for place, one in enumerate(panel.curves)}
+    first: dict[str, int] = {}
+    for place, one in enumerate(panel.curves):
+        first.setdefault(one.curve.label, place)
+    return {place: label for label, place in first.items()}
+
+
+def _name_runs(figure: Any, runs: _Runs) -> None:
+    """One legend for all panels."""
+    from matplotlib.lines import Line2D  # heavy and optional
+
+    if runs:
+        styles = runs.values()
+        lines = [Line2D([], [], color=colour, linestyle=_DASHES[dash % len(_DASHES)]) for colour, dash in styles]
+        columns = _columns(list(runs), figure.get_figwidth(), 10.0)
+        figure.legend(lines, list(runs), loc="outside lower center", ncols=columns, frameon=False, handlelength=2.8)
+
+
+def _draw_panel(axis: Any, panel: Panel, runs: _Runs) -> None:
+    entries = _entries(panel, runs)
+    for one in panel.curves:
+        axis.plot(
+            one.curve.t,
+            one.curve.y,
+            color=f"C{one.colour % 10}",
+            linestyle=_DASHES[one.dash % len(_DASHES)],
+            linewidth=1.3,
+            drawstyle="steps-post" if one.curve.held else "default",
+        )
+    axis.set_ylabel(panel.axis_label)
+    axis.grid(visible=True, alpha=0.3)
+    if len(entries) > _LEGIBLE:
+        axis.set_title(f"{len(panel.curves)} curves", loc="right", fontsize="small")
+    elif runs and len(entries) == 1:
+        axis.set_title(*entries.values(), loc="left", fontsize="small")
+    else:
+        _put_legend(axis, entries)
+
+
+def _put_legend(axis: Any, entries: dict[int, str]) -> None:
+    """Above an axis, where it hides no curve, in as many columns as fit.
+
+    Each curve with its name, whatever that is: of labels of curves, matplotlib leaves out those that begin with `_`.
+    """
+    names = list(entries.values())
+    axis.legend(
+        [axis.lines[place] for place in entries],
+        names,
+        loc="lower left",
+        bbox_to_anchor=(0.0, 1.0),
+        ncols=_columns(names, axis.figure.get_figwidth(), axis.yaxis.label.get_size()),
+        fontsize="small",
+        frameon=False,
+        borderaxespad=0.2,
+        handlelength=2.4,
+    )
+
+
+_WIDTH, _ROW = 9.0, 0.18
+"""Of a picture whose size is not given, and height of a row of a legend [inches]."""
+_LEGIBLE = 12
+"""So many entries of a legend leave something of the curves to be seen."""
+
+
+_PLOT_STYLE = """
+:root { color-scheme: light dark; }
+body { margin: 0 1rem; font-family: system-ui, sans-serif; color: #17202a; background: white; }
+h1 { font-size: 1.3rem; }
+@media screen and (prefers-color-scheme: dark) { body { color: #e6ebf0; background: #14191f; } }
+"""
+
+
+def dark_style() -> str:
+    """The style sheet of diagrams and plots for readers whose screen is dark."""
+    return (files("ssptool.drawing") / "dark.css").read_text(encoding="utf-8")
+
+
+def plot_html(title: str, markup: str) -> str:
+    """A page with one plot, whose markup plotly has made."""
+    heading = html.escape(title or "Plot")
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{_PLOT_STYLE}{dark_style()}</style>\n</head>\n"
+        f"<body><main><h1>{heading}</h1>\n{markup}</main></body>\n</html>\n"
+    )
+
+
+_PAGE_DASHES = ("solid", "dash", "dot", "dashdot")
+# Those of matplotlib, so that page and picture of a run look alike.
+_COLOURS = (
+    "#1f77b4", "#ff7f0e", "#2ca02c", "#d62728", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf",
+)  # fmt: skip
+_HEIGHT = 240
+"""Of a panel [px]."""
+
+
+def draw_page(panels: Sequence[Panel], path: Path, title: str) -> None:
+    """Zooming into one panel zooms all of them; a click on the legend hides a curve."""
+    path.write_text(plot_html(title, page_markup(panels)), encoding="utf-8")
+
+
+def page_markup(panels: Sequence[Panel]) -> str:
+    """The panels as a part of a page, with everything that draws them."""
+    figure = page_figure(panels)
+    markup: str = figure.to_html(
+        full_html=False,
+        include_plotlyjs=True,
+        config={"responsive": True, "displaylogo": False},
+        default_height=f"{figure.layout.height}px",
+    )
+    return markup
+
+
+def page_figure(panels: Sequence[Panel]) -> Any:
+    """The panels as a figure of plotly, for pages and notebooks.
+
+    Raises
+    ------
+    PlotUnavailable
+        plotly is not installed.
+    """
+    try:
+        from plotly.subplots import make_subplots  # type: ignore[import-untyped, unused-ignore]  # heavy and optional
+    except ImportError as error:
+        raise PlotUnavailable("plotly") from error
+    above = all(_rows_of_page_legend(panel) <= _LEGEND_ROWS for panel in panels)
+    gap = _GAP + (_LEGEND if above else 0)
+    height = _HEIGHT * len(panels) + gap * (len(panels) - 1)
+    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=gap / height)
+    for row, panel in enumerate(panels, start=1):
+        for one in panel.curves:
+            entry = (
+                {"legend": _legend(row), "showlegend": True} if above else {"legendgrouptitle_text": panel.axis_label}
+            )
+            figure.add_scatter(row=row, col=1, **_line(one), legendgroup=str(row), **entry)
+        figure.update_yaxes(title_text=panel.axis_label, row=row, col=1)
+        if above:
+            top = next(figure.select_yaxes(row=row, col=1)).domain[1]
+            place = {"orientation": "h", "x": 0.0, "y": top, "yanchor": "bottom", "groupclick": "toggleitem"}
+            figure.update_layout({_legend(row): place})
+    figure.update_xaxes(title_text="time [s]", row=len(panels), col=1)
+    top = _GAP + (_LEGEND if above else 0)
+    figure.update_layout(
+        template="plotly_white",
+        height=height + top + _BOTTOM,
+        hovermode="x unified",
+        hoversubplots="axis",
+        legend={"groupclick": "toggleitem"},
+        margin={"t": top, "l": 70, "b": _BOTTOM, "r": 20},
+    )
+    return figure
+
+
+_GAP, _LEGEND, _BOTTOM = 16, 44, 60
+"""Between panels, for a legend above one, and below the last [px]."""
+_LEGEND_ROWS, _NARROW, _LETTER = 2, 620, 7.0
+"""Rows of legend for which there is room above a panel; width of a page on paper and of a letter [px]."""
+
+
+def _rows_of_page_legend(panel: Panel) -> float:
+    """How many rows its names take above a panel on paper: all entries are as wide as the widest."""
+    widest = max(len(one.curve.name) for one in panel.curves) * _LETTER + 45
+    return math.ceil(len(panel.curves) / max(1, int(_NARROW / widest)))
+
+
+def _legend(row: int) -> str:
+    """Plotly's name for the legend of a panel."""
+    return "legend" if row == 1 else f"legend{row}"
+
+
+def _line(one: Styled) -> dict[str, Any]:
+    shape = "hv" if one.curve.held else "linear"
+    return {
+        "x": one.curve.t,
+        "y": one.curve.y,
+        "name": html.escape(one.curve.name, quote=False),  # plotly takes tags in it for what they are
+        "mode": "lines",
+        "line": {
+            "color": _COLOURS[one.colour % len(_COLOURS)],
+            "dash": _PAGE_DASHES[one.dash % len(_PAGE_DASHES)],
+            "shape": shape,
+            "width": 1.5,
+            "simplify": False,  # what plotly leaves out is seen as corners; curves are thinned already
+        },
+    }
 
 
 def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Size | None = None) -> None:
@@ -37,11 +339,3 @@ def plot_signals(curves: Sequence[Curve], path: Path, title: str = "", size: Siz
         draw_page(contents, path, title)
     else:
         draw_picture(contents, path, title, size)
-
-
-def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
-    """Raise ValueError if the ending of `path` is none of these formats: better before a long run than after."""
-    if path.suffix.lower() not in formats:
-        raise WrongValue(
-            f"{path}: it can be written as {', '.join(formats)}, not as {path.suffix or 'a file without ending'}"
-        )

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,3 +170,20 @@ class Size:
     def dots_per_inch(self) -> float:
         """600, and fewer for posters."""
         return min(_DOTS, math.sqrt(_PIXELS / (self.width * self.height)))
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+PAGES = (".html",)
+
+
+FORMATS = (*PICTURES, *PAGES)
+
+
+def check_plot_name(path: Path, formats: Sequence[str] = FORMATS) -> None:
+    """Raise ValueError if the ending of `path` is none of these formats: better before a long run than after."""
+    if path.suffix.lower() not in formats:
+        raise WrongValue(
+            f"{path}: it can be written as {', '.join(formats)}, not as {path.suffix or 'a file without ending'}"
+        )

@@ -472,9 +472,9 @@ MOST_CURVES = 24
 def trace_html(trace: "Trace") -> str:
     """Size of a trace, and a picture of its continuous signals."""
     # Only notebooks draw a trace at once.
-    from ssptool.drawing.plot_matplotlib import picture_svg
+    from ssptool.drawing.plot import picture_svg
     from ssptool.drawing.plot_model import Curve, panels, thinned
-    from ssptool.drawing.plot_unavailable import PlotUnavailable
+    from ssptool.errors import PlotUnavailable
 
     span = f"{trace.t[0]:g} … {trace.t[-1]:g} s, " if len(trace) else ""
     told = f"<p>{span}{len(trace)} rows, {len(trace.columns)} signals</p>"

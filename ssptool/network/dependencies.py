@@ -368,3 +368,9 @@ def analyze(network: Network, stage: Stage = Stage.COMMUNICATION) -> SystemGraph
         order = evaluation_order(graph)
         cycles, whole = cycles_in(network, graph, order), with_whole_arrays(network)
         return SystemGraph(whole, stage, cycles, feedthrough, order, graph)
+
+
+def loop_edges(graph: SystemGraph) -> frozenset[tuple[Signal, Signal]]:
+    """The edges that close algebraic loops."""
+    loops = (loop for cycle in graph.cycles for loop in cycle.loops)
+    return frozenset((edge.source, edge.destination) for loop in loops for edge in loop.closed_by)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.drawing.plot import PICTURES, check_plot_name
-from ssptool.drawing.plot_matplotlib import new_figure, save
+from ssptool.drawing.plot import new_figure, save
+from ssptool.drawing.plot_model import PICTURES, check_plot_name
 from ssptool.engine.trace import Trace
 from ssptool.errors import WrongValue
 from ssptool.results.comparison import SampledCurve, SignalComparison, SignalVerdict, TraceComparison, aligned, tube

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ssptool.drawing.study_charts import Axis, Band, Bar, Chart, Envelope, Floats, Scatter, Tornado
+from ssptool.drawing.study_plot import Axis, Band, Bar, Chart, Envelope, Floats, Scatter, Tornado
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.errors import WrongValue
 from ssptool.studies.dataset import Dataset, NotResults

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from ssptool.drawing.plot import check_plot_name, plot_signals
-from ssptool.drawing.plot_model import Curve, Size
+from ssptool.drawing.plot import plot_signals
+from ssptool.drawing.plot_model import Curve, Size, check_plot_name
 
 T = np.linspace(0.0, 1.0, 11)
 

@@ -4,9 +4,8 @@ import re
 
 import numpy as np
 
-from ssptool.drawing.plot import plot_signals
+from ssptool.drawing.plot import page_figure, plot_signals
 from ssptool.drawing.plot_model import Curve, panels
-from ssptool.drawing.plot_plotly import page_figure
 
 T = np.linspace(0.0, 1.0, 11)
 

@@ -7,7 +7,8 @@ import pytest
 from scipy.linalg import block_diag, expm
 
 import ssptool
-from ssptool.drawing.graph import graph_dot, graph_svg, graph_text
+from ssptool.drawing.diagram.drawing import graph_svg
+from ssptool.drawing.graph import graph_dot, graph_text
 from ssptool.engine.assembly.assembly import assemble
 from ssptool.engine.failure import Unsupported
 from ssptool.engine.kernel.interface import Call

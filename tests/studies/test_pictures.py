@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import ssptool
-from ssptool.drawing import study_page, study_picture
-from ssptool.drawing.study_charts import Axis, Bar, Envelope, Scatter, Tornado
+from ssptool.drawing.study_plot import Axis, Bar, Envelope, Scatter, Tornado, _tornado, _tornado_page
 from ssptool.engine.recording.patterns import NothingMatches
 from ssptool.studies.charts import chart
 from ssptool.studies.dataset import NotResults
@@ -86,17 +85,17 @@ def test_what_cannot_be_drawn_says_why(one_at_a_time, traced, tmp_path):
 def test_ends_of_a_tornado_that_point_the_same_way_hide_neither_each_other_nor_their_labels():
     """A result that a factor lowers from either side of its nominal value, as one at a resonance."""
     tornado = Tornado(((Axis("peak"), 1.0, (Bar("k", 0.4, 0.5, "5", "20"), Bar("m", 0.9, 1.2, "1", "2"))),))
-    (axis,) = study_picture._tornado(tornado).axes
+    (axis,) = _tornado(tornado).axes
     heights = sorted((bar.get_y(), bar.get_y() + bar.get_height()) for bar in axis.patches)
     assert len(heights) == 4
     assert all(below[1] <= above[0] + 1e-12 for below, above in itertools.pairwise(heights))
-    figure = study_page._tornado(tornado)
+    figure = _tornado_page(tornado)
     assert figure.layout.barmode == "group" and len({trace.offsetgroup for trace in figure.data}) == 2
 
 
 def test_the_colours_of_a_tornado_are_explained_and_its_title_stands_free():
     tornado = Tornado(((Axis("peak"), 1.0, (Bar("k", 0.4, 1.5, "5", "20"),)),))
-    figure = study_picture._tornado(tornado)
+    figure = _tornado(tornado)
     title = figure.suptitle("of springs")
     (legend,) = figure.legends
     figure.draw_without_rendering()

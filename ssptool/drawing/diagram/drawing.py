@@ -1,14 +1,123 @@
-"""A system as a diagram that can be shown and saved."""
+"""Diagrams that can be shown and saved: SVG, PNG, and HTML pages that zoom, print, and need no network."""
 
-from collections.abc import Sequence
+import html
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from importlib.util import find_spec
+from itertools import count
 from pathlib import Path
 
-from ssptool.drawing.diagram.model import Sheet
-from ssptool.drawing.diagram.page import sheets_page
-from ssptool.drawing.diagram.picture import png
+from lxml import etree
+
+from ssptool.drawing.diagram.arrange import arranged
+from ssptool.drawing.diagram.model import (
+    Sheet,
+    Span,
+    StatedBlock,
+    StatedFeedthrough,
+    StatedLine,
+    StatedPin,
+    StatedSheet,
+)
+from ssptool.drawing.diagram.read import Mark, Remark
 from ssptool.drawing.diagram.svg import Remarks, sheet_svg
-from ssptool.drawing.plot import check_plot_name
+from ssptool.drawing.plot import dark_style
+from ssptool.drawing.plot_model import check_plot_name
+from ssptool.errors import PlotUnavailable
+from ssptool.network.arrays import connected
+from ssptool.network.dependencies import SystemGraph, loop_edges
+from ssptool.network.network import Component, Port, Signal
+from ssptool.network.tree import ElementPath
+
+SCALE = 2.0
+"""Pixels per unit of the SVG: sharp on screens with many pixels, too."""
+
+LARGEST = 12_000
+"""Pixels of a side: a picture with more is drawn smaller."""
+
+
+def png(svg: str) -> bytes:
+    """A picture with `SCALE` pixels per unit, or fewer, if it were too large.
+
+    Raises
+    ------
+    PlotUnavailable
+        resvg, which draws it, is not installed.
+    """
+    try:
+        import resvg_py  # optional
+    except ImportError as error:
+        raise PlotUnavailable("resvg_py") from error
+    root = etree.fromstring(svg.encode())
+    side = max(float(root.get(name, "1")) for name in ("width", "height"))
+    scale = min(SCALE, LARGEST / side)
+    return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, font_files=_fonts()))
+
+
+def _fonts() -> list[str] | None:
+    """Those that come with matplotlib: machines without fonts have labels, too."""
+    if find_spec("matplotlib") is None:
+        return None
+    folder = files("matplotlib") / "mpl-data" / "fonts" / "ttf"
+    return [str(folder / name) for name in ("DejaVuSans.ttf", "DejaVuSans-Bold.ttf")]
+
+
+def sheets_page(sheets: Sequence[Sheet], expanded: Sequence[Sheet], remarks: Remarks, title: str) -> str:
+    """One section per sheet; the first is shown at first, and on paper all of them are.
+
+    Parameters
+    ----------
+    expanded
+        Those that can be seen with what is inside their elements.
+    """
+    known = {sheet.path: sheet for sheet in sheets}
+    open_ones = {sheet.path: sheet for sheet in expanded}
+    sections = "\n".join(_section(sheet, open_ones.get(sheet.path), known, remarks) for sheet in sheets)
+    heading = html.escape(title)
+    toggle = '<label><input type="checkbox" id="inside"> Show what is inside</label>' if expanded else ""
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{heading}</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<style>{_resource('page.css')}{dark_style()}</style>\n</head>\n<body>\n<header><h1>{heading}</h1>"
+        '<button id="in" aria-label="Zoom in">+</button><button id="out" aria-label="Zoom out">−</button>'
+        f'<button id="fit">Fit</button>{toggle}</header>\n'
+        f"<main>\n{sections}\n</main>\n<script>{_resource('page.js')}</script>\n</body>\n</html>\n"
+    )
+
+
+def _section(sheet: Sheet, expanded: Sheet | None, known: dict[ElementPath, Sheet], remarks: Remarks) -> str:
+    pictures = [f'<div class="picture">{sheet_svg(sheet, remarks, link=_address)}</div>']
+    if expanded is not None:
+        pictures.append(f'<div class="picture inside">{sheet_svg(expanded, remarks, link=_address)}</div>')
+    return (
+        f'<section id="{html.escape(_identity(sheet.path))}" aria-label="{html.escape(sheet.name)}">\n'
+        f'<nav aria-label="Where this is">{_trail(sheet, known)}</nav>\n{"".join(pictures)}</section>'
+    )
+
+
+def _trail(sheet: Sheet, known: dict[ElementPath, Sheet]) -> str:
+    """The systems around, each a link, and the name of this one."""
+    around = [sheet.path[:depth] for depth in range(len(sheet.path))]
+    links = [
+        f'<a href="{html.escape(_address(path))}">{html.escape(known[path].name)}</a>'
+        for path in around
+        if path in known
+    ]
+    return " › ".join([*links, f'<span aria-current="page">{html.escape(sheet.name)}</span>'])
+
+
+def _identity(path: ElementPath) -> str:
+    return "/".join(["system", *path])
+
+
+def _address(path: ElementPath) -> str:
+    return "#" + _identity(path)
+
+
+def _resource(name: str) -> str:
+    return (files("ssptool.drawing.diagram") / name).read_text(encoding="utf-8")
+
 
 DRAWINGS = (".svg", ".png", ".html")
 
@@ -70,3 +179,68 @@ class Drawing:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+
+def graph_svg(graph: SystemGraph) -> str:
+    """In layers from left to right in the direction of the wires, whatever the documents say of places."""
+    spans = _numbered(graph)
+    marked = {spans[edge]: (Remark(Mark.LOOP, "", 0, "part of an algebraic loop"),) for edge in loop_edges(graph)}
+    return sheet_svg(arranged({(): _stated(graph, spans)}), marked)
+
+
+def _numbered(graph: SystemGraph) -> Mapping[tuple[Signal, Signal], Span]:
+    """What is drawn comes from no file: each line has a number of its own instead."""
+    edges = [*connected(graph.network), *((edge.source, edge.destination) for edge in graph.feedthrough)]
+    return {edge: Span("", number, number) for edge, number in zip(dict.fromkeys(edges), count(1))}
+
+
+def _stated(graph: SystemGraph, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedSheet:
+    network = graph.network
+    components = network.components
+    return StatedSheet(
+        path=(),
+        name=network.name,
+        canvas=None,
+        blocks=tuple(_block(graph, component, spans) for component in components.values()),
+        lines=tuple(
+            StatedLine(_end(source), _end(destination), None, f"{source} → {destination}", spans[source, destination])
+            for source, destination in connected(network)
+        ),
+        notes=(),
+        pins=tuple(_pin(port) for port in network.ports),
+    )
+
+
+def _block(graph: SystemGraph, component: Component, spans: Mapping[tuple[Signal, Signal], Span]) -> StatedBlock:
+    return StatedBlock(
+        path=(component.name,),
+        source=component.source.rpartition("/")[2],
+        described="",
+        extent=None,
+        rotation=0.0,
+        icon=None,
+        pins=tuple(_pin(port) for port in component.ports),
+        opens=False,
+        span=Span(component.position.file, component.position.line, component.position.line),
+        feedthrough=tuple(
+            StatedFeedthrough(
+                edge.source.variable,
+                edge.destination.variable,
+                f"{edge.destination} depends on {edge.source}",
+                spans[edge.source, edge.destination],
+            )
+            for edge in graph.feedthrough
+            if edge.source.component == component.name
+        ),
+    )
+
+
+def _pin(port: Port) -> StatedPin:
+    unit = f" [{port.unit}]" if port.unit else ""
+    return StatedPin(
+        port.signal.variable, port.kind, None, None, f"{port.signal.variable}: {port.kind} {port.type}{unit}"
+    )
+
+
+def _end(signal: Signal) -> tuple[str, str]:
+    return signal.component, signal.variable

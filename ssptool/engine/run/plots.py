@@ -8,9 +8,8 @@ import numpy as np
 
 from ssptool.arguments import path as file_path
 from ssptool.arguments import text, texts
-from ssptool.drawing.plot import check_plot_name, plot_signals
-from ssptool.drawing.plot_matplotlib import picture_svg
-from ssptool.drawing.plot_model import Curve, Size, panels, thinned
+from ssptool.drawing.plot import picture_svg, plot_signals
+from ssptool.drawing.plot_model import Curve, Size, check_plot_name, panels, thinned
 from ssptool.engine.recording.patterns import check_patterns, fits_any
 from ssptool.engine.trace import NUMBERED, Trace
 

@@ -14,9 +14,9 @@ from typing import Any, Protocol
 
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.drawing.diagram.model import Sheet
-from ssptool.drawing.plot_plotly import dark_style
-from ssptool.drawing.plot_unavailable import PlotUnavailable
+from ssptool.drawing.plot import dark_style
 from ssptool.engine.settings import Settings
+from ssptool.errors import PlotUnavailable
 
 Rows = Sequence[Sequence[str]]
 
