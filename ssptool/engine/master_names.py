@@ -7,6 +7,8 @@ All else about a master stands in its module (`ssptool.engine.masters.registry.M
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ssptool.errors import WrongValue
+
 AUTO = "auto"
 """Leaves the choice to the plan."""
 
@@ -37,16 +39,16 @@ def register(master: NamedMaster) -> None:
 
     Raises
     ------
-    ValueError
+    WrongValue
         The name is taken.
     """
     known = _REGISTERED.get(master.name)
     if known is not None and known.module != master.module:
-        raise ValueError(
+        raise WrongValue(
             f"{master.module}: {known.module} has registered a master {master.name!r}; choose another name"
         )
     if master.name == AUTO:
-        raise ValueError(f"{master.module}: the name {AUTO!r} leaves the choice to the plan; take another")
+        raise WrongValue(f"{master.module}: the name {AUTO!r} leaves the choice to the plan; take another")
     _REGISTERED[master.name] = master
 
 

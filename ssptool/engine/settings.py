@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from ssptool.arguments import UnknownArgument, WrongArgument, count, mapping, number, one_of, path, seconds, texts, word
-from ssptool.engine.master_names import AUTO, help_on_masters, words
+from ssptool.engine.master_names import AUTO, NamedMaster, help_on_masters, named, register, words
 from ssptool.errors import WrongValue
 
 
@@ -433,6 +433,11 @@ class Settings:
         given = (one.name for one in fields(self) if getattr(self, one.name) != getattr(default, one.name))
         return f"Settings({', '.join(f'{name}={_plain(getattr(self, name))!r}' for name in given)})"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process learns of the master, which may be one of somebody else."""
+        master = None if self.master == AUTO else named(self.master)
+        return _unpickled, (master, {one.name: getattr(self, one.name) for one in fields(self)})
+
     @classmethod
     def of(cls, given: "Settings | Mapping[str, Any] | None", options: Mapping[str, Any]) -> "Settings":
         """Settings from an object or a mapping, and from keywords, which win.
@@ -450,6 +455,12 @@ class Settings:
             if name not in known:
                 raise UnknownArgument("settings", name, known)
         return cls(**{**stated, **options})
+
+
+def _unpickled(master: NamedMaster | None, values: Mapping[str, Any]) -> Settings:
+    if master is not None:
+        register(master)
+    return Settings(**values)
 
 
 def setting_of(one: "Field[Any]") -> Setting:
@@ -559,6 +570,20 @@ def _read(name: str, setting: Setting, value: object) -> Any:
     if setting.kind is Kind.WORD:
         return _word(name, setting, value)
     return _READERS[setting.kind](name, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One setting of a run: its value, why it is that, and the place (file:line) that says so."""
+
+    setting: str
+    value: str
+    reason: str
+    place: str = ""
+
+
+ASKED = "asked for"
+"""Reason of a choice that the user has made."""
 
 
 class SettingsOptions(TypedDict, total=False):

@@ -5,9 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
-from ssptool.engine.planning.interval import ASKED, Choice
 from ssptool.engine.planning.plan import PlannedInstance
-from ssptool.engine.settings import EACH, Settings
+from ssptool.engine.settings import ASKED, EACH, Choice, Settings
 from ssptool.engine.text import abbreviated
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.processes import AVAILABLE, MISSING

@@ -8,8 +8,8 @@ from ssptool.engine.master_names import AUTO
 from ssptool.engine.masters.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
 from ssptool.engine.ode.integrator import Integrator, Method
-from ssptool.engine.planning.interval import ASKED, Choice, experiment_place
-from ssptool.engine.settings import ExchangeName, InputName, IntegratorName, Settings
+from ssptool.engine.planning.interval import experiment_place
+from ssptool.engine.settings import ASKED, Choice, ExchangeName, InputName, IntegratorName, Settings
 from ssptool.errors import WrongValue
 from ssptool.network.network import Network
 

@@ -21,22 +21,18 @@ from ssptool.engine.choices.integrator import (
     refuse_substeps,
     unfollowed,
 )
-from ssptool.engine.choices.master import GAUSS_SEIDEL, Situation, choose_master
+from ssptool.engine.choices.master import choose_master
 from ssptool.engine.event_mode.master import shared_with_ode, with_event_mode
 from ssptool.engine.failure import UnsupportedByFmu
-from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.capabilities import VARIES_STEP, Capabilities
-from ssptool.engine.masters.energy import EnergyControlled
-from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.jumps import StepsToInputJumps
-from ssptool.engine.masters.master import CLOSE, Master
+from ssptool.engine.masters.master import CLOSE, CouplingMaster, Master, StepSizeControl
+from ssptool.engine.masters.registry import Situation
 from ssptool.engine.masters.short_step import WithShortStep
 from ssptool.engine.planning.checks import refuse, settle_parameters, with_connected_locals
 from ssptool.engine.planning.events import EventModes, plan_event_modes, plan_ode_events
 from ssptool.engine.planning.implementations import Implementations, choose_implementations
-from ssptool.engine.planning.interval import Choice, Interval, choose_interval
+from ssptool.engine.planning.interval import Interval, choose_interval
 from ssptool.engine.planning.plan import Plan, PlannedLoop, PlannedOde
 from ssptool.engine.planning.power_bonds import (
     NO_UNITS,
@@ -51,7 +47,7 @@ from ssptool.engine.planning.schedule import Schedules
 from ssptool.engine.planning.slots import SlotTable
 from ssptool.engine.planning.stimuli import resolve
 from ssptool.engine.recording.iteration_log import check_log_name
-from ssptool.engine.settings import InitName, Settings
+from ssptool.engine.settings import Choice, InitName, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli, boundaries, extended, notes_on_tables
 from ssptool.fmu.description import InterfaceType
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
@@ -67,7 +63,12 @@ if TYPE_CHECKING:
     from ssptool.engine.stimuli.scenario import Scenario
 
 
-def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabilities], interval: Interval) -> Master:
+def acted_on(
+    master: CouplingMaster | StepSizeControl,
+    stimuli: Stimuli,
+    everyone: Mapping[str, Capabilities],
+    interval: Interval,
+) -> Master:
     """The master, with macro steps that end where something jumps.
 
     Raises
@@ -77,10 +78,6 @@ def acted_on(master: Master, stimuli: Stimuli, everyone: Mapping[str, Capabiliti
     """
     if not stimuli:
         return master
-    assert isinstance(
-        master,
-        Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled,
-    )
     between = _between(stimuli, interval)
     for name, can in everyone.items():
         if between is not None and not can.varies_step:
@@ -117,7 +114,7 @@ def make_plan(
     ------
     Unsupported, UnsupportedByFmu, UnsupportedCombination
         The system or the settings need what cannot be simulated.
-    ValueError
+    WrongValue
         A time or a number does not fit.
     BadInputs
         A driven input has no value at the start time.
@@ -215,7 +212,6 @@ def _planned(
         choices=(
             *prepared.choices,
             *choices,
-            *_threads(settings, master, ode),
             _init_choice(settings, schedules.loops),
         ),
         notes=(*prepared.notes, *table.notes(), *prepared.implementations.notes, *events.notes),
@@ -236,7 +232,9 @@ def _choose_master(
     everyone = {one.name: one.capabilities for one in schedules.instances}
     exchange = {name: everyone[name] for name in schedules.exchange}
     if ode is not None and ode.alone:
-        return choose_integrator(exchange, settings, schedules.table.network)
+        master, choices = choose_integrator(exchange, settings, schedules.table.network)
+        alone = "components of model exchange are integrated as one"
+        return master, (*choices, *([Choice("threads", "1", alone)] if settings.threads > 1 else []))
     fed = {
         one.name: one.capabilities for one in schedules.instances if one.name in exchange or schedules.table.feeds(one)
     }
@@ -245,29 +243,29 @@ def _choose_master(
     power, cycles = tuple(map(schedules.table.bond, bonds)), schedules.cycles()
     single = any("Float32" in one.input_types for one in schedules.instances if any(one.name in c for c in cycles))
     situation = Situation(fed, cycles, everyone, power, bonded, successors, single)
-    base, choices = choose_master(situation, settings)
-    acted = acted_on(base, schedules.table.stimuli, everyone, interval)
-    base = with_event_mode(base, events) if events else acted
-    if interval.end is not None and not base.chooses_steps:
-        base = WithShortStep(base)
+    chosen, choices = choose_master(situation, settings)
+    threads = tuple(_threads(settings, chosen.base if isinstance(chosen, StepSizeControl) else chosen, ode))
+    master = acted_on(chosen, schedules.table.stimuli, everyone, interval)
+    if events:
+        master = with_event_mode(chosen, events)
+    elif master is chosen and interval.end is not None and not isinstance(chosen, StepSizeControl):
+        master = WithShortStep(chosen)
     if ode is None:
         refuse_integrator(settings)
-        return base, choices
+        return master, (*choices, *threads)
     from ssptool.engine.ode.master import OdeInCoSimulation  # few systems have both
 
     refuse_substeps(exchange, settings)
     integrator, more = integrator_of(exchange, settings, schedules.table.network, COUPLED_TOLERANCE)
-    return OdeInCoSimulation(base, integrator), (*choices, *more)
+    return OdeInCoSimulation(master, integrator), (*choices, *more, *threads)
 
 
-def _threads(settings: Settings, master: Master, ode: PlannedOde | None) -> Iterator[Choice]:
+def _threads(settings: Settings, master: CouplingMaster, ode: PlannedOde | None) -> Iterator[Choice]:
     """What becomes of the threads that were asked for."""
     if settings.threads == 1:
         return
-    if ode is not None and ode.alone:
-        yield Choice("threads", "1", "components of model exchange are integrated as one")
-    elif master.name == GAUSS_SEIDEL:
-        reason = "gauss-seidel steps one component after the other; master jacobi steps them side by side"
+    if not master.side_by_side:
+        reason = f"{master.name} steps one component after the other; master jacobi steps them side by side"
         yield Choice("threads", "1", reason)
     elif ode is not None:
         reason = "one integrates the components of model exchange while the others step those of co-simulation"

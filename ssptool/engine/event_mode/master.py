@@ -7,25 +7,22 @@ import numpy as np
 
 from ssptool.engine.failure import BadInputs, Ending, Failure, UnsupportedByFmu
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.adaptive import Adaptive
 from ssptool.engine.masters.capabilities import SAVES
-from ssptool.engine.masters.energy import EnergyControlled
-from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.iterated import Iterated, ProgrammedIteration
-from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.jumps import Following, following
+from ssptool.engine.masters.jumps import following
 from ssptool.engine.masters.master import (
     CLOSE,
     CoupledSystem,
+    CouplingMaster,
     Events,
+    InterruptibleStepper,
     Master,
     OneStepper,
     Participants,
     Remembering,
     StepBatch,
     Stepper,
+    StepSizeControl,
 )
-from ssptool.engine.masters.program import Program
 from ssptool.engine.masters.protocols import Memory, part_of, under
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes, clock_wires, saves
 from ssptool.fmu.description import InterfaceType, Variability
@@ -46,7 +43,7 @@ class EqualSteps:
 
     waiting = False
 
-    def __init__(self, base: Jacobi | GaussSeidel | Iterated, system: CoupledSystem, events: Events) -> None:
+    def __init__(self, base: CouplingMaster, system: CoupledSystem, events: Events) -> None:
         self.base, self.system, self.events = base, system, events
         self.programmed = base.start(system)  # of many steps at once; `stepper` is of one step of any size
         self.stepper: OneStepper = self.programmed if system.drive is None else following(self.programmed, system)
@@ -70,11 +67,7 @@ class EqualSteps:
     def _runs(self) -> bool:
         """Whether the kernel can be left alone with many steps."""
         stepper = self.programmed
-        if self.events.samples:
-            return False
-        if isinstance(stepper, ProgrammedIteration):
-            return self.events.goes_back and not stepper.iteration.is_cautious
-        return isinstance(stepper, Program)
+        return not self.events.samples and isinstance(stepper, InterruptibleStepper) and stepper.interruptible
 
     def _begun(self, t: float, limit: float, row: Floats) -> StepBatch:
         """The step in which a component has returned early: anew, or the rest of it where no other has to go back."""
@@ -106,7 +99,7 @@ class EqualSteps:
             end = early if early - t > CLOSE * self.system.step else t
             h = end - t
             values[:] = before
-            everybody = not isinstance(self.base, Jacobi)
+            everybody = not self.base.independent_steps
             failure = self.events.go_back(t, end, all_of_them=everybody and end > t)
         return StepBatch(0, no_progress(t, end))
 
@@ -144,11 +137,9 @@ class AdaptiveSteps:
     error is too large; the next ones end there.
     """
 
-    def __init__(self, master: Adaptive | EnergyControlled, system: CoupledSystem, events: Events) -> None:
+    def __init__(self, master: StepSizeControl, system: CoupledSystem, events: Events) -> None:
         self.system, self.events = system, events
-        if isinstance(master, Adaptive):
-            master = replace(master, base=Following(master.base, self._look))
-        self.stepper = master.start(system)
+        self.stepper = master.driven(self._look).start(system)
 
     @property
     def waiting(self) -> bool:
@@ -207,7 +198,7 @@ class WithEvents:
     FMI 3.0 §4.2.1 (early return, event mode of co-simulation).
     """
 
-    base: Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled
+    base: CouplingMaster | StepSizeControl
     with_ode: bool = False
 
     @property
@@ -232,9 +223,9 @@ class WithEvents:
         )
 
 
-def with_event_mode(master: Master, events: EventModes) -> Master:
+def with_event_mode(master: CouplingMaster | StepSizeControl, events: EventModes) -> Master:
     """The master for components in event mode."""
-    assert events and isinstance(master, Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled)
+    assert events
     return WithEvents(master, events.with_ode)
 
 
@@ -246,7 +237,7 @@ class _Stretches:
         self.system = system
         self.events: Events = system.events
         self.steps: EqualSteps | AdaptiveSteps
-        if isinstance(master.base, Adaptive | EnergyControlled):
+        if isinstance(master.base, StepSizeControl):
             self.steps = AdaptiveSteps(master.base, system, self.events)
         else:
             self.steps = EqualSteps(master.base, system, self.events)

@@ -1,7 +1,7 @@
 """Accelerations of an iterated step: relaxation per step, IQN-ILS, and Newton's method on the interface."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol
@@ -9,11 +9,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import Floats
+from ssptool.engine.loops.fixed_point import Aitken, Anderson, FixedPoint
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain, Proposal
 from ssptool.engine.masters.master import StepDerivatives
 from ssptool.engine.masters.protocols import Memory
+from ssptool.engine.settings import ASKED, AccelerationName, Choice, Settings
+from ssptool.errors import WrongValue
 
 
 class GroupInterface(NamedTuple):
@@ -289,3 +293,60 @@ class _KeptJacobian:
 
         differences = FiniteDifferences(self.interface.pattern()[:, columns], self.method.relative_step)
         return differences.at(step, x[columns], value, Domain.of_size(int(columns.sum())))
+
+
+RELAXATION = 0.5
+"""Of constant relaxation, if none is asked for: the interface may then change by up to three times what it was, the
+other way.
+"""
+
+ACCELERATIONS: Mapping[AccelerationName, Callable[[], Acceleration]] = {
+    AccelerationName.NONE: lambda: EachStep(FixedPoint()),
+    AccelerationName.CONSTANT: lambda: EachStep(FixedPoint(relaxation=RELAXATION)),
+    AccelerationName.AITKEN: lambda: EachStep(Aitken()),
+    AccelerationName.ANDERSON: lambda: EachStep(Anderson()),
+    AccelerationName.IQN_ILS: IqnIls,
+    AccelerationName.NEWTON: lambda: InterfaceNewton(),
+}
+
+
+def choose_acceleration(settings: Settings) -> tuple[Acceleration, tuple[Choice, ...]]:
+    """The acceleration that was asked for, or the one that goes with the other settings.
+
+    Raises
+    ------
+    UnsupportedCombination
+        A factor of relaxation with a method that has none.
+    WrongValue
+        The factor is out of range.
+    """
+    name, reason = _acceleration_name(settings)
+    factor, choice = settings.relaxation, Choice("acceleration", name, reason)
+    if factor is None:
+        default = (Choice("relaxation", f"{RELAXATION:g}", "default"),)
+        return ACCELERATIONS[name](), (choice, *(default if name is AccelerationName.CONSTANT else ()))
+    if name is not AccelerationName.CONSTANT:
+        raise UnsupportedCombination(
+            f"relaxation {factor:g} with acceleration {name}",
+            "only constant relaxation has a factor to choose",
+            "use acceleration constant, or leave one of them out",
+        )
+    check_relaxation(factor)
+    return EachStep(FixedPoint(relaxation=factor)), (choice, Choice("relaxation", f"{factor:g}", ASKED))
+
+
+def check_relaxation(factor: float) -> None:
+    """Raise WrongValue if it is out of range."""
+    if not 0 < factor <= 1:
+        raise WrongValue(f"relaxation must be greater than 0 and at most 1, found {factor:g}")
+
+
+def _acceleration_name(settings: Settings) -> tuple[AccelerationName, str]:
+    if settings.acceleration is not None:
+        return settings.acceleration, ASKED
+    if settings.relaxation is not None:
+        return AccelerationName.CONSTANT, "goes with a factor of relaxation"
+    if settings.iterations is not None:
+        return AccelerationName.NONE, "goes with a fixed number of iterations"
+    # It remembers how the group answers, so that most steps take two iterations, soft and stiff ones alike.
+    return AccelerationName.IQN_ILS, "default"

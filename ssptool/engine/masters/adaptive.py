@@ -1,34 +1,19 @@
 """Adaptive macro steps: each is done once whole and once in two halves, and their difference decides."""
 
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, OneStepper, Participants, Remembering, StepBatch
-from ssptool.engine.masters.program import InputCourse
+from ssptool.engine.masters.jumps import Following
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Participants, Remembering, StepBatch, nothing
 from ssptool.engine.masters.protocols import Memory, part_of, under
 
 _RECOVERABLE = (Ending.COUPLING, Ending.LOOP, Ending.NONFINITE)
 """Ways to fail that a smaller step may avoid."""
-
-
-class Base(Protocol):
-    """A master of which a step of any size can be asked."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def inputs(self) -> InputCourse: ...
-
-    def start(self, system: CoupledSystem) -> OneStepper: ...
-
-    def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +30,7 @@ class Adaptive:
     algorithm"; Hairer, Nørsett, Wanner 1993, "Solving ordinary differential equations I", §II.4 (the controller).
     """
 
-    base: Base
+    base: CouplingMaster
     tolerance: float = 1e-4
     safety: float = 0.9
     least_factor: float = 0.2
@@ -59,6 +44,9 @@ class Adaptive:
     @property
     def chooses_steps(self) -> bool:
         return True
+
+    def driven(self, after: Callable[[float], None] = nothing) -> "Adaptive":
+        return replace(self, base=Following(self.base, after))
 
     def start(self, system: CoupledSystem) -> "Pairs":
         return Pairs(self, system)

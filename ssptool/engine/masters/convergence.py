@@ -11,6 +11,8 @@ import numpy as np
 
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.masters.protocols import Memory
+from ssptool.engine.settings import ASKED, Settings
+from ssptool.errors import WrongValue
 
 if TYPE_CHECKING:
     from ssptool.engine.masters.protocols import Remarking
@@ -145,6 +147,37 @@ MEASURES: Mapping[MeasureName, Callable[[float], Measure]] = {
     MeasureName.RELATIVE: Relative,
     MeasureName.RESIDUAL_RELATIVE: ResidualRelative,
 }
+
+DEFAULT_TOLERANCE = 1e-8
+SINGLE_TOLERANCE = 1e-5
+"""Of signals of type Float32."""
+
+
+def choose_measure(settings: Settings, *, single: bool) -> tuple[Measure, str]:
+    """The measure that was asked for, else a relative one, and why; `single`: some signals are of type Float32.
+
+    Raises
+    ------
+    WrongValue
+        There is no such measure, or its limit is not positive.
+    """
+    measures = list(_measures(settings))
+    if not measures and single:
+        return Relative(SINGLE_TOLERANCE), "signals of type Float32"
+    if not measures:
+        return Relative(DEFAULT_TOLERANCE), "default"
+    return measures[0] if len(measures) == 1 else AllOf(tuple(measures)), ASKED
+
+
+def _measures(settings: Settings) -> Iterator[Measure]:
+    """`tolerance` is the short way to state a relative one."""
+    limits: dict[str, float] = {} if settings.tolerance is None else {MeasureName.RELATIVE: settings.tolerance}
+    for name, limit in (limits | dict(settings.convergence)).items():
+        if name not in list(MeasureName):
+            raise WrongValue(f"convergence must be one of {', '.join(MeasureName)}; found {name!r}")
+        if not 0 < limit < float("inf"):
+            raise WrongValue(f"the {name} limit of convergence must be positive, found {limit:g}")
+        yield MEASURES[MeasureName(name)](limit)
 
 
 GROWTH_LIMIT = 1e6

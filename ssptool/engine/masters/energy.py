@@ -1,17 +1,15 @@
 """Macro steps sized by the energy that coupling creates or destroys at power bonds; no step is repeated."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.jacobi import Jacobi
-from ssptool.engine.masters.master import CoupledSystem, Participants, StepBatch
-from ssptool.engine.masters.program import InputCourse, Program
+from ssptool.engine.masters.master import CoupledSystem, Participants, StepBatch, nothing
+from ssptool.engine.masters.program import ProgrammedMaster
 from ssptool.engine.masters.protocols import Memory
 
 
@@ -63,7 +61,7 @@ class EnergyControlled:
     numerical solution of ordinary differential equations".
     """
 
-    base: Jacobi | GaussSeidel
+    base: ProgrammedMaster
     tolerance: float
     bonds: tuple[Bond, ...]
     order: int = 0
@@ -79,12 +77,11 @@ class EnergyControlled:
         return f"{self.base.name}, steps by energy residuals"
 
     @property
-    def inputs(self) -> InputCourse:
-        return self.base.inputs
-
-    @property
     def chooses_steps(self) -> bool:
         return True
+
+    def driven(self, after: Callable[[float], None] = nothing) -> "EnergyControlled":
+        return self  # no step is taken back, and each begins with what drives inputs
 
     def start(self, system: CoupledSystem) -> "Controlled":
         return Controlled(self, system)
@@ -115,11 +112,8 @@ class Controlled:
 
     def __init__(self, master: EnergyControlled, system: CoupledSystem) -> None:
         self.master, self.system = master, system
-        program = master.base.start(system)
-        if not isinstance(program, Program):
-            raise TypeError(f"{master.base.name} is not a sequence of instructions")
         # Residuals need outputs as they were delivered at the end of each step, before they are made consistent.
-        self.program = Program(program.system, program.steps, consistent=False)
+        self.program = replace(master.base.program(system), consistent=False)
         self.sides = _Sides(master.bonds)
         self.t, self.h, self.limit = system.start, system.step, system.stop
         self.elapsed = 0.0

@@ -4,12 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import CoupledSystem, InstanceGroup, OneStepper, Participants
-from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Program, set_inputs
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, InstanceGroup, Participants
+from ssptool.engine.masters.program import Hold, Program, set_inputs
+from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.masters.registry import MasterEntry, Situation
+from ssptool.engine.settings import Choice, InputName, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class GaussSeidel:
+class GaussSeidel(CouplingMaster):
     """Instances step in the order of the signal flow; inputs from those already stepped have their new
     values.
 
@@ -21,17 +24,20 @@ class GaussSeidel:
     Kübler and Schiehlen 2000, "Two methods of simulator coupling".
     """
 
-    inputs: Hold | Extrapolate | Interpolate = field(default_factory=Hold)
+    inputs: InputCourse = field(default_factory=Hold)
 
     @property
     def name(self) -> str:
         return "gauss-seidel"
 
     @property
-    def chooses_steps(self) -> bool:
+    def side_by_side(self) -> bool:
         return False
 
-    def start(self, system: CoupledSystem) -> OneStepper:
+    def start(self, system: CoupledSystem) -> Program:
+        return self.program(system)
+
+    def program(self, system: CoupledSystem) -> Program:
         ones = (one for group in system.groups for one in group.members or (group,))
         return Program(system, tuple(step for one in ones for step in self._step(one)))
 
@@ -49,7 +55,12 @@ class GaussSeidel:
         if one.integrated:
             yield Instruction(Op.EVALUATE, one.sweep)
 
-    def _coupling(self, interpolates: bool) -> Hold | Extrapolate | Interpolate:
-        if isinstance(self.inputs, Interpolate) and not interpolates:
-            return Extrapolate(self.inputs.order)
-        return self.inputs
+    def _coupling(self, interpolates: bool) -> InputCourse:
+        return self.inputs if interpolates else self.inputs.from_the_past
+
+
+def _create(inputs: InputCourse, settings: Settings, situation: Situation) -> tuple[GaussSeidel, Sequence[Choice]]:
+    return GaussSeidel(inputs), ()
+
+
+MASTER = MasterEntry(_create, input=InputName.INTERPOLATE)

@@ -8,11 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ssptool.engine.failure import Ending, Failure
+from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, IterationCalls, Op, Outcome
 from ssptool.engine.loops.fixed_point import Aitken, FixedPoint
 from ssptool.engine.loops.solution import Proposal
-from ssptool.engine.masters.acceleration import Acceleration, EachStep, GroupInterface, IqnIls
+from ssptool.engine.master_names import AUTO
+from ssptool.engine.masters.acceleration import (
+    Acceleration,
+    EachStep,
+    GroupInterface,
+    InterfaceNewton,
+    IqnIls,
+    choose_acceleration,
+)
 from ssptool.engine.masters.convergence import (
     GROWTH_LIMIT,
     NOISE_LIMIT,
@@ -24,18 +32,25 @@ from ssptool.engine.masters.convergence import (
     Measure,
     PlainIterationSwitch,
     Relative,
+    choose_measure,
     settled_of,
 )
 from ssptool.engine.masters.master import (
     AskDerivatives,
     CoupledSystem,
+    CouplingMaster,
     InstanceGroup,
     Participants,
     StepBatch,
     StepDerivatives,
+    run_step_by_step,
 )
-from ssptool.engine.masters.program import Hold, Interpolate
-from ssptool.engine.masters.protocols import Memory, part_of, under
+from ssptool.engine.masters.program import Interpolate
+from ssptool.engine.masters.protocols import InputCourse, Memory, part_of, under
+from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
+from ssptool.engine.settings import ASKED, Choice, InputName, Settings
+from ssptool.engine.text import abbreviated
+from ssptool.errors import WrongValue
 
 STRONG_DAMPING = 0.1
 """Of the first step of a repetition with stronger damping."""
@@ -197,8 +212,7 @@ class Group:
         """Of `_probe`, at the iterate at which the components are."""
         if self.ask_derivatives is None:
             self.ask_derivatives = self.system.interface_derivatives(self.group)
-        inputs = self.master.inputs
-        found = self.ask_derivatives(self.h, inputs.order if isinstance(inputs, Interpolate) else 0)
+        found = self.ask_derivatives(self.h, self.master.inputs.order)
         return StepDerivatives(found.matrix * self.nominal / self.nominal[:, None], found.known)
 
     def _advance(self) -> Failure | None:
@@ -415,6 +429,11 @@ class ProgrammedIteration:
             iterations = group.step(t, system.step, end)
         return iterations if isinstance(iterations, Failure) else max(most, iterations)
 
+    @property
+    def interruptible(self) -> bool:
+        system = self.iteration.system
+        return system.events is not None and system.events.goes_back and not self.iteration.is_cautious
+
     def memory(self) -> Memory:
         return self.iteration.memory()
 
@@ -473,7 +492,7 @@ def _calls(master: "Iterated", group: "Group", plain_iterations: int) -> Iterati
         sweep=own.sweep,
         unknowns=own.unknowns,
         nominal=own.nominal,
-        order=master.inputs.order if isinstance(master.inputs, Interpolate) else 0,
+        order=master.inputs.order,
         prediction=master.prediction,
         absolute=measure.limit if isinstance(measure, Absolute) else 0.0,
         relative=measure.limit if isinstance(measure, Relative) else 0.0,
@@ -486,7 +505,7 @@ def _calls(master: "Iterated", group: "Group", plain_iterations: int) -> Iterati
 
 
 @dataclass(frozen=True, slots=True)
-class Iterated:
+class Iterated(CouplingMaster):
     """Groups of instances that feed each other repeat a step until their inputs at its end agree with their
     sources.
 
@@ -503,7 +522,7 @@ class Iterated:
     Kübler and Schiehlen 2000, "Two methods of simulator coupling"; Küttler and Wall 2008 (acceleration).
     """
 
-    inputs: Interpolate | Hold = field(default_factory=Interpolate)
+    inputs: InputCourse = field(default_factory=Interpolate)
     acceleration: Acceleration = field(default_factory=IqnIls)
     measure: Measure = field(default_factory=lambda: Relative(1e-8))
     max_iterations: int = 30
@@ -513,10 +532,6 @@ class Iterated:
     @property
     def name(self) -> str:
         return "iterated"
-
-    @property
-    def chooses_steps(self) -> bool:
-        return False
 
     @property
     def plain_iterations(self) -> int:
@@ -567,18 +582,7 @@ class GroupIteration(NamedTuple):
 
     @np.errstate(over="ignore", invalid="ignore")  # iterates that run away are told of in the failure
     def run(self, first: int, rows: Floats) -> StepBatch:
-        counts: list[int] = []
-        system, h = self.system, self.system.step
-        for done in range(len(rows)):
-            end = system.time(first + done + 1)
-            if system.drive is not None:
-                system.drive.begin(h, end)
-            iterations = self.step(system.time(first + done), h, end)
-            if isinstance(iterations, Failure):
-                return StepBatch(done, iterations, tuple(counts))
-            counts.append(iterations)
-            system.finish(first + done + 1, rows[done])
-        return StepBatch(len(rows), None, tuple(counts))
+        return run_step_by_step(self, self.system, first, rows)
 
     def memory(self) -> Memory:
         memories = (under(f"group {number}", group.memory()) for number, group in enumerate(self.groups))
@@ -596,3 +600,96 @@ class GroupIteration(NamedTuple):
                 return iterations
             most = max(most, iterations)
         return most
+
+
+MAX_ITERATIONS = 30
+
+
+def create(inputs: InputCourse, settings: Settings, situation: Situation) -> tuple[Iterated, Sequence[Choice]]:
+    """With acceleration, convergence and limits.
+
+    Raises
+    ------
+    UnsupportedCombination
+        A factor of relaxation with a method that has none; a fixed number of iterations with a limit of convergence.
+    WrongValue
+        A number is out of range.
+    """
+    _check_iterations(settings)
+    acceleration, how = choose_acceleration(settings)
+    measure, reason = choose_measure(settings, single=situation.single)
+    limit = settings.max_iterations if settings.max_iterations is not None else MAX_ITERATIONS
+    if settings.iterations is not None:
+        measure, reason, limit = FixedCount(settings.iterations), ASKED, settings.iterations
+    order = PREDICTION_ORDER if settings.prediction_order is None else settings.prediction_order
+    asked = {True: ASKED, False: "default"}
+    jacobian = [_jacobian(situation)] if isinstance(acceleration, InterfaceNewton) else []
+    return Iterated(inputs, acceleration, measure, limit, order, not _asked_for(settings)), (
+        *how,
+        Choice("convergence", measure.name, reason),
+        Choice("max_iterations", str(limit), asked[settings.max_iterations is not None]),
+        Choice("prediction_order", str(order), asked[settings.prediction_order is not None]),
+        *jacobian,
+    )
+
+
+def _asked_for(settings: Settings) -> bool:
+    """Whether the user wants iterated steps, or a way to do them, by name."""
+    asked = settings.acceleration, settings.relaxation, settings.iterations, settings.prediction_order
+    return settings.master != AUTO or any(one is not None for one in asked)
+
+
+def _jacobian(situation: Situation) -> Choice:
+    """Where interface Newton has its Jacobian from, component by component."""
+    silent = [name for name in situation.cyclic if not situation.capabilities[name].answers_by_derivatives]
+    if not silent:
+        return Choice("jacobian", "directional derivatives", "all FMUs give them")
+    reason = f"{abbreviated(silent)}: no partial derivatives by inputs and states"
+    if len(silent) == len(situation.cyclic):
+        return Choice("jacobian", "finite differences", reason)
+    return Choice("jacobian", "directional derivatives, and finite differences where there are none", reason)
+
+
+def _check_iterations(settings: Settings) -> None:
+    if settings.prediction_order not in (None, 0, 1, 2):
+        raise WrongValue(f"the order of prediction must be 0, 1 or 2, found {settings.prediction_order}")
+    if settings.max_iterations is not None and settings.max_iterations < 1:
+        raise WrongValue(f"the iteration limit must be at least 1, found {settings.max_iterations}")
+    if settings.iterations is None:
+        return
+    if settings.iterations < 1:
+        raise WrongValue(f"the number of iterations must be at least 1, found {settings.iterations}")
+    for what, given in (
+        ("tolerance", settings.tolerance is not None),
+        ("convergence", bool(settings.convergence)),
+        ("max_iterations", settings.max_iterations is not None),
+        ("adaptive steps", settings.adaptive is not None),
+    ):
+        if given:
+            raise UnsupportedCombination(
+                f"iterations {settings.iterations} with {what}",
+                "steps of a fixed number of iterations do not ask whether they have converged",
+                f"leave out iterations or {what}",
+            )
+
+
+_REPEATS = Refusal("only the iterated master repeats steps", "use master iterated")
+
+MASTER = MasterEntry(
+    create,
+    input=InputName.INTERPOLATE,
+    refused_inputs={
+        InputName.EXTRAPOLATE: Refusal(
+            "extrapolated inputs do not change from one iteration to the next",
+            "use input interpolate, or master jacobi",
+        )
+    },
+    settings={
+        "acceleration": Refusal("only the iterated master can be accelerated", "use master iterated"),
+        "convergence": Refusal("only the iterated master has something to converge", "use master iterated"),
+        "iterations": _REPEATS,
+        "prediction_order": _REPEATS,
+        "relaxation": _REPEATS,
+    },
+    repeats_steps=True,
+)

@@ -4,12 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ssptool.engine.kernel.interface import Instruction, Op
-from ssptool.engine.masters.master import CoupledSystem, OneStepper, Participants
-from ssptool.engine.masters.program import Extrapolate, Hold, Program, set_inputs
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, Participants
+from ssptool.engine.masters.program import Hold, Program, set_inputs
+from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
+from ssptool.engine.settings import Choice, ExchangeName, InputName, Settings
 
 
 @dataclass(frozen=True, slots=True)
-class Jacobi:
+class Jacobi(CouplingMaster):
     """Every instance steps with what all inputs were at the start of the step, held or extrapolated.
 
     `late`: outputs that depend on an input at the same instant stay what their instance delivered at the end of its
@@ -23,7 +26,7 @@ class Jacobi:
     Kübler and Schiehlen 2000, "Two methods of simulator coupling".
     """
 
-    inputs: Hold | Extrapolate = field(default_factory=Hold)
+    inputs: InputCourse = field(default_factory=Hold)
     late: bool = False
 
     @property
@@ -31,10 +34,13 @@ class Jacobi:
         return "jacobi, outputs one step late" if self.late else "jacobi"
 
     @property
-    def chooses_steps(self) -> bool:
-        return False
+    def independent_steps(self) -> bool:
+        return True
 
-    def start(self, system: CoupledSystem) -> OneStepper:
+    def start(self, system: CoupledSystem) -> Program:
+        return self.program(system)
+
+    def program(self, system: CoupledSystem) -> Program:
         everything = system.everything
         moving = self.inputs.instruction(everything.following)
         advance = Instruction(Op.ADVANCE, everything.group)
@@ -43,3 +49,24 @@ class Jacobi:
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         moves = (line for group in groups for line in group.moves(self.inputs.name))
         return (*moves, f"step {', '.join(map(str, groups))}", *([] if self.late else ["evaluate"]))
+
+
+def _create(inputs: InputCourse, settings: Settings, situation: Situation) -> tuple[Jacobi, Sequence[Choice]]:
+    return Jacobi(inputs, late=settings.exchange is ExchangeName.LATE), ()
+
+
+MASTER = MasterEntry(
+    _create,
+    input=InputName.EXTRAPOLATE,
+    refused_inputs={
+        InputName.INTERPOLATE: Refusal(
+            "what to interpolate to is known only after the step", "use master iterated, or input extrapolate"
+        )
+    },
+    settings={
+        "exchange": Refusal(
+            "late outputs are there to compare with tools that couple like this, with fixed steps",
+            "use master jacobi with fixed steps, or exchange consistent",
+        )
+    },
+)

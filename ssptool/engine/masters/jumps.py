@@ -8,22 +8,20 @@ import numpy as np
 
 from ssptool.engine.failure import BadInputs, Failure
 from ssptool.engine.kernel.interface import Code, Floats, Instruction, Op
-from ssptool.engine.masters.adaptive import Adaptive, Base
-from ssptool.engine.masters.energy import EnergyControlled
-from ssptool.engine.masters.gauss_seidel import GaussSeidel
-from ssptool.engine.masters.iterated import Iterated
-from ssptool.engine.masters.jacobi import Jacobi
 from ssptool.engine.masters.master import (
     CLOSE,
     CoupledSystem,
+    CouplingMaster,
     OneStepper,
     Participants,
     Remembering,
     StepBatch,
     Stepper,
+    StepSizeControl,
+    nothing,
 )
-from ssptool.engine.masters.program import InputCourse, Program
-from ssptool.engine.masters.protocols import DriverProtocol, Memory, part_of, under
+from ssptool.engine.masters.program import Program
+from ssptool.engine.masters.protocols import DriverProtocol, InputCourse, Memory, part_of, under
 
 FEW_STEPS = 16
 """Between two jumps: with more than that, to let them happen one by one costs little beside."""
@@ -109,7 +107,7 @@ class StepsToInputJumps:
     which is exact to the second order, or where inputs are to be held that of its start.
     """
 
-    base: Jacobi | GaussSeidel | Iterated | Adaptive | EnergyControlled
+    base: CouplingMaster | StepSizeControl
 
     @property
     def name(self) -> str:
@@ -130,15 +128,12 @@ class StepsToInputJumps:
         )
 
 
-def _nothing(end: float) -> None:
-    pass
-
-
-class Following(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Following(CouplingMaster):
     """A master in each of whose steps driven inputs run as they are given, and `after` is called with the end of it."""
 
-    base: Base
-    after: Callable[[float], None] = _nothing
+    base: CouplingMaster
+    after: Callable[[float], None] = nothing
 
     @property
     def name(self) -> str:
@@ -177,7 +172,7 @@ class _Follower(NamedTuple):
         return outcome
 
 
-def following(stepper: OneStepper, system: CoupledSystem, after: Callable[[float], None] = _nothing) -> OneStepper:
+def following(stepper: OneStepper, system: CoupledSystem, after: Callable[[float], None] = nothing) -> OneStepper:
     """The same stepper, in each of whose steps driven inputs run as they are given, `after` which this is called."""
     return _Follower(stepper, system.drive, after)
 
@@ -226,10 +221,8 @@ class _Stretches:
         return min(self.drive.end, self.system.stop)
 
     def _steps(self) -> "_Equal | _Varying":
-        if isinstance(self.base, Adaptive):
-            return _Varying(replace(self.base, base=Following(self.base.base)), self.system, self.t, self._end)
-        if isinstance(self.base, EnergyControlled):
-            return _Varying(self.base, self.system, self.t, self._end)
+        if isinstance(self.base, StepSizeControl):
+            return _Varying(self.base.driven(), self.system, self.t, self._end)
         stepper = self.base.start(self.system)
         return _Equal(stepper, following(stepper, self.system), self.system)
 
@@ -274,7 +267,7 @@ class _Stretches:
         if failure is not None:
             return failure
         self.system.record(self.t, row)
-        if isinstance(self.base, Adaptive | EnergyControlled):
+        if isinstance(self.base, StepSizeControl):
             self.steps = self._steps()
         return None
 
@@ -310,9 +303,9 @@ class _Equal:
 
 
 class _Varying:
-    """Adaptive steps within one stretch."""
+    """Steps of varying size within one stretch."""
 
-    def __init__(self, master: Adaptive | EnergyControlled, system: CoupledSystem, start: float, end: float) -> None:
+    def __init__(self, master: StepSizeControl, system: CoupledSystem, start: float, end: float) -> None:
         self.stepper: Stepper = master.start(replace(system, start=start, stop=end, stepwise=True))
 
     def next(self, t: float, end: float, rows: Floats) -> StepBatch:

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 
 from ssptool.engine.failure import Ending, Failure, IntegrationStopped
 from ssptool.engine.kernel.interface import LONG_AGO, OK, Code, Floats, Instruction, Kernel, Op, Outcome, Slots
-from ssptool.engine.masters.protocols import CheckpointProtocol, DriverProtocol, Memory, Ode, Remarking, SteppedOde
+from ssptool.engine.masters.protocols import (
+    CheckpointProtocol,
+    DriverProtocol,
+    InputCourse,
+    Memory,
+    Ode,
+    Remarking,
+    SteppedOde,
+)
 from ssptool.engine.recording.iteration_log import IterationLog
 from ssptool.engine.time import CLOSE as CLOSE
 from ssptool.fmu.instance import FmiError
@@ -488,13 +496,60 @@ class OneStepper(Stepper, Protocol):
     def step(self, t: float, h: float, end: float) -> int | Failure:
         """One macro step from t to `end`, until the outputs there are consistent: the number of its iterations.
 
-        It is neither accepted nor recorded.
+        It is neither accepted nor recorded, and may be taken back: the next one then begins at the same t, or at an
+        earlier one. Inputs that are driven from outside have been told the step.
         """
         ...
 
 
+@runtime_checkable
+class InterruptibleStepper(OneStepper, Protocol):
+    """A stepper whose `run` may end where a component asks for an event in the middle of a macro step."""
+
+    @property
+    def interruptible(self) -> bool:
+        """Whether the next `run` does so, and says then that it was `interrupted`; else it is not called where there
+        are events, but `step`.
+        """
+        ...
+
+
+def run_step_by_step(stepper: OneStepper, system: "CoupledSystem", first: int, rows: Floats) -> StepBatch:
+    """`Stepper.run` of a stepper that does nothing beyond its `step`."""
+    counts: list[int] = []
+    for done in range(len(rows)):
+        end = system.time(first + done + 1)
+        if system.drive is not None:
+            system.drive.begin(system.step, end)
+        iterations = stepper.step(system.time(first + done), system.step, end)
+        if isinstance(iterations, Failure):
+            return StepBatch(done, iterations, tuple(counts))
+        counts.append(iterations)
+        system.finish(first + done + 1, rows[done])
+    return StepBatch(len(rows), None, tuple(counts))
+
+
+class LimitedStepper(Stepper, Protocol):
+    """A stepper of steps of its own choice, each of which fills a row.
+
+    Attributes
+    ----------
+    limit : [s]
+        No step goes beyond.
+    """
+
+    limit: float
+
+    @property
+    def waiting(self) -> bool:
+        """Rows are not handed out yet."""
+        ...
+
+
 class Master(Protocol):
-    """A master algorithm."""
+    """A master algorithm: a frozen dataclass with slots. Its `repr` says all that steps depend on, since a simulation
+    that was saved goes on with an equal master only.
+    """
 
     @property
     def name(self) -> str: ...
@@ -510,4 +565,53 @@ class Master(Protocol):
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         """What a macro step does until the outputs at its end are known, in words."""
+        ...
+
+
+class CouplingMaster(Master, Protocol):
+    """A master that states how components are coupled over one macro step of any size.
+
+    Adaptive steps, jumps of inputs, events and a shorter last step are built on it. A class that derives from it has
+    the properties that are stated here.
+    """
+
+    @property
+    def inputs(self) -> InputCourse: ...
+
+    @property
+    def chooses_steps(self) -> bool:
+        return False
+
+    @property
+    def independent_steps(self) -> bool:
+        """Whether the step of a component depends on nothing that others do in the same step, so that it need not be
+        done again when others are taken back to where it has ended.
+        """
+        return False
+
+    @property
+    def side_by_side(self) -> bool:
+        """Whether components step at the same time where there are threads for it."""
+        return True
+
+    def start(self, system: CoupledSystem) -> OneStepper: ...
+
+
+def nothing(end: float) -> None:
+    """After a step there is nothing to be done."""
+
+
+@runtime_checkable
+class StepSizeControl(Master, Protocol):
+    """A master that chooses the sizes of the macro steps of another one, `base`."""
+
+    @property
+    def base(self) -> CouplingMaster: ...
+
+    def start(self, system: CoupledSystem) -> LimitedStepper: ...
+
+    def driven(self, after: Callable[[float], None] = nothing) -> "StepSizeControl":
+        """The same, with driven inputs that run as they are given in each step. After each step that may be taken back,
+        `after` is called with its end [s]; what it raises ends the attempt.
+        """
         ...

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import OK, Code, Floats, Instruction, Kernel, Op, Outcome
-from ssptool.engine.masters.master import CoupledSystem, InstanceGroup, StepBatch
+from ssptool.engine.masters.master import CoupledSystem, CouplingMaster, InstanceGroup, StepBatch
 from ssptool.engine.masters.protocols import Memory
 
 
@@ -74,6 +74,10 @@ class Program:
             self.system.finish(point + 1, rows[done])
         return StepBatch(len(rows))
 
+    @property
+    def interruptible(self) -> bool:
+        return True
+
     def memory(self) -> Memory:
         return {}
 
@@ -120,26 +124,16 @@ class Program:
         return next(one for one in sets if one.group == group)
 
 
+@runtime_checkable
+class ProgrammedMaster(CouplingMaster, Protocol):
+    """A master whose macro steps need no decision."""
+
+    def program(self, system: CoupledSystem) -> Program: ...
+
+
 def set_inputs(instances: InstanceGroup, moving: Instruction) -> tuple[Instruction, ...]:
     """`moving` for the instances that can follow, hold for the others."""
     return (Instruction(Op.HOLD, instances.held), moving)
-
-
-class InputCourse(Protocol):
-    """A coupling of inputs over a macro step, as an instruction of a program or applied at once.
-
-    `order_of_accuracy` is that of the solution of a coupled system with such inputs.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def order_of_accuracy(self) -> int: ...
-
-    def instruction(self, group: int) -> Instruction: ...
-
-    def apply(self, kernel: Kernel, group: int, h: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +143,14 @@ class Hold:
     @property
     def name(self) -> str:
         return "hold"
+
+    @property
+    def order(self) -> int:
+        return 0
+
+    @property
+    def from_the_past(self) -> "Hold":
+        return self
 
     @property
     def order_of_accuracy(self) -> int:
@@ -172,6 +174,10 @@ class Extrapolate:
         return f"extrapolate (order {self.order})"
 
     @property
+    def from_the_past(self) -> "Extrapolate":
+        return self
+
+    @property
     def order_of_accuracy(self) -> int:
         return self.order + 1
 
@@ -191,6 +197,10 @@ class Interpolate:
     @property
     def name(self) -> str:
         return f"interpolate (order {self.order})"
+
+    @property
+    def from_the_past(self) -> Extrapolate:
+        return Extrapolate(self.order)
 
     @property
     def order_of_accuracy(self) -> int:

@@ -1,4 +1,4 @@
-"""Protocols of the parts of a coupled system besides instances: inputs from outside, ODE, checkpoints."""
+"""Protocols of the parts of a coupled system besides instances: inputs and their courses, ODE, checkpoints."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ssptool.engine.failure import Failure
-from ssptool.engine.kernel.interface import Floats, Instruction, Outcome
+from ssptool.engine.kernel.interface import Floats, Instruction, Kernel, Outcome
 
 Memory = Mapping[str, NDArray[Any]]
 """What somebody has to remember, as arrays by name."""
@@ -21,6 +21,36 @@ def under(name: str, memory: Memory) -> dict[str, NDArray[Any]]:
 def part_of(memory: Memory, name: str) -> Memory:
     """What a part remembers: the inverse of `under`."""
     return {key.removeprefix(f"{name}/"): value for key, value in memory.items() if key.startswith(f"{name}/")}
+
+
+class InputCourse(Protocol):
+    """A coupling of inputs over a macro step, as an instruction of a program or applied at once.
+
+    Attributes
+    ----------
+    order
+        Of the polynomial.
+    order_of_accuracy
+        Of the solution of a coupled system with such inputs.
+    from_the_past
+        The same where the values at the end of the step are not known before it.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def order(self) -> int: ...
+
+    @property
+    def order_of_accuracy(self) -> int: ...
+
+    @property
+    def from_the_past(self) -> "InputCourse": ...
+
+    def instruction(self, group: int) -> Instruction: ...
+
+    def apply(self, kernel: Kernel, group: int, h: float) -> None: ...
 
 
 class Remarking(Protocol):

@@ -5,7 +5,14 @@ from dataclasses import dataclass
 
 from ssptool.engine.failure import Failure
 from ssptool.engine.kernel.interface import Floats
-from ssptool.engine.masters.master import CoupledSystem, Master, OneStepper, Participants, Remembering, StepBatch
+from ssptool.engine.masters.master import (
+    CoupledSystem,
+    CouplingMaster,
+    OneStepper,
+    Participants,
+    Remembering,
+    StepBatch,
+)
 from ssptool.engine.masters.protocols import Memory
 
 
@@ -15,7 +22,7 @@ class WithShortStep:
     the stop time.
     """
 
-    base: Master
+    base: CouplingMaster
 
     @property
     def name(self) -> str:
@@ -26,9 +33,7 @@ class WithShortStep:
         return False
 
     def start(self, system: CoupledSystem) -> OneStepper:
-        stepper = self.base.start(system)
-        assert isinstance(stepper, OneStepper)
-        return _ToTheStop(stepper, system)
+        return _ToTheStop(self.base.start(system), system)
 
     def outline(self, groups: Sequence[Participants]) -> tuple[str, ...]:
         return self.base.outline(groups)

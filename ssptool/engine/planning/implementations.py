@@ -4,8 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
-from ssptool.engine.planning.interval import ASKED, Choice
-from ssptool.engine.settings import ImplementationName, Settings
+from ssptool.engine.settings import ASKED, Choice, ImplementationName, Settings
 from ssptool.engine.text import abbreviated
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import Component, Network

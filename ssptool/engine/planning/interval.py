@@ -2,28 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from ssptool.engine.settings import Settings
+from ssptool.engine.settings import ASKED, Choice, Settings
 from ssptool.engine.time import check_step
 from ssptool.errors import WrongValue
 from ssptool.network.network import Component, Network
 
 DEFAULT_STEPS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One setting of a run: its value, why it is that, and the place (file:line) that says so."""
-
-    setting: str
-    value: str
-    reason: str
-    place: str = ""
-
-
-ASKED = "asked for"
 
 
 class Interval(NamedTuple):

@@ -11,8 +11,8 @@ from ssptool.engine.kernel.slots import holds_integer
 from ssptool.engine.masters.capabilities import Capabilities
 from ssptool.engine.masters.master import Master
 from ssptool.engine.planning.events import NO_EVENT_MODES, EventModes
-from ssptool.engine.planning.interval import Choice, Interval
-from ssptool.engine.settings import InitName, Settings
+from ssptool.engine.planning.interval import Interval
+from ssptool.engine.settings import Choice, InitName, Settings
 from ssptool.engine.stimuli.stimuli import NO_STIMULI, Stimuli
 from ssptool.engine.trace import NUMBERED, Column
 from ssptool.fmu.description import FmuDescription, InterfaceType, Value, Variable

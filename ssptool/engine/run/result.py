@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 from ssptool.arguments import WrongArgument
 from ssptool.engine.assembly.fmu_log import LoggedProblems
 from ssptool.engine.failure import Ending, Failure, RunError
-from ssptool.engine.planning.interval import Choice
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.formats import read_trace
 from ssptool.engine.run.execution import Execution
 from ssptool.engine.run.initialization import InitializationReport
 from ssptool.engine.run.loops import LoopReport
+from ssptool.engine.settings import Choice
 from ssptool.engine.trace import Column, Floats, Trace, Values, trace_html
 from ssptool.engine.watch import CallCount, Cost, SlowestStep
 

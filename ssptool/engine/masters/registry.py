@@ -1,0 +1,132 @@
+"""Registry of masters: what the plan asks about each, and the system for which it chooses one.
+
+A master is one module with a class that implements `CouplingMaster` and with a `MasterEntry` called `MASTER`, and one
+line that registers its name (`ssptool.engine.master_names`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import NamedTuple
+
+from ssptool.engine.failure import UnsupportedCombination
+from ssptool.engine.master_names import NamedMaster, named, registered
+from ssptool.engine.masters.capabilities import Capabilities
+from ssptool.engine.masters.energy import Bond
+from ssptool.engine.masters.master import CouplingMaster
+from ssptool.engine.masters.protocols import InputCourse
+from ssptool.engine.settings import Choice, InputName, Settings
+from ssptool.engine.text import abbreviated
+from ssptool.errors import WrongValue
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the choice of a master depends on, in document order: the components with connected inputs, those that feed
+    each other, and all. `bonds` are the power bonds between the components `bonded`; `successors` are fed by others.
+    `single`: inputs of components that feed each other are of type Float32.
+    """
+
+    capabilities: Mapping[str, Capabilities]
+    cycles: Sequence[tuple[str, ...]]
+    everyone: Mapping[str, Capabilities]
+    bonds: tuple[Bond, ...] = ()
+    bonded: tuple[str, ...] = ()
+    successors: frozenset[str] = frozenset()
+    single: bool = False
+
+    @property
+    def cyclic(self) -> tuple[str, ...]:
+        return tuple(name for cycle in self.cycles for name in cycle)
+
+    def following(self) -> tuple[str, ...]:
+        return tuple(name for name, can in self.capabilities.items() if can.follows)
+
+    def obstacles(self) -> str:
+        """Why some inputs can only be held; empty if none."""
+        held = [f"{name}: {', '.join(can.obstacles)}" for name, can in self.capabilities.items() if can.obstacles]
+        return abbreviated(held, separator="; ")
+
+
+class Refusal(NamedTuple):
+    """Why something that was asked for cannot be, and what to ask for instead."""
+
+    reason: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class MasterEntry:
+    """A master as the plan sees it.
+
+    Attributes
+    ----------
+    create
+        (input course, settings, situation) → the master, and what was chosen for it, with reasons. Raises WrongValue
+        where a setting cannot be.
+    input
+        Course of inputs where the user leaves it open and FMUs can follow it.
+    refused_inputs
+        Courses of inputs that the master cannot use.
+    settings
+        Settings that the master takes and others may not → what is said where they do not. Settings that no master
+        claims are for all.
+    repeats_steps
+        Steps of components that feed each other are done several times.
+    """
+
+    create: Callable[[InputCourse, Settings, Situation], tuple[CouplingMaster, Sequence[Choice]]]
+    input: InputName = InputName.HOLD
+    refused_inputs: Mapping[InputName, Refusal] = field(default_factory=dict)
+    settings: Mapping[str, Refusal] = field(default_factory=dict)
+    repeats_steps: bool = False
+
+
+def entry_of(master: NamedMaster) -> MasterEntry:
+    """What its module states.
+
+    Raises
+    ------
+    WrongValue
+        The module states no entry, as where it is the script of another process.
+    """
+    entry = getattr(import_module(master.module), "MASTER", None)
+    if not isinstance(entry, MasterEntry):
+        raise WrongValue(
+            f"master {master.name}: the module {master.module} has no MasterEntry called MASTER; state it in a module "
+            "that every process can import"
+        )
+    return entry
+
+
+def master_entry(name: str) -> MasterEntry:
+    """The master of this name. Raises KeyError."""
+    return entry_of(named(name))
+
+
+def check_settings_of_master(name: str, settings: Settings) -> None:
+    """Refuse an input course that the master cannot use, and settings that other masters have claimed.
+
+    Raises
+    ------
+    UnsupportedCombination
+    """
+    entry = master_entry(name)
+    if refusal := entry.refused_inputs.get(settings.input):
+        raise UnsupportedCombination(f"master {name} with input {settings.input}", *refusal)
+    for setting, refusal in _claimed():
+        if setting not in entry.settings and (given := _given(setting, settings)):
+            raise UnsupportedCombination(f"{given} with master {name}", *refusal)
+
+
+def _claimed() -> Iterator[tuple[str, Refusal]]:
+    for master in registered():
+        yield from entry_of(master).settings.items()
+
+
+def _given(setting: str, settings: Settings) -> str:
+    """A setting with its value, if there is one that is to do something."""
+    value = getattr(settings, setting)
+    if value == getattr(Settings(), setting) or value == "none":
+        return ""
+    return setting if isinstance(value, Mapping) else f"{setting} {value}"
