@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from ssptool.documents import ssb, ssc, ssm, ssv
 from ssptool.documents.element import Children, Element, at_most_one, attribute, child, children
@@ -129,6 +129,16 @@ class Connector(ssc.Base, tag="ssd:Connector"):
         return getattr(self.type, "unit", None) or None  # an empty one is none
 
 
+class ConnectorRef(NamedTuple):
+    """The address of a connector in a connection: an element ("": the enclosing system), and a connector of that."""
+
+    element: str
+    connector: str
+
+    def __str__(self) -> str:
+        return f"{self.element}.{self.connector}" if self.element else self.connector
+
+
 class Connection(ssc.Base, tag="ssd:Connection"):
     """Two ends, not an arrow: start and end imply no direction. An absent element is the enclosing system."""
 
@@ -144,8 +154,20 @@ class Connection(ssc.Base, tag="ssd:Connection"):
     geometry = at_most_one(ConnectionGeometry)
     annotations = children(ssc.Annotation, within="ssd:Annotations")
 
+    # --- Parameters and signal dictionaries ---
 
-# --- Parameters and signal dictionaries ---
+    @property
+    def start(self) -> ConnectorRef:
+        return ConnectorRef(self.start_element, self.start_connector)
+
+    @property
+    def end(self) -> ConnectorRef:
+        return ConnectorRef(self.end_element, self.end_connector)
+
+    @property
+    def ends(self) -> tuple[ConnectorRef, ConnectorRef]:
+        """Both addresses as they are written, which says nothing of a direction."""
+        return self.start, self.end
 
 
 class ParameterValues(Element, tag="ssd:ParameterValues"):

@@ -219,17 +219,13 @@ def connections_of(connector: ssd.Connector, owner: ssd.SystemElement) -> Iterat
     around = None if container is None else container.getparent()
     for system, element in ((owner, ""), (around, owner.get("name", ""))):
         for connection in system.connections if isinstance(system, ssd.System) else ():
-            if (element, connector.name) in (
-                (connection.start_element, connection.start_connector),
-                (connection.end_element, connection.end_connector),
-            ):
+            if (element, connector.name) in connection.ends:
                 yield connection
 
 
 def ends_of(connection: ssd.Connection) -> str:
     """Both ends, for messages."""
-    ends = ((connection.start_element, connection.start_connector), (connection.end_element, connection.end_connector))
-    return " – ".join(".".join(filter(None, end)) for end in ends)
+    return " – ".join(map(str, connection.ends))
 
 
 def _bindings_around(owner: Element) -> Iterator[tuple[ssd.ParameterBinding, tuple[str, ...]]]:
@@ -260,10 +256,7 @@ def _types_of_ends(connection: ssd.Connection) -> list[str]:
     system = cast(ssd.System, cast(Element, connection.getparent()).getparent())
     owners = {"": cast(ssd.SystemElement, system), **{each.name: each for each in system.elements}}
     found = []
-    for element, name in (
-        (connection.start_element, connection.start_connector),
-        (connection.end_element, connection.end_connector),
-    ):
+    for element, name in connection.ends:
         for connector in owners[element].connectors if element in owners else ():
             if connector.name == name and isinstance(connector.type, ssc.Enumeration):
                 found.append(connector.type.name)

@@ -8,7 +8,7 @@ from ssptool.documents import ssd
 from ssptool.editing.changes import AmbiguousName, EditError, UnknownName
 from ssptool.editing.dictionaries import add_access, signals_of
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
-from ssptool.editing.matching import End, Pair, Side, between, by_name, end_type, fits, flow, terminal_pairs
+from ssptool.editing.matching import NewConnection, between, by_name, end_type, fits, flow, terminal_pairs
 from ssptool.editing.names import Name, find, places, shown, unknown_connector
 from ssptool.editing.transformations import AS_IT_IS, Treatment, treat
 from ssptool.fmu.terminals import Terminal, UnreadableTerminals, read_terminals
@@ -102,9 +102,7 @@ def disconnect(draft: Draft, a: Name, b: Name) -> int:
 
 def described(connection: ssd.Connection, path: tuple[str, ...] = ()) -> str:
     """Both ends with their full names."""
-    start = (*path, connection.start_element) if connection.start_element else path
-    end = (*path, connection.end_element) if connection.end_element else path
-    return f"{'.'.join((*start, connection.start_connector))} and {'.'.join((*end, connection.end_connector))}"
+    return " and ".join(".".join((*path, str(end))) for end in connection.ends)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -171,15 +169,15 @@ def _terminals_of(draft: Draft, place: Place) -> dict[str, Terminal]:
         raise EditError(f"the terminals of {place} cannot be used: {problem.reason}") from problem
 
 
-def _pair(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> Pair:
-    pair = flow(draft, Side(first.owner, first.connector), Side(second.owner, second.connector))
+def _pair(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConnection:
+    pair = flow(draft, first, second)
     if problem := fits(draft, pair):
         raise EditError(f"{first} and {second} cannot be connected: {problem}")
     return pair
 
 
 def _connect_two(draft: Draft, first: ConnectorPlace, second: ConnectorPlace, treatment: Treatment) -> ssd.Connection:
-    pair = flow(draft, Side(first.owner, first.connector), Side(second.owner, second.connector))
+    pair = flow(draft, first, second)
     ends = end_type(draft, pair.source), end_type(draft, pair.destination)
     connection = between(pair)
     if connection is None or not treatment.asked_for:
@@ -194,7 +192,7 @@ def _connect_two(draft: Draft, first: ConnectorPlace, second: ConnectorPlace, tr
     return connection
 
 
-def _elements(draft: Draft, first: Place, second: Place) -> list[Pair]:
+def _elements(draft: Draft, first: Place, second: Place) -> list[NewConnection]:
     pairs, skipped = by_name(draft, first, second)
     for reason in skipped:
         draft.note(f"skipped {reason}")
@@ -206,7 +204,7 @@ def _elements(draft: Draft, first: Place, second: Place) -> list[Pair]:
     return pairs
 
 
-def _terminals(draft: Draft, first: TerminalPlace, second: TerminalPlace) -> list[Pair]:
+def _terminals(draft: Draft, first: TerminalPlace, second: TerminalPlace) -> list[NewConnection]:
     pairs = []
     for one, other in terminal_pairs(first.terminal, second.terminal, str(first), str(second)):
         ends = [_member(place, variable) for place, variable in ((first, one), (second, other))]
@@ -224,28 +222,25 @@ def _member(place: TerminalPlace, variable: str) -> ConnectorPlace:
     )
 
 
-def _make(draft: Draft, pair: Pair) -> ssd.Connection:
+def _make(draft: Draft, pair: NewConnection) -> ssd.Connection:
     connection = ssd.Connection.new()
-    if pair.source.element:
-        connection.start_element = pair.source.element
-    connection.start_connector = pair.source.connector.name
-    if pair.destination.element:
-        connection.end_element = pair.destination.element
-    connection.end_connector = pair.destination.connector.name
+    start, end = pair.start, pair.end
+    if start.element:
+        connection.start_element = start.element
+    connection.start_connector = start.connector
+    if end.element:
+        connection.end_element = end.element
+    connection.end_connector = end.connector
     pair.system.add(connection)
     draft.note(f"connected {pair.source} → {pair.destination}")
     return connection
 
 
 def _between(place: _SystemPlace, connection: ssd.Connection, first: Target, second: Target) -> bool:
-    start, end = (
-        End(connection.start_element, connection.start_connector),
-        End(connection.end_element, connection.end_connector),
-    )
-    return _touches(place, start, first) and _touches(place, end, second)
+    return _touches(place, connection.start, first) and _touches(place, connection.end, second)
 
 
-def _touches(place: _SystemPlace, end: End, target: Target) -> bool:
+def _touches(place: _SystemPlace, end: ssd.ConnectorRef, target: Target) -> bool:
     owner = target if isinstance(target, Place) else target.owner
     if ((*place.path, end.element) if end.element else place.path) != owner.path:
         return False
@@ -262,11 +257,7 @@ def _neighbours(draft: Draft, target: Target) -> str:
     names = []
     for system in _systems(draft):
         for connection in system.system.connections:
-            ends = (
-                End(connection.start_element, connection.start_connector),
-                End(connection.end_element, connection.end_connector),
-            )
-            if any(_touches(system, end, target) for end in ends):
+            if any(_touches(system, end, target) for end in connection.ends):
                 names.append(described(connection, system.path))
     return f"; connected are {', '.join(names[:6])}" if names else f"; nothing is connected to {target}"
 

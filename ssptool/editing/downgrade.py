@@ -17,7 +17,7 @@ from ssptool.documents.vocabulary import MODELICA
 from ssptool.editing import originals
 from ssptool.editing.cascade import Gone, connections_of, ends_of, gone_with
 from ssptool.editing.changes import Change, Loss
-from ssptool.network.connectors import End, direct
+from ssptool.network.connectors import ConnectionEnd, direct
 
 E = TypeVar("E", bound=Element)
 
@@ -319,7 +319,7 @@ def local_kinds(part: Part) -> Iterator[Noted]:
         (system, element, connector)
         for system in part.every(ssd.System)
         for connection in system.connections
-        for element, connector in _addresses(connection)
+        for element, connector in connection.ends
     }
     for connector in part.every(ssd.Connector):
         if connector.kind is not Kind.LOCAL:
@@ -442,13 +442,6 @@ def _name(element: Typed | ssv.Parameter) -> str:
     return f"the {what} {element.name!r}"
 
 
-def _addresses(connection: ssd.Connection) -> tuple[tuple[str, str], tuple[str, str]]:
-    return (
-        (connection.start_element, connection.start_connector),
-        (connection.end_element, connection.end_connector),
-    )
-
-
 def _addresses_of(connector: ssd.Connector, owner: ssd.SystemElement) -> set[tuple[Element, str, str]]:
     """By what connections name a connector: from inside its system, and from the system around it."""
     around = owner.getparent()
@@ -466,15 +459,17 @@ def _interface(system: ssd.System) -> dict[tuple[str, str], Kind]:
     return {(name, connector.name): connector.kind for name, owner in owners for connector in owner.connectors}
 
 
-def _ends_of(connection: ssd.Connection, kinds: dict[tuple[str, str], Kind]) -> tuple[End, End] | None:
-    start, end = _addresses(connection)
+def _ends_of(
+    connection: ssd.Connection, kinds: dict[tuple[str, str], Kind]
+) -> tuple[ConnectionEnd, ConnectionEnd] | None:
+    start, end = connection.ends
     if start not in kinds or end not in kinds:
         return None
-    return End(*start, kinds[start]), End(*end, kinds[end])
+    return ConnectionEnd(*start, kinds[start]), ConnectionEnd(*end, kinds[end])
 
 
-def _in_1_0(end: End) -> End:
-    return End(end.element, end.connector, IN_1_0.get(end.kind, end.kind))
+def _in_1_0(end: ConnectionEnd) -> ConnectionEnd:
+    return ConnectionEnd(end.element, end.connector, IN_1_0.get(end.kind, end.kind))
 
 
 def _maps_narrow(mapping: ssc.IntegerMappingTransformation) -> bool:
@@ -485,4 +480,4 @@ def _maps_narrow(mapping: ssc.IntegerMappingTransformation) -> bool:
     system = cast(ssd.System, cast(Element, connection.getparent()).getparent())
     owners: list[tuple[str, ssd.SystemElement]] = [("", system), *((child.name, child) for child in system.elements)]
     types = {(name, connector.name): connector.type_name for name, owner in owners for connector in owner.connectors}
-    return all(types.get(address) in _NARROW for address in _addresses(connection))
+    return all(types.get(address) in _NARROW for address in connection.ends)

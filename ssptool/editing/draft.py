@@ -57,6 +57,10 @@ class ConnectorPlace:
     def __str__(self) -> str:
         return ".".join((*self.owner.path, self.connector.name))
 
+    def seen_from(self, system: ssd.System) -> ssd.ConnectorRef:
+        """Its address in the connections of a system: that of its owner itself, or the one around that."""
+        return ssd.ConnectorRef("" if self.owner.element is system else self.owner.path[-1], self.connector.name)
+
 
 @dataclass(slots=True, eq=False)
 class Packages:

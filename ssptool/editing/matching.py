@@ -6,58 +6,29 @@ from dataclasses import dataclass
 from ssptool.documents import ssb, ssc, ssd
 from ssptool.editing.changes import EditError
 from ssptool.editing.dictionaries import signal_of
-from ssptool.editing.draft import Draft, Place
+from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.transformations import AS_IT_IS, EndType, Treatment
 from ssptool.fmu.description import Unit, named
 from ssptool.fmu.terminals import MatchingRule, Terminal
-from ssptool.network import connectors
+from ssptool.network.connectors import ConnectionEnd, direct
 from ssptool.network.conversion import Relation, Verdict, canonical, convertible, document_units, relation, verdict
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """One end of a connection as a document states it; the element is empty for the enclosing system."""
-
-    element: str
-    connector: str
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class Side:
-    """A connector that is to be connected, and the element that has it."""
-
-    owner: Place
-    connector: ssd.Connector
-
-    def __str__(self) -> str:
-        return ".".join((*self.owner.path, self.connector.name))
-
-    def seen_from(self, system: ssd.System) -> "JoinedSide":
-        element = "" if self.owner.element is system else self.owner.path[-1]
-        return JoinedSide(self.owner, self.connector, element)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JoinedSide(Side):
-    """The same as seen from the system around: `element` is empty for the connector of that system itself."""
-
-    element: str
-
-    def __str__(self) -> str:
-        return Side.__str__(self)
-
-    @property
-    def end(self) -> connectors.End:
-        return connectors.End(self.element, self.connector.name, self.connector.kind)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Pair:
-    """A connection to be made in a system."""
+class NewConnection:
+    """A connection to be made in a system, from its source to its destination."""
 
     system: ssd.System
-    source: JoinedSide
-    destination: JoinedSide
+    source: ConnectorPlace
+    destination: ConnectorPlace
+
+    @property
+    def start(self) -> ssd.ConnectorRef:
+        return self.source.seen_from(self.system)
+
+    @property
+    def end(self) -> ssd.ConnectorRef:
+        return self.destination.seen_from(self.system)
 
 
 def joint_systems(a: Place, b: Place) -> list[ssd.System]:
@@ -66,7 +37,7 @@ def joint_systems(a: Place, b: Place) -> list[ssd.System]:
     return [system for system in candidates if b.element is system or (b.around and b.around[-1] is system)]
 
 
-def flow(draft: Draft, first: Side, second: Side) -> Pair:
+def flow(draft: Draft, first: ConnectorPlace, second: ConnectorPlace) -> NewConnection:
     """Where a connection of two connectors stands, and which way it goes.
 
     Raises
@@ -82,47 +53,45 @@ def flow(draft: Draft, first: Side, second: Side) -> Pair:
         )
     found = []
     for system in systems:
-        a, b = first.seen_from(system), second.seen_from(system)
-        start, end = a.end, b.end
-        directed = connectors.direct(start, end, draft.version)
+        start, end = _end(first, system), _end(second, system)
+        directed = direct(start, end, draft.version)
         if directed is not None:
-            found.append(Pair(system, a, b) if directed[0] is start else Pair(system, b, a))
-        elif _undecided(a, b, draft.version):
-            found.append(Pair(system, a, b))
+            ordered = (first, second) if directed[0] is start else (second, first)
+            found.append(NewConnection(system, *ordered))
+        elif _undecided(start, end, draft.version):
+            found.append(NewConnection(system, first, second))
     if not found:
         raise EditError(_illegal(first, second, draft.version))
     # A system's own two connectors can be joined inside or outside: then the first name is the source.
     return next((pair for pair in found if pair.source.connector is first.connector), found[0])
 
 
-def between(pair: Pair) -> ssd.Connection | None:
+def between(pair: NewConnection) -> ssd.Connection | None:
     """The connection that there is of a pair; its ends may stand in any order."""
-    wanted = {End(side.element, side.connector.name) for side in (pair.source, pair.destination)}
-    return next((each for each in pair.system.connections if set(_ends(each)) == wanted), None)
+    wanted = {pair.start, pair.end}
+    return next((each for each in pair.system.connections if set(each.ends) == wanted), None)
 
 
-def end_type(draft: Draft, side: Side) -> EndType:
+def end_type(draft: Draft, side: ConnectorPlace) -> EndType:
     """What is known of the type of a connector; what it does not state is that of its variable."""
     return EndType(str(side), _type(draft, side), _items(draft, side))
 
 
-def fits(draft: Draft, pair: Pair, treatment: Treatment = AS_IT_IS) -> str | None:
+def fits(draft: Draft, pair: NewConnection, treatment: Treatment = AS_IT_IS) -> str | None:
     """Why a pair cannot be connected although its kinds go together; None if it can, treated like that."""
-    wanted = End(pair.destination.element, pair.destination.connector.name)
     for connection in pair.system.connections:
-        if wanted not in _ends(connection):
+        if pair.end not in connection.ends:
             continue
         source, destination = _directed(pair.system, connection, draft.version)
-        if destination == wanted:
-            if source == End(pair.source.element, pair.source.connector.name):
+        if destination == pair.end:
+            if source == pair.start:
                 return "they are connected already (--factor, --offset, --map and their like change a connection)"
-            driver = source.connector if not source.element else f"{source.element}.{source.connector}"
-            return f"{pair.destination} already has a source, {driver}; disconnect that first"
+            return f"{pair.destination} already has a source, {source}; disconnect that first"
     units = None if treatment.suppress_unit_conversion else _units(draft, pair)
     return _types(draft, pair, bool(treatment.table)) or units or _shapes(pair)
 
 
-def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[Pair], list[str]]:
+def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[NewConnection], list[str]]:
     """The pairs of connectors with equal names that go together, and why others with equal names do not."""
     if first.element is second.element:
         raise EditError(f"{first} cannot be matched with itself: name two connectors")
@@ -131,7 +100,7 @@ def by_name(draft: Draft, first: Place, second: Place) -> tuple[list[Pair], list
     for connector in first.element.connectors:
         if connector.name not in others:
             continue
-        sides = Side(first, connector), Side(second, others[connector.name])
+        sides = ConnectorPlace(first, connector), ConnectorPlace(second, others[connector.name])
         try:
             pair = flow(draft, *sides)
         except EditError as problem:
@@ -180,13 +149,16 @@ def _by_member_name(a: Terminal, b: Terminal, first: str, second: str) -> Iterat
     return ((ours[name].variable, theirs[name].variable) for name in common)
 
 
-def _undecided(a: JoinedSide, b: JoinedSide, version: str) -> bool:
+def _end(place: ConnectorPlace, system: ssd.System) -> ConnectionEnd:
+    return ConnectionEnd(*place.seen_from(system), place.connector.kind)
+
+
+def _undecided(a: ConnectionEnd, b: ConnectionEnd, version: str) -> bool:
     """Whether the pair is legal in both directions, which unspecified connectors are."""
-    unspecified = ssd.ConnectorKind.UNSPECIFIED
-    return version != "1.0" and a.connector.kind is unspecified and b.connector.kind is unspecified
+    return version != "1.0" and a.kind is b.kind is ssd.ConnectorKind.UNSPECIFIED
 
 
-def _illegal(first: Side, second: Side, version: str) -> str:
+def _illegal(first: ConnectorPlace, second: ConnectorPlace, version: str) -> str:
     kinds = f"{first} is {_article(first.connector.kind)}, {second} {_article(second.connector.kind)}"
     if first.connector.kind is second.connector.kind:
         advice = "one of them has to be a source" if first.connector.kind == "input" else "only one can be the source"
@@ -199,33 +171,28 @@ def _article(kind: str) -> str:
     return f"an {kind}" if kind[0] in "aiou" else f"a {kind}"
 
 
-def _ends(connection: ssd.Connection) -> tuple[End, End]:
-    return (
-        End(connection.start_element, connection.start_connector),
-        End(connection.end_element, connection.end_connector),
-    )
-
-
-def _directed(system: ssd.System, connection: ssd.Connection, version: str) -> tuple[End, End]:
+def _directed(
+    system: ssd.System, connection: ssd.Connection, version: str
+) -> tuple[ssd.ConnectorRef, ssd.ConnectorRef]:
     """Source and destination of a connection; as written if that cannot be told."""
-    start, end = _ends(connection)
+    start, end = connection.ends
     a, b = _kind(system, start), _kind(system, end)
     if a is None or b is None:
         return start, end
-    directed = connectors.direct(a, b, version)
+    directed = direct(a, b, version)
     return (start, end) if directed is None or directed[0] is a else (end, start)
 
 
-def _kind(system: ssd.System, end: End) -> connectors.End | None:
+def _kind(system: ssd.System, end: ssd.ConnectorRef) -> ConnectionEnd | None:
     owners = [system] if not end.element else [each for each in system.elements if each.name == end.element]
     for owner in owners:
         for connector in owner.connectors:
             if connector.name == end.connector:
-                return connectors.End(end.element, end.connector, connector.kind)
+                return ConnectionEnd(*end, connector.kind)
     return None
 
 
-def _types(draft: Draft, pair: Pair, mapped: bool) -> str | None:
+def _types(draft: Draft, pair: NewConnection, mapped: bool) -> str | None:
     source, destination = _type(draft, pair.source), _type(draft, pair.destination)
     if source is None or destination is None:
         return None
@@ -238,7 +205,7 @@ def _types(draft: Draft, pair: Pair, mapped: bool) -> str | None:
     return None
 
 
-def _type(draft: Draft, side: Side) -> str | None:
+def _type(draft: Draft, side: ConnectorPlace) -> str | None:
     if side.connector.type_name is not None:
         return canonical(side.connector.type_name)
     signal = signal_of(draft, side.owner, side.connector.name)
@@ -249,7 +216,7 @@ def _type(draft: Draft, side: Side) -> str | None:
     return None if variable is None else variable.type
 
 
-def _items(draft: Draft, side: Side) -> Mapping[str, int]:
+def _items(draft: Draft, side: ConnectorPlace) -> Mapping[str, int]:
     if isinstance(side.connector.type, ssc.Enumeration):
         for enumeration in draft.root.enumerations:
             if enumeration.name == side.connector.type.name:
@@ -259,14 +226,14 @@ def _items(draft: Draft, side: Side) -> Mapping[str, int]:
     return {} if variable is None else variable.items
 
 
-def _units(draft: Draft, pair: Pair) -> str | None:
+def _units(draft: Draft, pair: NewConnection) -> str | None:
     source, destination = _unit(draft, pair.source), _unit(draft, pair.destination)
     if source is None or destination is None or convertible(source, destination):
         return None
     return f"{pair.source} is in {source.name}, {pair.destination} in {destination.name}: these units do not convert"
 
 
-def _unit(draft: Draft, side: Side) -> Unit | None:
+def _unit(draft: Draft, side: ConnectorPlace) -> Unit | None:
     if side.connector.unit is not None:
         return named(document_units(draft.root), side.connector.unit)
     signal = signal_of(draft, side.owner, side.connector.name)
@@ -278,7 +245,7 @@ def _unit(draft: Draft, side: Side) -> Unit | None:
     return None if fmu is None or variable is None else named(fmu.units, variable.unit)
 
 
-def _shapes(pair: Pair) -> str | None:
+def _shapes(pair: NewConnection) -> str | None:
     ours, theirs = ([each.size for each in side.connector.dimensions] for side in (pair.source, pair.destination))
     if len(ours) != len(theirs):
         return f"{pair.source} has {len(ours)} dimensions, {pair.destination} {len(theirs)}"

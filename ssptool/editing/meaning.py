@@ -415,12 +415,7 @@ def _places(place: _Place) -> Iterator[_Place]:
 def _connections(path: str, system: ssd.System) -> Iterator[Item]:
     """Start and end imply no direction, so the ends are in the order of their names."""
     for connection in system.connections:
-        ends = sorted(
-            (
-                _end(connection.start_element, connection.start_connector, connection.start_indices),
-                _end(connection.end_element, connection.end_connector, connection.end_indices),
-            )
-        )
+        ends = sorted((_end(connection.start, connection.start_indices), _end(connection.end, connection.end_indices)))
         facts: dict[str, Fact] = {
             "transformation": transformation_fact(connection.transformation),
             "suppressUnitConversion": connection.suppress_unit_conversion,
@@ -429,9 +424,9 @@ def _connections(path: str, system: ssd.System) -> Iterator[Item]:
         yield Item(Section.CONNECTION, " – ".join(ends) + inside, facts, connection.position)
 
 
-def _end(element: str, connector: str, indices: tuple[int, ...] | None) -> str:
+def _end(end: ssd.ConnectorRef, indices: tuple[int, ...] | None) -> str:
     where = f"[{', '.join(map(str, indices))}]" if indices is not None else ""
-    return ".".join(filter(None, (element, connector))) + where
+    return f"{end}{where}"
 
 
 def transformation_fact(transformation: ssc.Transformation | None) -> str | None:

@@ -96,11 +96,7 @@ def _drop_connections(
 ) -> None:
     """Remove what is connected to an element (empty: the system itself), or to one connector of it."""
     for connection in system.connections:
-        ends = (
-            (connection.start_element, connection.start_connector),
-            (connection.end_element, connection.end_connector),
-        )
-        if any(end[0] == element and connector in (None, end[1]) for end in ends):
+        if any(end.element == element and connector in (None, end.connector) for end in connection.ends):
             draft.note(f"disconnected {described(connection, path)}")
             connection.delete()
 

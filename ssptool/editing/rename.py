@@ -108,9 +108,9 @@ def _rename_uses(found: ConnectorPlace, old: str, new: str) -> None:
 
 def _rename_ends(system: ssd.System, element: str, old: str, new: str) -> None:
     for connection in system.connections:
-        if connection.start_element == element and connection.start_connector == old:
+        if connection.start == (element, old):
             connection.start_connector = new
-        if connection.end_element == element and connection.end_connector == old:
+        if connection.end == (element, old):
             connection.end_connector = new
 
 

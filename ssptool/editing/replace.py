@@ -195,10 +195,6 @@ def _connected(place: Place, connector: str) -> str:
     ends = [
         described(connection, place.path[:-1])
         for connection in place.system.connections
-        if (place.element.name, connector)
-        in (
-            (connection.start_element, connection.start_connector),
-            (connection.end_element, connection.end_connector),
-        )
+        if (place.element.name, connector) in connection.ends
     ]
     return f" (connection of {'; '.join(ends)})" if ends else ""

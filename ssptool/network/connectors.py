@@ -35,7 +35,7 @@ class Row(NamedTuple):
     since: str = "1.0"
 
 
-class End(NamedTuple):
+class ConnectionEnd(NamedTuple):
     """One end of a connection: an element ("": the enclosing system), its connector, and the kind of that."""
 
     element: str
@@ -81,7 +81,9 @@ _SINCE = {
 }
 
 
-def direct(start: End, end: End, version: str = "2.0") -> tuple[End, End] | None:
+def direct(
+    start: ConnectionEnd, end: ConnectionEnd, version: str = "2.0"
+) -> tuple[ConnectionEnd, ConnectionEnd] | None:
     """The source and the destination of a connection; None if the table of this version of SSP has no such
     pair.
 

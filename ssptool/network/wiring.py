@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ssptool.documents import ssc
 from ssptool.documents.diagnostics import Position
-from ssptool.documents.ssd import ConnectorKind
+from ssptool.documents.ssd import ConnectorKind, ConnectorRef
 from ssptool.fmu.description import Unit
 from ssptool.network.arrays import Unpaired, by_element, pairs_of_elements, shapes
 from ssptool.network.connectors import Key, Owner, Terminal, leads_forward
@@ -236,8 +236,7 @@ def _segments(
 ) -> Iterator[Picked]:
     version, survey = place.scope.document.version, place.scope.survey
     for connection in place.system.connections:
-        start = _end(place, terminals, connection.start_element, connection.start_connector)
-        end = _end(place, terminals, connection.end_element, connection.end_connector)
+        start, end = _end(place, terminals, connection.start), _end(place, terminals, connection.end)
         if start is None or end is None:
             continue
         forward = leads_forward(start[0], _directed_kind(*start), end[0], _directed_kind(*end), version)
@@ -273,13 +272,11 @@ def _directed_kind(owner: Owner, terminal: Terminal) -> ConnectorKind:
     return ConnectorKind.OUTPUT if stated not in (None, "triggered") else terminal.kind
 
 
-def _end(
-    place: SystemPlace, terminals: Mapping[Key, Terminal], element: str, connector: str
-) -> tuple[Owner, Terminal] | None:
-    if element:
-        owner, key = Owner.ELEMENT, Key((*place.path, element), connector)
+def _end(place: SystemPlace, terminals: Mapping[Key, Terminal], end: ConnectorRef) -> tuple[Owner, Terminal] | None:
+    if end.element:
+        owner, key = Owner.ELEMENT, Key((*place.path, end.element), end.connector)
     else:
-        owner, key = Owner.SYSTEM, Key(place.path, connector, inner=place.host is not None)
+        owner, key = Owner.SYSTEM, Key(place.path, end.connector, inner=place.host is not None)
     terminal = terminals.get(key)
     return None if terminal is None else (owner, terminal)
 

@@ -198,12 +198,12 @@ class LinkEnd:
         return f"{self.element}.{self.name}" if self.element else f"{self.name} of the system"
 
 
-class Stated(NamedTuple):
-    """What a connection says: element ("": the enclosing system) and connector of both ends, and indices there."""
+class StatedConnection(NamedTuple):
+    """What a connection says: the addresses of both connectors, and indices there."""
 
     connection: ssd.Connection
-    start: tuple[str, str]
-    end: tuple[str, str]
+    start: ssd.ConnectorRef
+    end: ssd.ConnectorRef
     start_indices: Indices
     end_indices: Indices
 
@@ -227,21 +227,14 @@ class Links(NamedTuple):
     """The connections of a system: the `links`, and the `loose` ones, at an end of which no connector is declared."""
 
     links: tuple[Link, ...]
-    loose: tuple[Stated, ...]
+    loose: tuple[StatedConnection, ...]
 
 
 @remembered
-def connections(system: ssd.System, structure: Structure) -> tuple[Stated, ...]:
+def connections(system: ssd.System, structure: Structure) -> tuple[StatedConnection, ...]:
     """The connections of a system as they are written."""
     return tuple(
-        Stated(
-            one,
-            (one.start_element, one.start_connector),
-            (one.end_element, one.end_connector),
-            one.start_indices,
-            one.end_indices,
-        )
-        for one in system.connections
+        StatedConnection(one, one.start, one.end, one.start_indices, one.end_indices) for one in system.connections
     )
 
 
@@ -250,7 +243,7 @@ def links(system: ssd.System, structure: Structure) -> tuple[Link, ...]:
     return _links(system, structure).links
 
 
-def loose(system: ssd.System, structure: Structure) -> tuple[Stated, ...]:
+def loose(system: ssd.System, structure: Structure) -> tuple[StatedConnection, ...]:
     """The other connections of a system."""
     return _links(system, structure).loose
 
@@ -394,7 +387,7 @@ def enumeration_items(root: Element, name: str) -> Mapping[str, int] | None:
     return None
 
 
-class _Ends(dict[tuple[str, str], LinkEnd | None]):
+class _Ends(dict[ssd.ConnectorRef, LinkEnd | None]):
     """The connectors that a system sees, by element and connector; None for one that is not declared."""
 
     def __init__(self, system: ssd.System, structure: Structure) -> None:
@@ -403,7 +396,7 @@ class _Ends(dict[tuple[str, str], LinkEnd | None]):
         self._structure = structure
         self._interface = interface(system, structure)
 
-    def __missing__(self, place: tuple[str, str]) -> LinkEnd | None:
+    def __missing__(self, place: ssd.ConnectorRef) -> LinkEnd | None:
         element, connector = place
         owner = self._interface.elements.get(element) if element else self._system
         found = self._interface.connector(element, connector)

@@ -5,13 +5,13 @@ from itertools import product
 import pytest
 
 from ssptool.documents.ssd import ConnectorKind as Kind
-from ssptool.network.connectors import LEGAL, End, Owner, direct
+from ssptool.network.connectors import LEGAL, ConnectionEnd, Owner, direct
 
 
 def end(text):
     """`"S.input"` or `"E.input"`."""
     owner, kind = text.split(".")
-    return End("" if owner == "S" else "element", "c", Kind(kind))
+    return ConnectionEnd("" if owner == "S" else "element", "c", Kind(kind))
 
 
 def test_the_table_has_the_numbers_of_rows_that_the_standard_has():

@@ -103,13 +103,11 @@ class _Reader:
 
     def _line(self, connection: ssd.Connection) -> StatedLine:
         geometry = connection.geometry
-        start = connection.start_element, connection.start_connector
-        end = connection.end_element, connection.end_connector
         return StatedLine(
-            start=start,
-            end=end,
+            start=connection.start,
+            end=connection.end,
             way=None if geometry is None else _way(geometry),
-            described=f"{'.'.join(filter(None, start))} – {'.'.join(filter(None, end))}",
+            described=f"{connection.start} – {connection.end}",
             span=self._span(connection),
         )
 
