@@ -14,12 +14,11 @@ from pathlib import Path
 from time import perf_counter
 
 import ssptool
-from ssptool.studies.bundle import pack
 from ssptool.studies.checking import check_study
 from ssptool.studies.cluster import Batches, StudyPlugin, open_client
-from ssptool.studies.outcome import Task
+from ssptool.studies.definition import Task
 from ssptool.studies.study_file import study_from
-from ssptool.studies.worker import Bounds
+from ssptool.studies.worker import Bounds, pack
 
 SYSTEM = Path(__file__).parents[1] / "systems" / "dual_mass_oscillator"
 RUNS = 10_000

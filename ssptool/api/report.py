@@ -23,8 +23,7 @@ from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
 from ssptool.results.report import ReportPage, ReportPicture, report_page, run_facts, sheet_identity
 from ssptool.studies.calibration import read_fit
-from ssptool.studies.charts import every_chart
-from ssptool.studies.report import study_facts
+from ssptool.studies.report import every_chart, study_facts
 from ssptool.studies.study_results import StudyResults, read_results
 
 

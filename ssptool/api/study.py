@@ -18,12 +18,12 @@ from ssptool.errors import WrongValue
 from ssptool.studies.calibration import CONFIDENCE, fit_targets, fit_trace, minimize_result, open_trials, write_fit
 from ssptool.studies.calibration import CalibrationFailed as CalibrationFailed
 from ssptool.studies.calibration import Fit as Fit
-from ssptool.studies.charts import ChartKind, chart
 from ssptool.studies.checking import check_study
 from ssptool.studies.dataset import DEFINITION, Dataset
 from ssptool.studies.definition import Study
 from ssptool.studies.entries import BadStudy as BadStudy
 from ssptool.studies.entries import Findings
+from ssptool.studies.report import ChartKind, chart
 from ssptool.studies.run import Forecast, begin_study, run_study
 from ssptool.studies.run import Interrupted as Interrupted
 from ssptool.studies.study_file import Calibration, draft_study, read_calibration, read_toml, study_from

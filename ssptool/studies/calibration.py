@@ -30,10 +30,9 @@ import numpy as np
 from ssptool.documents.archive import replaced_atomically
 from ssptool.engine.run.selection import Inside
 from ssptool.engine.trace import Floats, Trace
-from ssptool.studies.definition import Factor, FactorRole, Study, computed_order
+from ssptool.studies.definition import Factor, FactorRole, RunOutcome, RunStatus, Samples, Study, computed_order
+from ssptool.studies.designs import Computed, FactorValue, Range
 from ssptool.studies.entries import Findings
-from ssptool.studies.factor_sources import Computed, FactorValue, Range
-from ssptool.studies.outcome import RunOutcome, RunStatus, Samples
 from ssptool.studies.prepared import Configuration, PreparedSystem
 from ssptool.studies.run import Evaluations, open_evaluations
 

@@ -27,10 +27,9 @@ from ssptool.rules.selection import (
     judge,
 )
 from ssptool.studies.definition import Factor, FactorRole, Points, Study, cycle, make_points
-from ssptool.studies.designs import TableDesign
+from ssptool.studies.designs import Computed, FactorValue, Levels, Range, TableDesign
 from ssptool.studies.entries import Findings
 from ssptool.studies.expressions import FUNCTIONS, MEASURES, BadExpression, Expression, unknown
-from ssptool.studies.factor_sources import Computed, FactorValue, Levels, Range
 from ssptool.studies.prepared import Configuration, PreparedSystem, Setter, configurations, settings_of
 
 _TABLES = (("file",), ("files",), ("rows",))

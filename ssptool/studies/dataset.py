@@ -19,9 +19,8 @@ from uuid import uuid4
 
 from ssptool.documents.archive import replaced_atomically
 from ssptool.errors import studies_need
-from ssptool.studies.definition import Points
-from ssptool.studies.factor_sources import FactorValue
-from ssptool.studies.outcome import RunOutcome, RunStatus
+from ssptool.studies.definition import Points, RunOutcome, RunStatus
+from ssptool.studies.designs import FactorValue
 
 FLUSH_SECONDS = 1.0
 """For so long finished runs wait for others before they are written."""

@@ -7,29 +7,27 @@ from typing import Any
 
 from ssptool.studies.definition import Factor, FactorRole
 from ssptool.studies.designs import (
+    Computed,
     Correlations,
     Design,
+    FactorSource,
+    FactorValue,
     GridDesign,
     LatinHypercube,
+    Levels,
+    LogNormal,
+    Normal,
     OneAtATime,
+    Range,
     Sobol,
+    Tabled,
     TableDesign,
+    Triangular,
     normal_correlation,
 )
 from ssptool.studies.entries import StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
-from ssptool.studies.factor_sources import (
-    Computed,
-    FactorSource,
-    FactorValue,
-    Levels,
-    LogNormal,
-    Normal,
-    Range,
-    Tabled,
-    Triangular,
-)
-from ssptool.studies.run_settings import setting_problem
+from ssptool.studies.prepared import setting_problem
 
 _ROLES = (
     FactorRole.VARIABLE,

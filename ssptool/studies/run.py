@@ -11,14 +11,12 @@ from queue import SimpleQueue
 from typing import Any, Protocol
 
 from ssptool.errors import studies_need
-from ssptool.studies.bundle import Bundle, pack, unpack
 from ssptool.studies.checking import CheckedStudy
 from ssptool.studies.dataset import DEFINITION, Dataset, open_dataset
-from ssptool.studies.definition import Points, Study
-from ssptool.studies.factor_sources import FactorValue
-from ssptool.studies.outcome import RunOutcome, RunStatus, Samples, Task
+from ssptool.studies.definition import Points, RunOutcome, RunStatus, Samples, Study, Task
+from ssptool.studies.designs import FactorValue
 from ssptool.studies.study_file import study_table
-from ssptool.studies.worker import Bounds, Runner, processors
+from ssptool.studies.worker import Bounds, Bundle, Runner, pack, processors, unpack
 from ssptool.tempfiles import TemporaryFolder
 from ssptool.version import __version__
 

@@ -15,12 +15,24 @@ from typing import Any
 from ssptool.documents.diagnostics import DataFinding
 from ssptool.engine.settings import Settings
 from ssptool.studies.definition import Factor, FactorRole, RunEffort, Study, Traces
-from ssptool.studies.designs import LatinHypercube, Sobol, TableDesign
+from ssptool.studies.designs import (
+    Computed,
+    FactorSource,
+    LatinHypercube,
+    Levels,
+    LogNormal,
+    Normal,
+    Range,
+    Sobol,
+    Tabled,
+    TableDesign,
+    Triangular,
+    value_text,
+)
 from ssptool.studies.entries import BadStudy, Findings, Key, StudyEntries
 from ssptool.studies.expressions import BadExpression, Expression
-from ssptool.studies.factor_sources import Computed, FactorSource, Levels, LogNormal, Normal, Range, Tabled, Triangular
+from ssptool.studies.prepared import read_settings
 from ssptool.studies.read_factors import PARAMETER_SET, read_design, read_factor, tabled_factors
-from ssptool.studies.run_settings import read_settings
 
 
 def study_table(study: Study) -> dict[str, Any]:
@@ -291,13 +303,6 @@ def _start_values(entries: StudyEntries) -> dict[str, str]:
         else:
             entries.find(name, f"found {value!r}, expected a number, true, false or a text")
     return found
-
-
-def value_text(value: float | int | bool | str) -> str:
-    """As a person types it, without loss."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else repr(value)
 
 
 def _units(entries: StudyEntries) -> dict[str, dict[str, float]]:

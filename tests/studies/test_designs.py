@@ -5,8 +5,18 @@ import pytest
 from pytest import approx
 from scipy import stats
 
-from ssptool.studies.designs import GridDesign, LatinHypercube, OneAtATime, Sobol, normal_correlation
-from ssptool.studies.factor_sources import Levels, LogNormal, Normal, Range, Triangular
+from ssptool.studies.designs import (
+    GridDesign,
+    LatinHypercube,
+    Levels,
+    LogNormal,
+    Normal,
+    OneAtATime,
+    Range,
+    Sobol,
+    Triangular,
+    normal_correlation,
+)
 
 UNIT = {"a": Range(0.0, 1.0), "b": Range(0.0, 1.0)}
 

@@ -8,8 +8,8 @@ import pytest
 import ssptool
 from ssptool.drawing.study_plot import Axis, Bar, Envelope, Scatter, Tornado, _tornado, _tornado_page
 from ssptool.engine.recording.patterns import NothingMatches
-from ssptool.studies.charts import chart
 from ssptool.studies.dataset import NotResults
+from ssptool.studies.report import chart
 from tests.studies.conftest import OSCILLATOR
 
 BASE = {

@@ -13,7 +13,7 @@ import pytest
 import ssptool
 from ssptool.studies import run
 from ssptool.studies.dataset import BusyResults, Dataset, NotResults, OtherStudy, open_dataset
-from ssptool.studies.outcome import RunStatus
+from ssptool.studies.definition import RunStatus
 from ssptool.studies.study_file import study_from
 from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR

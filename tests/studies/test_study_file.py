@@ -7,10 +7,10 @@ import pytest
 
 import ssptool
 from ssptool.engine.settings import Kind
-from ssptool.studies import run_settings
+from ssptool.studies import prepared
 from ssptool.studies.definition import make_points
+from ssptool.studies.designs import Levels, Range
 from ssptool.studies.entries import BadStudy
-from ssptool.studies.factor_sources import Levels, Range
 from ssptool.studies.prepared import configuration, settings_of
 from ssptool.studies.study_file import key_lines, read_study, study_from, study_table
 from tests.studies.conftest import OSCILLATOR
@@ -143,8 +143,8 @@ def test_lines_of_keys_are_found_in_all_ways_to_write_them():
 
 def test_every_setting_of_a_run_has_a_type_in_studies():
     """So that one that is new is not read as something else."""
-    assert set(Kind) == set(run_settings._READERS)
-    assert sorted((*run_settings.SETTINGS, *run_settings.LOGS)) == sorted(one.name for one in fields(ssptool.Settings))
+    assert set(Kind) == set(prepared._READERS)
+    assert sorted((*prepared.SETTINGS, *prepared.LOGS)) == sorted(one.name for one in fields(ssptool.Settings))
 
 
 def test_settings_are_fixed_or_varied():
@@ -211,6 +211,6 @@ def test_messages_of_fmus_go_to_a_file_for_each_run(tmp_path):
     settings = read_study(tmp_path / "study.toml").settings
     assert settings.fmu_log == tmp_path / "fmu.csv"
     assert settings.fmu_log_level == {"*": "warning"} and settings.fmu_log_categories == {"System1": ("logEvents",)}
-    assert run_settings.fmu_log_of_run(settings, 17).fmu_log == tmp_path / "fmu-17.csv"
+    assert prepared.fmu_log_of_run(settings, 17).fmu_log == tmp_path / "fmu-17.csv"
     again = study_from(study_table(read_study(tmp_path / "study.toml")))
     assert again.settings == settings

@@ -9,7 +9,7 @@ from pytest import approx
 import ssptool
 from ssptool.engine.assembly.pool import Pool
 from ssptool.studies.checking import check_study
-from ssptool.studies.outcome import RunStatus, Samples, Task
+from ssptool.studies.definition import RunStatus, Samples, Task
 from ssptool.studies.worker import StudyWorker
 from tests.fmus import build as fmus
 from tests.studies.conftest import OSCILLATOR
