@@ -1,9 +1,10 @@
-"""Errors of a caller who asks for something that does not exist or cannot be, and of packages that are not installed.
+"""Errors of a caller who asks for something that does not exist, and of packages that are not installed.
 
-Every error that a caller can cause is a class of this package, or an `OSError` of a path. Any other exception that
-leaves a public function is a bug of ssptool, and the command line reports it as one (exit status 70).
+With what their messages name: known names near a wrong one, and the first of many things.
 """
 
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -48,3 +49,32 @@ class PlotUnavailable(Exception):
     def __init__(self, library: str) -> None:
         super().__init__(f"this is drawn with {library}, which is not installed: pip install 'ssptool[plot]'")
         self.library = library
+
+
+NEAR_MISSES = 3
+MOST_COMPARED = 2_000_000
+"""Pairs of names that are compared at most; beyond, none are given."""
+
+
+def near_misses(names: Collection[str], known: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """For each of the names the known ones that end with it or look like it, the likeliest first."""
+    if len(known) * len(names) > MOST_COMPARED:
+        return dict.fromkeys(names, ())
+    return {name: _near(name, known) for name in names}
+
+
+def _near(name: str, known: Collection[str]) -> tuple[str, ...]:
+    longer = [other for other in known if other.endswith("." + name) or other.startswith(name + ".")]
+    return tuple(dict.fromkeys((*longer, *get_close_matches(name, known, NEAR_MISSES))))[:NEAR_MISSES]
+
+
+NAMED = 5
+"""What a sentence names before it counts the others."""
+
+
+def abbreviated(things: Iterable[object], most: int = NAMED, *, separator: str = ", ") -> str:
+    """The first ones, and how many more there are; at least two, as one takes no more room than their number."""
+    texts = list(map(str, things))
+    if len(texts) <= most + 1:
+        return separator.join(texts)
+    return f"{separator.join(texts[:most])}{separator.rstrip(', ')} and {len(texts) - most} more"

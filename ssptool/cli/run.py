@@ -19,8 +19,7 @@ from ssptool.cli.app import complain, progress_bar
 from ssptool.cli.options import Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.engine.settings import INSIGHT
-from ssptool.engine.text import abbreviated
-from ssptool.errors import PlotUnavailable
+from ssptool.errors import PlotUnavailable, abbreviated
 
 if TYPE_CHECKING:
     from ssptool.engine.assembly.fmu_log import LoggedProblems

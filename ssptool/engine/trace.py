@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ssptool.arguments import WrongArgument, seconds
-from ssptool.errors import WrongUsage
-from ssptool.network.near import near_misses
+from ssptool.errors import WrongUsage, near_misses
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped, import-not-found, unused-ignore]

@@ -8,10 +8,10 @@ from functools import reduce
 from typing import TypeAlias
 
 from ssptool.documents.diagnostics import Position
+from ssptool.errors import near_misses
 from ssptool.fmu.description import Causality, Value, Variability, Variable
 from ssptool.network.arrays import elements
 from ssptool.network.connectors import settable
-from ssptool.network.near import near_misses
 from ssptool.network.network import (
     IDENTITY,
     Assignment,

@@ -16,6 +16,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.element import Element
 from ssptool.documents.storage import MissingEntry
 from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
+from ssptool.errors import near_misses
 from ssptool.fmu.description import Shape, Unit, Value, element_names, named, shape_text
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.network.conversion import (
@@ -29,7 +30,6 @@ from ssptool.network.conversion import (
     split_values,
     transformed,
 )
-from ssptool.network.near import near_misses
 from ssptool.network.network import (
     IDENTITY,
     Assignment,

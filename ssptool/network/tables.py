@@ -14,9 +14,9 @@ from ssptool.documents.archive import Archive
 from ssptool.documents.csv_columns import CsvColumn, read_columns
 from ssptool.documents.diagnostics import InvalidDocument, Position
 from ssptool.documents.storage import MissingEntry
+from ssptool.errors import near_misses
 from ssptool.fmu.description import Causality, FmuDescription, Value, Variability, Variable
 from ssptool.network.conversion import InvalidValue, canonical, from_cell, is_float, items_of
-from ssptool.network.near import near_misses
 from ssptool.network.network import Scope, TableOutput
 
 UNREADABLE, NO_COLUMN, NO_OUTPUT, NO_VALUE = "TABLE-101", "TABLE-102", "TABLE-103", "TABLE-104"

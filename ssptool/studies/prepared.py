@@ -20,11 +20,10 @@ from ssptool.editing.replace import SameFmu
 from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Kind, Settings, settings_by_name
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, near_misses
 from ssptool.fmu.description import Causality, Exponents, Unit, Value, named
 from ssptool.network.connectors import terminals
 from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
-from ssptool.network.near import near_misses
 from ssptool.network.network import Conversion
 from ssptool.network.targets import Target, Targets, UnknownName, VariableTarget
 from ssptool.network.tree import build_tree

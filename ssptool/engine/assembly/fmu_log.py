@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from ssptool.engine.planning.plan import PlannedInstance
 from ssptool.engine.settings import EVERY_COMPONENT, Settings
-from ssptool.engine.text import abbreviated
-from ssptool.errors import WrongUsage
+from ssptool.errors import WrongUsage, abbreviated
 from ssptool.fmu.description import FmuDescription
 from ssptool.fmu.instance import FATAL, FmiError, FmuInstance
 from ssptool.fmu.messages import (

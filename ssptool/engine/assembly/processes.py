@@ -7,7 +7,7 @@ from typing import NamedTuple
 from ssptool.engine.failure import Ending, Failure, UnsupportedCombination
 from ssptool.engine.planning.plan import PlannedInstance
 from ssptool.engine.settings import ASKED, EACH, Choice, Settings
-from ssptool.engine.text import abbreviated
+from ssptool.errors import abbreviated
 from ssptool.fmu.instance import FmuInstance
 from ssptool.fmu.processes import AVAILABLE, MISSING
 

@@ -14,8 +14,7 @@ from ssptool.engine.masters.program import Extrapolate, Hold, Interpolate, Progr
 from ssptool.engine.masters.protocols import InputCourse
 from ssptool.engine.masters.registry import Situation, check_settings_of_master, master_entry
 from ssptool.engine.settings import ASKED, Choice, ExchangeName, InputName, Settings
-from ssptool.engine.text import NAMED, abbreviated
-from ssptool.errors import WrongValue
+from ssptool.errors import NAMED, WrongValue, abbreviated
 
 JACOBI, GAUSS_SEIDEL, ITERATED = "jacobi", "gauss-seidel", "iterated"
 """Masters that are chosen where the user leaves the choice to the plan."""

@@ -49,8 +49,7 @@ from ssptool.engine.masters.program import Interpolate
 from ssptool.engine.masters.protocols import InputCourse, Memory, part_of, under
 from ssptool.engine.masters.registry import MasterEntry, Refusal, Situation
 from ssptool.engine.settings import ASKED, Choice, InputName, Settings
-from ssptool.engine.text import abbreviated
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, abbreviated
 
 STRONG_DAMPING = 0.1
 """Of the first step of a repetition with stronger damping."""

@@ -16,8 +16,7 @@ from ssptool.engine.masters.energy import Bond
 from ssptool.engine.masters.master import CouplingMaster
 from ssptool.engine.masters.protocols import InputCourse
 from ssptool.engine.settings import Choice, InputName, Settings
-from ssptool.engine.text import abbreviated
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, abbreviated
 
 
 @dataclass(frozen=True, slots=True)

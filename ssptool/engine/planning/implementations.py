@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from ssptool.engine.failure import Unsupported, UnsupportedByFmu
 from ssptool.engine.settings import ASKED, Choice, ImplementationName, Settings
-from ssptool.engine.text import abbreviated
+from ssptool.errors import abbreviated
 from ssptool.fmu.description import InterfaceType
 from ssptool.network.network import Component, Network
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from ssptool.engine.failure import UnsupportedCombination
 from ssptool.engine.kernel.interface import REAL_TYPES
 from ssptool.engine.settings import Settings
-from ssptool.engine.text import NAMED
+from ssptool.errors import NAMED
 from ssptool.fmu.description import Exponents, Unit, named
 from ssptool.fmu.terminals import Terminal
 from ssptool.network.network import Component, Network, Signal, Wire

@@ -25,7 +25,7 @@ from ssptool.engine.loops.newton import (
 from ssptool.engine.loops.solution import Convergence, Domain, LoopSolver, Solution, Status, unwatched
 from ssptool.engine.planning.plan import PlannedLoop
 from ssptool.engine.settings import InitName
-from ssptool.engine.text import abbreviated
+from ssptool.errors import abbreviated
 from ssptool.network.dependencies import Stage
 from ssptool.network.network import Signal
 

@@ -16,9 +16,8 @@ from ssptool.engine.planning.events import CLOCK
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import near_names
 from ssptool.engine.run.selection import Inside
-from ssptool.engine.text import abbreviated
 from ssptool.engine.trace import REAL_TYPES
-from ssptool.errors import WrongUsage, WrongValue
+from ssptool.errors import WrongUsage, WrongValue, abbreviated
 from ssptool.fmu.description import Causality, Value, Variability
 from ssptool.fmu.instance import FmuInstance
 from ssptool.network.arrays import elements

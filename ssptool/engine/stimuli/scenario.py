@@ -12,10 +12,9 @@ from ssptool.engine.failure import BadScenario
 from ssptool.engine.stimuli.course import Action, Constant, Overridden, Override
 from ssptool.engine.stimuli.stimuli import Driven, Gate, Setting, Stimuli, held
 from ssptool.engine.stimuli.targets import Target, of_variable, targets
-from ssptool.errors import WrongValue
+from ssptool.errors import WrongValue, near_misses
 from ssptool.fmu.description import Causality, Variability
 from ssptool.network.conversion import InvalidValue, is_number
-from ssptool.network.near import near_misses
 from ssptool.network.network import Network, Port, Signal
 
 Scalar: TypeAlias = float | int | bool | str

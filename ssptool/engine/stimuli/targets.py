@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ssptool.errors import near_misses
 from ssptool.fmu.description import Unit, Value, Variable, named
 from ssptool.network.conversion import NO_ITEMS, InvalidValue, conversion, convert, from_cell
-from ssptool.network.near import near_misses
 from ssptool.network.network import Conversion, Network, Port, Signal
 
 NAMED = 5

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ssptool.engine.text import abbreviated
+from ssptool.errors import abbreviated
 
 
 @pytest.mark.parametrize(
