@@ -9,10 +9,10 @@ from pytest import approx
 from scipy.linalg import expm
 
 import ssptool
-from ssptool.engine.choices import master
 from ssptool.engine.choices.make_plan import make_plan
 from ssptool.engine.loops.newton import FiniteDifferences
 from ssptool.engine.loops.solution import Domain
+from ssptool.engine.masters import acceleration
 from ssptool.engine.masters.acceleration import GroupInterface, InterfaceNewton
 from ssptool.engine.masters.capabilities import ADJOINT
 from ssptool.engine.masters.master import StepDerivatives
@@ -84,7 +84,7 @@ class Witness:
 @pytest.fixture
 def witness(monkeypatch):
     found = Witness()
-    monkeypatch.setitem(master.ACCELERATIONS, AccelerationName.NEWTON, lambda: found)
+    monkeypatch.setitem(acceleration.ACCELERATIONS, AccelerationName.NEWTON, lambda: found)
     return found
 
 
