@@ -5,11 +5,12 @@ until all points of the design are done.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ssptool.arguments import flag, texts
 from ssptool.arguments import path as file_path
-from ssptool.arguments import texts
 from ssptool.drawing.plot_model import PAGES, check_plot_name
 from ssptool.drawing.study_plot import draw_chart, draw_chart_page
 from ssptool.engine.run.result import Result, trace_of
@@ -38,6 +39,7 @@ def study(
     workers: int | None = None,
     scheduler: str | Any | None = None,
     retry_failed: bool = False,
+    compile: bool = False,
     announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
@@ -57,6 +59,8 @@ def study(
         In place of processes here: the address of a Dask scheduler (tcp://…), or a `distributed.Client`.
     retry_failed
         Do runs again that failed.
+    compile
+        Compile FMUs that bring sources and no library for this platform, as of `simulate`.
     announce
         Told before most of the runs how many there are, and about how long they take.
     progress
@@ -73,7 +77,7 @@ def study(
     NoScheduler, LostScheduler, LostWorkers, Interrupted
         It could not begin, or was stopped; what has finished is kept.
     """
-    wanted, findings = draft(study)
+    wanted, findings = _allowed(study, compile)
     folder = Path(output) if output is not None else Path(f"{wanted.name}.study")
     run_study(
         check_study(wanted, findings),
@@ -93,6 +97,7 @@ def resume_study(
     workers: int | None = None,
     scheduler: str | Any | None = None,
     retry_failed: bool = False,
+    compile: bool = False,
     announce: Callable[[Forecast], None] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> StudyResults:
@@ -117,6 +122,7 @@ def resume_study(
         workers=workers,
         scheduler=scheduler,
         retry_failed=retry_failed,
+        compile=compile,
         announce=announce,
         progress=progress,
     )
@@ -125,6 +131,12 @@ def resume_study(
 def study_results(output: Path | str) -> StudyResults:
     """What is in a folder of results, also while the study runs. Raises NotResults."""
     return read_results(Path(output))
+
+
+def _allowed(given: Study | Mapping[str, Any] | Path | str, compile: object) -> tuple[Study, Findings | None]:
+    """A draft that may compile FMUs, if the caller or the study says so."""
+    wanted, findings = draft(given)
+    return replace(wanted, compile=flag("compile", compile) or wanted.compile), findings
 
 
 def draft(given: Study | Mapping[str, Any] | Path | str) -> tuple[Study, Findings | None]:
@@ -148,6 +160,7 @@ def calibrate(
     confidence: float = CONFIDENCE,
     workers: int | None = None,
     scheduler: str | Any | None = None,
+    compile: bool = False,
 ) -> Fit:
     """Find the values in the ranges of a study with which the system follows a measured trace or meets targets.
 
@@ -166,8 +179,8 @@ def calibrate(
         The result that shall be as small as can be.
     scales
         Signal or result → the size of its errors; see `ssptool.studies.calibration`.
-    workers, scheduler
-        Where runs are done, as of `study`.
+    workers, scheduler, compile
+        Where runs are done, and whether FMUs are compiled, as of `study`.
 
     Raises
     ------
@@ -176,7 +189,7 @@ def calibrate(
     CalibrationFailed
         The first run failed, or those around a point.
     """
-    wanted, findings = draft(study)
+    wanted, findings = _allowed(study, compile)
     if data is None and targets is None and minimize is None:
         stated = read_calibration(study, wanted)
         given: Result | Trace | Path | str | None = stated.data

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import ssptool
-from ssptool.cli.options import SystemPath, bundled, time
+from ssptool.cli.options import WHICH_VARIANT, SystemPath, bundled, time
 
 if TYPE_CHECKING:
     from ssptool.editing.editor import Editor
@@ -37,13 +37,13 @@ Force = Annotated[
 ]
 Into = Annotated[str, typer.Option("--into", metavar="SYSTEM", help="The system inside that gets it; else the root.")]
 EditedVariant = Annotated[
-    str | None,
-    typer.Option(
-        "--variant",
-        metavar="NAME",
-        help="Which SSD of the package; without it SystemStructure.ssd.",
-        rich_help_panel=EVERY_EDIT,
-    ),
+    str | None, typer.Option("--variant", metavar="NAME", help=WHICH_VARIANT, rich_help_panel=EVERY_EDIT)
+]
+ExperimentStart = Annotated[
+    float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
+]
+ExperimentStop = Annotated[
+    float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
 ]
 SharedDocument = Annotated[
     Shared,
@@ -123,12 +123,8 @@ def new_command(
         str,
         typer.Option("--ssp", metavar="1.0|2.0", help="Version of SSP; 1.0 becomes 2.0 once an edit needs it."),
     ] = "1.0",
-    start_time: Annotated[
-        float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
-    ] = None,
-    stop_time: Annotated[
-        float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
-    ] = None,
+    start_time: ExperimentStart = None,
+    stop_time: ExperimentStop = None,
     diff: Diff = False,
 ) -> None:
     """Make an empty system.

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from ssptool.cli.edit import Editing, edited, editing_from, split_pairs
-from ssptool.cli.options import SystemPath, bundled, parse_start_values, time
+from ssptool.cli.edit import Editing, ExperimentStart, ExperimentStop, edited, editing_from, split_pairs
+from ssptool.cli.options import SystemPath, bundled, parse_start_values
 
 
 @bundled(how=editing_from)
@@ -23,12 +23,8 @@ def set_command(
         str | None,
         typer.Option("--into", metavar="FILE.ssv", help="The parameter set to edit; made if it is not there."),
     ] = None,
-    start_time: Annotated[
-        float | None, typer.Option("--start-time", parser=time, metavar="T", help="Of the default experiment: 0, 10ms.")
-    ] = None,
-    stop_time: Annotated[
-        float | None, typer.Option("--stop-time", parser=time, metavar="T", help="Of the default experiment: 10, 2min.")
-    ] = None,
+    start_time: ExperimentStart = None,
+    stop_time: ExperimentStop = None,
 ) -> None:
     """Set parameters and start values, or the default experiment.
 

@@ -22,10 +22,8 @@ SystemPath = Annotated[
         help="An .ssp file, an unpacked one (folder), an .ssd file, one FMU, or an OspSystemStructure.xml.",
     ),
 ]
-Variant = Annotated[
-    str | None,
-    typer.Option("--variant", metavar="NAME", help="Which SSD of the package; without it SystemStructure.ssd."),
-]
+WHICH_VARIANT = "Which SSD of the package; without it SystemStructure.ssd."
+Variant = Annotated[str | None, typer.Option("--variant", metavar="NAME", help=WHICH_VARIANT)]
 ParameterFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -43,6 +41,7 @@ StartValues = Annotated[
         help="Set one parameter or start value, in the variable's unit, e.g. System1.m1=2; repeated: several.",
     ),
 ]
+WHAT_IS_COMPILED = "Compile FMUs that bring C or C++ sources and no library for this platform, into a cache."
 Accept = Annotated[
     list[str] | None,
     typer.Option(

@@ -16,7 +16,7 @@ import typer
 
 import ssptool
 from ssptool.cli.app import complain, progress_bar
-from ssptool.cli.options import Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
+from ssptool.cli.options import WHAT_IS_COMPILED, Accept, SystemPath, bundled, changes_from, codes, stimuli_from, time
 from ssptool.cli.settings_options import LOGS, PLANNED, settings_options
 from ssptool.engine.settings import INSIGHT
 from ssptool.errors import PlotUnavailable, abbreviated
@@ -91,7 +91,7 @@ Compile = Annotated[
     typer.Option(
         "--compile",
         rich_help_panel=PROCESS,
-        help="Compile FMUs that bring C or C++ sources and no library for this platform, into a cache.",
+        help=WHAT_IS_COMPILED,
     ),
 ]
 StepTimeout = Annotated[

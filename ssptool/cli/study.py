@@ -8,6 +8,7 @@ from typer.core import TyperGroup
 
 import ssptool
 from ssptool.cli.app import progress_bar
+from ssptool.cli.options import WHAT_IS_COMPILED
 
 if TYPE_CHECKING:
     from ssptool.studies.run import Forecast
@@ -30,6 +31,7 @@ Workers = Annotated[
 Scheduler = Annotated[
     str | None, typer.Option("--scheduler", metavar="ADDRESS", help="Of a Dask scheduler, e.g. tcp://host:8786.")
 ]
+Compile = Annotated[bool, typer.Option("--compile", help=WHAT_IS_COMPILED)]
 RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Do runs again that failed.")]
 
 study_app = typer.Typer(
@@ -53,6 +55,7 @@ def study_run(
     workers: Workers = None,
     scheduler: Scheduler = None,
     retry_failed: RetryFailed = False,
+    compile: Compile = False,
 ) -> None:
     """Check a study, say how many runs it has and about how long they take, and do them.
 
@@ -67,6 +70,7 @@ def study_run(
             workers=workers,
             scheduler=scheduler,
             retry_failed=retry_failed,
+            compile=compile,
             announce=_announce,
             progress=progress,
         )
@@ -75,7 +79,11 @@ def study_run(
 
 @study_app.command("resume")
 def study_resume(
-    folder: Folder, workers: Workers = None, scheduler: Scheduler = None, retry_failed: RetryFailed = False
+    folder: Folder,
+    workers: Workers = None,
+    scheduler: Scheduler = None,
+    retry_failed: RetryFailed = False,
+    compile: Compile = False,
 ) -> None:
     """Go on with a study that was stopped: `ssptool study resume springs.study`."""
     with progress_bar("running") as progress:
@@ -84,6 +92,7 @@ def study_resume(
             workers=workers,
             scheduler=scheduler,
             retry_failed=retry_failed,
+            compile=compile,
             announce=_announce,
             progress=progress,
         )
@@ -127,12 +136,13 @@ def study_calibrate(
     ] = None,
     workers: Workers = None,
     scheduler: Scheduler = None,
+    compile: Compile = False,
 ) -> None:
     """Find parameters with which the system follows a measured trace, or meets targets.
 
     A measured trace gives 95 % confidence intervals as well.
     """
-    fit = ssptool.calibrate(file, output, workers=workers, scheduler=scheduler)
+    fit = ssptool.calibrate(file, output, workers=workers, scheduler=scheduler, compile=compile)
     typer.echo(str(fit))
     raise typer.Exit(0 if fit.converged else 1)
 

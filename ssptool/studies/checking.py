@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, Final
 
 from ssptool.documents.diagnostics import DataFinding, Diagnostic, InvalidDocument
+from ssptool.engine.assembly.pool import with_libraries
 from ssptool.engine.failure import BadData, Unsupported
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.recording.patterns import NothingMatches
@@ -260,6 +261,7 @@ class _StudyCheck:
                 self._known_values(first)
                 return None
             units = _units(first, plan)
+            compiled = self._compiled(first, plan)
         try:
             points = make_points(self.study, nominal)
         except BadExpression as problem:
@@ -267,7 +269,7 @@ class _StudyCheck:
             self.findings.add(("factors", name, "expression"), problem.reason)
             return None
         notes = [f"points that are there more than once are run once: {points.repeated}"] if points.repeated else []
-        notes += self._configurations(points)
+        notes += [*compiled, *self._configurations(points)]
         self._more()
         return CheckedStudy(self.study, points, signals, units, tuple(notes))
 
@@ -330,6 +332,13 @@ class _StudyCheck:
         except (Unsupported, InvalidDocument, LookupError, ValueError) as problem:
             self.findings.add(key or (stated,), f"{described}{problem}")
         return None
+
+    def _compiled(self, prepared: PreparedSystem, plan: Plan | None) -> tuple[str, ...]:
+        """Compile what the study allows before the first run, so that all find it; notes on it. Raises NotCompiled."""
+        if plan is None or not self.study.compile:
+            return ()
+        made, _ = with_libraries(plan, prepared.archive)
+        return made.notes[len(plan.notes) :]
 
     def _setters(self, prepared: PreparedSystem) -> None:
         for name, problem in prepared.problems.items():

@@ -163,6 +163,9 @@ class Study:
         More units than the system defines: name → exponents, factor and offset, as in SSP.
     accept
         Codes of rules in spite of whose findings the system is run, as of `ssptool.simulate`.
+    compile
+        Compile FMUs that bring sources and no library, as of `ssptool.simulate`. Who starts the study allows it: no
+        file states it, and it is no part of what the study is.
     source
         The file that it was read from; empty: it was made in Python. Paths are relative to its folder.
     files
@@ -183,6 +186,7 @@ class Study:
     units: DefinedUnits = field(default_factory=dict)
     effort: RunEffort = field(default_factory=RunEffort)
     accept: tuple[str, ...] = ()
+    compile: bool = False
     name: str = ""
     source: str = ""
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict)

@@ -17,6 +17,7 @@ from ssptool.documents.document import Document
 from ssptool.documents.ssd import SystemStructureDescription
 from ssptool.editing.editor import Editor
 from ssptool.editing.replace import SameFmu
+from ssptool.engine.assembly.pool import Sources, with_libraries
 from ssptool.engine.choices.make_plan import planned
 from ssptool.engine.planning.plan import Plan
 from ssptool.engine.settings import Kind, Settings, settings_by_name
@@ -273,6 +274,7 @@ class PreparedSystem:
         self.wanted = wanted
         self._stack = ExitStack()
         self._plans: dict[tuple[tuple[str, str], ...], Plan] = {}
+        self._sources: Sources | None = None
         with ExitStack() as stack:
             self.archive = stack.enter_context(
                 Archive.open(study.system, outside=find_settings(study.system).allow_outside)
@@ -344,6 +346,14 @@ class PreparedSystem:
     def base_plan(self) -> Plan:
         """The plan of the configuration without the values of a point. Raises as `make_plan`."""
         return self._make({})
+
+    def sources(self, plan: Plan) -> Sources:
+        """Where the runs of a plan find their FMUs: with compiled libraries, if the study allows that. Raises
+        NotCompiled.
+        """
+        if self._sources is None:
+            self._sources = with_libraries(plan, self.archive)[1] if self.study.compile else self.archive
+        return self._sources
 
     def is_direct(self, setter: Setter) -> bool:
         """Whether a value goes to one FMU and nowhere else, and decides nothing: that of a parameter."""

@@ -209,7 +209,7 @@ class StudyWorker:
         try:
             prepared, _ = self._prepared(task)
             plan = self._plan(prepared, task)
-            result = run(plan, prepared.archive, isolated=True, limits=limits)
+            result = run(plan, prepared.sources(plan), isolated=True, limits=limits)
             outcome = self._outcome(task, plan, result.failure, result.trace)
         except Exception as error:
             outcome = failed(task, f"{type(error).__name__}: {error}")
@@ -219,7 +219,7 @@ class StudyWorker:
         prepared, pool = self._prepared(task)
         plan = self._plan(prepared, task)
         recorder = Recorder(plan, keep=True)
-        execution = execute(Job(plan, prepared.archive), recorder, pool=pool)
+        execution = execute(Job(plan, prepared.sources(plan)), recorder, pool=pool)
         recorder.finish()
         assert recorder.trace is not None
         outcome = self._outcome(task, plan, execution.failure, recorder.trace)
