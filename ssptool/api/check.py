@@ -27,8 +27,8 @@ from ssptool.rules.report import summary as report_summary
 from ssptool.rules.runner import check, check_path
 from ssptool.rules.selection import (
     Acceptance,
-    Choice,
     InvalidSettings,
+    RuleChoice,
     Switches,
     UnknownRule,
     UnknownTool,
@@ -199,10 +199,10 @@ def validate(
     return check_path(place, variant, switches=switches, outside=outside)
 
 
-def choice(select: object, ignore: object, strict: object, tools: object) -> Choice:
+def choice(select: object, ignore: object, strict: object, tools: object) -> RuleChoice:
     """The rules that a caller switches on and off, and the tools whose limits are findings."""
     codes = "a code of a rule, such as 'FMU-102',"
-    return Choice(
+    return RuleChoice(
         texts("select", select, codes),
         texts("ignore", ignore, codes),
         None if strict is None else flag("strict", strict),

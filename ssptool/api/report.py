@@ -21,9 +21,9 @@ from ssptool.engine.run.plots import curves_of
 from ssptool.errors import WrongValue
 from ssptool.fmu.description import UnreadableFmu
 from ssptool.network.tree import dotted
-from ssptool.results.report import ReportPage, ReportPicture, report_page, run_facts, sheet_identity
+from ssptool.results.report import ReportPage, ReportPicture, report_page, run_report_content, sheet_identity
 from ssptool.studies.calibration import read_fit
-from ssptool.studies.report import every_chart, study_facts
+from ssptool.studies.report import every_chart, study_report_content
 from ssptool.studies.study_results import StudyResults, read_results
 
 
@@ -65,14 +65,14 @@ def report(
     curves = [thinned(curve) for curve in curves_of({"": trace}, patterns)]
     diagrams, diagnostics = diagrams_and_findings(system, variant, manifest)
     with Archive.open(system) as archive:
-        facts = run_facts(
+        content = run_report_content(
             manifest,
             diagrams=diagrams,
             findings=diagnostics,
             plots=_plots(curves, Path(results).name, len(trace)),
             locate=lambda name: _located(archive, name),
         )
-    page = ReportPage(report_page(facts))
+    page = ReportPage(report_page(content))
     if output is not None:
         page.save(output)
     return page
@@ -185,7 +185,7 @@ def report_study(
         ReportPicture(_CAPTIONS[kind], chart_markup(one, library=place == 0))
         for place, (kind, one) in enumerate(charts.items())
     ]
-    facts = study_facts(
+    content = study_report_content(
         found,
         read_fit(found.folder),
         plots=plots,
@@ -194,7 +194,7 @@ def report_study(
         absent=absent,
         findings=findings,
     )
-    page = ReportPage(report_page(facts, "study.html", "ssptool.studies.report"))
+    page = ReportPage(report_page(content, "study.html", "ssptool.studies.report"))
     if output is not None:
         page.save(output)
     return page

@@ -27,7 +27,7 @@ R = TypeVar("R", bound=Element)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bound:
+class BoundSet:
     """A binding with its values, and the mapping that it has; each with the file in which it stands."""
 
     place: Place
@@ -51,7 +51,7 @@ class Bound:
 class Use:
     """A parameter under the `name` that it has in the element of its binding, through `entry` if that is mapped."""
 
-    bound: Bound
+    bound: BoundSet
     parameter: ssv.Parameter
     entry: ssm.MappingEntry | None
     name: str
@@ -61,7 +61,7 @@ class Use:
         return ".".join((*self.bound.place.path, self.name))
 
 
-def bound(draft: Draft) -> Iterator[Bound]:
+def bound(draft: Draft) -> Iterator[BoundSet]:
     """All bindings of the structure whose values and mapping can be read, outer elements first."""
     for place in places(draft.system):
         for binding in place.element.parameter_bindings:
@@ -70,9 +70,9 @@ def bound(draft: Draft) -> Iterator[Bound]:
                 continue
             mapping = binding.parameter_mapping
             if mapping is None:
-                yield Bound(place, binding, *values, None, "")
+                yield BoundSet(place, binding, *values, None, "")
             elif (renaming := _mapping(draft, mapping)) is not None:
-                yield Bound(place, binding, *values, *renaming)
+                yield BoundSet(place, binding, *values, *renaming)
 
 
 def uses(draft: Draft) -> Iterator[Use]:
@@ -81,7 +81,7 @@ def uses(draft: Draft) -> Iterator[Use]:
         yield from uses_of(each)
 
 
-def uses_of(each: Bound) -> Iterator[Use]:
+def uses_of(each: BoundSet) -> Iterator[Use]:
     for parameter in each.values.parameters:
         name = each.binding.prefix + parameter.name
         if each.mapping is None:
@@ -272,7 +272,7 @@ def add_mapping(
 
 
 def ensure_mapping(
-    draft: Draft, each: Bound, addressees: Addressees, renamed: Mapping[str, str], taken: str = ""
+    draft: Draft, each: BoundSet, addressees: Addressees, renamed: Mapping[str, str], taken: str = ""
 ) -> ssm.ParameterMapping:
     """The mapping of a binding, where `renamed` names have their new targets.
 
@@ -297,7 +297,7 @@ def ensure_mapping(
     return renaming
 
 
-def chosen_binding(draft: Draft, to: Name, of: str | None) -> Bound:
+def chosen_binding(draft: Draft, to: Name, of: str | None) -> BoundSet:
     """The binding of an element that can be mapped; `of` is its set, if there are several.
 
     Raises
@@ -437,7 +437,7 @@ def _named(draft: Draft, binding: ssd.ParameterBinding) -> str:
     return INLINE if binding.source is None else draft.entry(binding.source) or binding.source
 
 
-def _means_nothing(draft: Draft, chosen: Bound) -> bool:
+def _means_nothing(draft: Draft, chosen: BoundSet) -> bool:
     """Whether an inline mapping only says what would hold without it."""
     holder, mapping = chosen.binding.parameter_mapping, chosen.mapping
     if holder is None or holder.source is not None or mapping is None:

@@ -11,7 +11,7 @@ from typing import Any
 from ssptool.documents.archive import Archive
 from ssptool.documents.diagnostics import InvalidDocument
 from ssptool.documents.document import Document
-from ssptool.editing.meaning import Fact, Item, Items, Section, digest, items_of
+from ssptool.editing.meaning import Fact, Items, MeaningItem, Section, digest, items_of
 
 
 class DifferenceKind(StrEnum):
@@ -39,8 +39,8 @@ class Difference:
     kind: DifferenceKind
     name: str
     facts: tuple[FactChange, ...]
-    before: Item | None
-    after: Item | None
+    before: MeaningItem | None
+    after: MeaningItem | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def _variants(archive: Archive, structure: Document) -> Items:
                 content: Fact = digest(items_of(archive, document))
             except InvalidDocument:
                 content = document.source.decode()
-            item = Item(Section.VARIANT, name, {"content": content}, document.root.position)
+            item = MeaningItem(Section.VARIANT, name, {"content": content}, document.root.position)
             found[Section.VARIANT, name] = item
     return found
 
@@ -106,7 +106,7 @@ def _named(key: tuple[Section, str], kind: DifferenceKind) -> tuple[Section, Dif
     return key[0], kind, key[1]
 
 
-def _fact_changes(old: Item | None, new: Item | None) -> tuple[FactChange, ...]:
+def _fact_changes(old: MeaningItem | None, new: MeaningItem | None) -> tuple[FactChange, ...]:
     was = {} if old is None else old.facts
     now = {} if new is None else new.facts
     names = dict.fromkeys((*was, *now))
@@ -196,7 +196,7 @@ def _value_change(difference: Difference) -> str:
     return f"{_value(old)} → {_value(new)}  ({_places(difference)})"
 
 
-def _value(item: Item) -> str:
+def _value(item: MeaningItem) -> str:
     unit = item.facts.get("unit")
     return _shown(item.facts.get("value")) + (f" {unit}" if unit else "")
 
@@ -228,7 +228,7 @@ def _json(fact: Fact) -> Any:
     return fact if finite else str(fact)
 
 
-def _place(item: Item | None) -> dict[str, str | int] | None:
+def _place(item: MeaningItem | None) -> dict[str, str | int] | None:
     if item is None:
         return None
     return {"file": item.position.file, "line": item.position.line, "origin": item.origin}

@@ -112,7 +112,7 @@ COLUMNS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class CanvasBox:
     """A rectangle, lower left and upper right corner, in mm."""
 
     x1: float
@@ -120,7 +120,7 @@ class Box:
     x2: float
     y2: float
 
-    def meets(self, other: "Box") -> bool:
+    def meets(self, other: "CanvasBox") -> bool:
         return self.x1 < other.x2 and other.x1 < self.x2 and self.y1 < other.y2 and other.y1 < self.y2
 
 
@@ -159,7 +159,7 @@ def shrink(system: ssd.System, gone: ssd.SystemElement) -> bool:
     return size != (canvas.x2, canvas.y2)
 
 
-def free_spot(others: Iterable[Box], connectors: int) -> Box:
+def free_spot(others: Iterable[CanvasBox], connectors: int) -> CanvasBox:
     """The first cell of a grid, row by row from the lower left corner of the others, that meets none of them."""
     taken = list(others)
     left = min((box.x1 for box in taken), default=10.0)
@@ -168,17 +168,17 @@ def free_spot(others: Iterable[Box], connectors: int) -> Box:
     for cell in count():
         row, column = divmod(cell, COLUMNS)
         x, y = left + column * (SIZE + GAP), bottom + row * (height + GAP)
-        box = Box(x, y, x + SIZE, y + height)
+        box = CanvasBox(x, y, x + SIZE, y + height)
         if not any(box.meets(other) for other in taken):
             return box
     raise AssertionError("an endless grid has a free cell")
 
 
-def _boxes(elements: Iterable[ssd.SystemElement]) -> list[Box]:
+def _boxes(elements: Iterable[ssd.SystemElement]) -> list[CanvasBox]:
     return [box for element in elements if (box := _box(element)) is not None]
 
 
-def _box(element: ssd.SystemElement) -> Box | None:
+def _box(element: ssd.SystemElement) -> CanvasBox | None:
     geometry = element.geometry
     if geometry is None:
         return None
@@ -186,7 +186,7 @@ def _box(element: ssd.SystemElement) -> Box | None:
         x, y = sorted((geometry.x1, geometry.x2)), sorted((geometry.y1, geometry.y2))
     except InvalidDocument:
         return None
-    box = Box(x[0], y[0], x[1], y[1])
+    box = CanvasBox(x[0], y[0], x[1], y[1])
     return box if all(abs(value) < 1e9 for value in (*x, *y)) else None
 
 

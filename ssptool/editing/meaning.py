@@ -44,8 +44,8 @@ def short_digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-class Contents:
-    """Those of an archive, each read once. Documents are given by their names."""
+class ComponentDigests:
+    """Digests of what components are made of; each file of an archive is read once, documents go by their names."""
 
     def __init__(self, archive: Archive) -> None:
         self._archive = archive
@@ -119,7 +119,7 @@ R = TypeVar("R", bound=Element)
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class BoundValue:
     """A value as it is written, and what a mapping would make of it."""
 
     value: Any
@@ -128,17 +128,17 @@ class Given:
     position: Position
 
 
-def given_values(archive: Archive, structure: Document) -> dict[str, Given]:
+def bound_values(archive: Archive, structure: Document) -> dict[str, BoundValue]:
     """Full names → values; outer bindings beat inner ones, later ones beat earlier ones (SSP 2.0 §5.2.3).
 
     Sources that cannot be read give nothing.
     """
-    found: dict[str, Given] = {}
+    found: dict[str, BoundValue] = {}
     owners = sorted(_owners((), structure.structure.system), key=lambda owner: -len(owner[0]))
     for path, element in owners:
         for binding in element.parameter_bindings:
-            for name, given in _of_binding(archive, structure, binding):
-                found[".".join((*path, name))] = given
+            for name, bound in _of_binding(archive, structure, binding):
+                found[".".join((*path, name))] = bound
     return found
 
 
@@ -149,7 +149,9 @@ def _owners(path: tuple[str, ...], element: ssd.SystemElement) -> Iterator[tuple
             yield from _owners((*path, inner.name), inner)
 
 
-def _of_binding(archive: Archive, structure: Document, binding: ssd.ParameterBinding) -> Iterator[tuple[str, Given]]:
+def _of_binding(
+    archive: Archive, structure: Document, binding: ssd.ParameterBinding
+) -> Iterator[tuple[str, BoundValue]]:
     values = _linked(archive, structure, binding.source, binding.parameter_set, ssv.ParameterSet)
     mapping = binding.parameter_mapping
     renames = None
@@ -161,9 +163,9 @@ def _of_binding(archive: Archive, structure: Document, binding: ssd.ParameterBin
     for parameter in () if values is None else values.parameters:
         name, value, unit = binding.prefix + parameter.name, parameter.value, parameter.unit
         if mapping is None:
-            yield name, Given(value, unit, None, parameter.position)
+            yield name, BoundValue(value, unit, None, parameter.position)
         for entry in targets.get(name, ()):
-            yield entry.target, Given(value, unit, entry.transformation, parameter.position)
+            yield entry.target, BoundValue(value, unit, entry.transformation, parameter.position)
 
 
 def _linked(archive: Archive, structure: Document, source: str | None, inline: R | None, kind: type[R]) -> R | None:
@@ -193,7 +195,7 @@ class Section(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class MeaningItem:
     """One thing with its facts; `origin` says where they come from, which is no fact itself."""
 
     section: Section
@@ -203,7 +205,7 @@ class Item:
     origin: str = ""
 
 
-Items: TypeAlias = dict[tuple[Section, str], Item]
+Items: TypeAlias = dict[tuple[Section, str], MeaningItem]
 
 
 def items_of(archive: Archive, structure: Document) -> Items:
@@ -223,7 +225,7 @@ def items_of(archive: Archive, structure: Document) -> Items:
     return found
 
 
-def _everything(archive: Archive, structure: Document) -> Iterator[Item]:
+def _everything(archive: Archive, structure: Document) -> Iterator[MeaningItem]:
     """What is in the structure, and in those that its components are made of, to any depth."""
     inside = {
         place.path: place.scope.document
@@ -272,30 +274,30 @@ class _Reading:
         self._document = structure
         self._root = structure.structure
         self._around = around | {structure.name}
-        self._contents = Contents(archive)
+        self._digests = ComponentDigests(archive)
         self._places = list(_places(_Place(path, self._root.system)))
 
     def of(self, structure: Document, path: ElementPath) -> "_Reading":
         """The same for the structure that the component at `path` is made of."""
         inner = _Reading(self._archive, structure, path=path, told=self._told)
-        inner._contents = self._contents
+        inner._digests = self._digests
         return inner
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[MeaningItem]:
         yield from self._structure()
         yield from self._elements()
         yield from self._parameters()
         yield from self._definitions()
 
-    def items_inside(self) -> Iterator[Item]:
+    def items_inside(self) -> Iterator[MeaningItem]:
         """Those of a structure inside another; its experiment does not count, its parameters are among all."""
         name = dotted(self._path)
-        yield Item(Section.STRUCTURE, name, {"SSP version": self._root.version}, self._root.position)
+        yield MeaningItem(Section.STRUCTURE, name, {"SSP version": self._root.version}, self._root.position)
         yield from self._elements()
         for item in self._definitions():
             yield replace(item, name=f"{item.name} (in {name})")
 
-    def _elements(self) -> Iterator[Item]:
+    def _elements(self) -> Iterator[MeaningItem]:
         for place in self._places:
             if place.path != self._path:
                 yield self._component(place)
@@ -304,7 +306,7 @@ class _Reading:
                 yield from _connections(place.name, place.element)
                 yield from self._dictionaries(place.name, place.element)
 
-    def _structure(self) -> Iterator[Item]:
+    def _structure(self) -> Iterator[MeaningItem]:
         root, experiment = self._root, self._root.default_experiment
         facts: dict[str, Fact] = {
             "name": root.name,
@@ -313,9 +315,9 @@ class _Reading:
             "start time": None if experiment is None else experiment.start_time,
             "stop time": None if experiment is None else experiment.stop_time,
         }
-        yield Item(Section.STRUCTURE, "the system", facts, root.position)
+        yield MeaningItem(Section.STRUCTURE, "the system", facts, root.position)
 
-    def _component(self, place: _Place) -> Item:
+    def _component(self, place: _Place) -> MeaningItem:
         element = place.element
         facts: dict[str, Fact]
         if isinstance(element, ssd.Component):
@@ -326,12 +328,12 @@ class _Reading:
                 "implementation": str(element.implementation),
             }
             if place.path not in self._told:
-                facts |= self._contents.of(self._document.name, element, self._nested_digest)
+                facts |= self._digests.of(self._document.name, element, self._nested_digest)
         elif isinstance(element, ssd.SignalDictionaryReference):
             facts = {"is": "signal dictionary reference", "dictionary": element.dictionary}
         else:
             facts = {"is": "system"}
-        return Item(Section.COMPONENT, place.name, facts, element.position)
+        return MeaningItem(Section.COMPONENT, place.name, facts, element.position)
 
     def _nested_digest(self, entry: str) -> str:
         if entry in self._around:
@@ -342,8 +344,8 @@ class _Reading:
         except InvalidDocument:
             return short_digest(self._archive.read(entry))
 
-    def _connectors(self, place: _Place) -> Iterator[Item]:
-        fmu = self._contents.fmu(self._document.name, place.element)
+    def _connectors(self, place: _Place) -> Iterator[MeaningItem]:
+        fmu = self._digests.fmu(self._document.name, place.element)
         for connector in place.element.connectors:
             variable = None if fmu is None else fmu.variables.get(connector.name)
             type_, unit = connector.type_name, connector.unit
@@ -359,16 +361,16 @@ class _Reading:
             name = ".".join(filter(None, (place.name, connector.name)))
             if self._path and place.path == self._path:  # The component has a connector of this name.
                 name += " (inside)"
-            yield Item(Section.CONNECTOR, name, facts, connector.position)
+            yield MeaningItem(Section.CONNECTOR, name, facts, connector.position)
 
-    def _dictionaries(self, path: str, system: ssd.System) -> Iterator[Item]:
+    def _dictionaries(self, path: str, system: ssd.System) -> Iterator[MeaningItem]:
         for dictionary in system.signal_dictionaries:
             name = ".".join(filter(None, (path, dictionary.name)))
-            yield Item(Section.DICTIONARY, name, {"source": dictionary.source}, dictionary.position)
+            yield MeaningItem(Section.DICTIONARY, name, {"source": dictionary.source}, dictionary.position)
             content = self._dictionary(dictionary)
             for entry in () if content is None else content.entries:
                 facts: dict[str, Fact] = {"type": canonical(entry.type_name or ""), "unit": entry.unit}
-                yield Item(Section.DICTIONARY, f"{name}.{entry.name}", facts, entry.position)
+                yield MeaningItem(Section.DICTIONARY, f"{name}.{entry.name}", facts, entry.position)
 
     def _dictionary(self, dictionary: ssd.SignalDictionary) -> ssb.SignalDictionary | None:
         """The signals of a dictionary, inline or in a file; None if they cannot be read."""
@@ -380,17 +382,17 @@ class _Reading:
         except InvalidDocument:
             return None
 
-    def _parameters(self) -> Iterator[Item]:
-        """The values that variables get; and those that are given, but of which no readable FMU has the variable."""
+    def _parameters(self) -> Iterator[MeaningItem]:
+        """The values that variables get; and those that are bound, but of which no readable FMU has the variable."""
         network = build_network(self._archive, self._document)
         effective = {str(signal): found for signal, found in network.assignments.items()}
         for name, assignment in effective.items():
             yield _assigned(name, assignment)
-        for name, given in given_values(self._archive, self._document).items():
+        for name, bound in bound_values(self._archive, self._document).items():
             if name not in effective:
-                yield _given(name, given)
+                yield _bound_value(name, bound)
 
-    def _definitions(self) -> Iterator[Item]:
+    def _definitions(self) -> Iterator[MeaningItem]:
         defined = document_units(self._root)
         for element in self._root.units:
             unit = defined[element.name]
@@ -399,10 +401,10 @@ class _Reading:
                 "offset": unit.offset,
                 **({} if unit.exponents is None else unit.exponents._asdict()),
             }
-            yield Item(Section.UNIT, unit.name, facts, element.position)
+            yield MeaningItem(Section.UNIT, unit.name, facts, element.position)
         for enumeration in self._root.enumerations:
             items: dict[str, Fact] = {item.name: item.value for item in enumeration.items}
-            yield Item(Section.ENUMERATION, enumeration.name, items, enumeration.position)
+            yield MeaningItem(Section.ENUMERATION, enumeration.name, items, enumeration.position)
 
 
 def _places(place: _Place) -> Iterator[_Place]:
@@ -412,7 +414,7 @@ def _places(place: _Place) -> Iterator[_Place]:
             yield from _places(_Place((*place.path, element.name), element))
 
 
-def _connections(path: str, system: ssd.System) -> Iterator[Item]:
+def _connections(path: str, system: ssd.System) -> Iterator[MeaningItem]:
     """Start and end imply no direction, so the ends are in the order of their names."""
     for connection in system.connections:
         ends = sorted((_end(connection.start, connection.start_indices), _end(connection.end, connection.end_indices)))
@@ -421,7 +423,7 @@ def _connections(path: str, system: ssd.System) -> Iterator[Item]:
             "suppressUnitConversion": connection.suppress_unit_conversion,
         }
         inside = f" (in {path})" if path else ""
-        yield Item(Section.CONNECTION, " – ".join(ends) + inside, facts, connection.position)
+        yield MeaningItem(Section.CONNECTION, " – ".join(ends) + inside, facts, connection.position)
 
 
 def _end(end: ssd.ConnectorRef, indices: tuple[int, ...] | None) -> str:
@@ -450,19 +452,19 @@ def transformation_fact(transformation: ssc.Transformation | None) -> str | None
             raise NotImplementedError(f"the transformation {transformation.tag}")
 
 
-def _assigned(name: str, assignment: Assignment) -> Item:
+def _assigned(name: str, assignment: Assignment) -> MeaningItem:
     steps = (f"{step.kind} {step.detail}".strip() for step in assignment.chain)
     facts: dict[str, Fact] = {"value": _plain(assignment.value), "unit": assignment.unit}
-    return Item(Section.PARAMETER, name, facts, assignment.chain[0].position, "; ".join(steps))
+    return MeaningItem(Section.PARAMETER, name, facts, assignment.chain[0].position, "; ".join(steps))
 
 
-def _given(name: str, given: Given) -> Item:
+def _bound_value(name: str, bound: BoundValue) -> MeaningItem:
     facts: dict[str, Fact] = {
-        "value": _plain(given.value),
-        "unit": given.unit,
-        "transformation": transformation_fact(given.transformation),
+        "value": _plain(bound.value),
+        "unit": bound.unit,
+        "transformation": transformation_fact(bound.transformation),
     }
-    return Item(Section.PARAMETER, name, facts, given.position, "given; no readable FMU has this variable")
+    return MeaningItem(Section.PARAMETER, name, facts, bound.position, "given; no readable FMU has this variable")
 
 
 def _plain(value: object) -> Fact:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ssptool.documents import ssd
-from ssptool.editing.bind import Addressees, Bound, Use, ensure_mapping, uses
+from ssptool.editing.bind import Addressees, BoundSet, Use, ensure_mapping, uses
 from ssptool.editing.changes import EditError
 from ssptool.editing.draft import ConnectorPlace, Draft, Place
 from ssptool.editing.names import Name, enter, find, host_paths, is_host, require_free
@@ -115,7 +115,7 @@ def _rename_ends(system: ssd.System, element: str, old: str, new: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Following:
+class RenamedUse:
     """A use of a parameter in a structure, and the name that it is to have in the element of its binding."""
 
     draft: Draft
@@ -129,7 +129,7 @@ def _following(
     new: tuple[str, ...],
     connector: str | None,
     outermost: Draft | None = None,
-) -> list[Following]:
+) -> list[RenamedUse]:
     """The uses that address what is renamed, found before it is: in its structure and in those around it."""
     found = []
     for around, path in draft.outwards():
@@ -159,7 +159,7 @@ def _hosts_of(draft: Draft, around: Draft, path: tuple[str, ...]) -> list[tuple[
     return [path, *(host for host in host_paths(draft) if host != path)]
 
 
-def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[Following]:
+def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], connector: str | None) -> list[RenamedUse]:
     addressees = Addressees(draft)
     found = []
     before, after = ".".join(old), ".".join(new)
@@ -179,7 +179,7 @@ def _following_in(draft: Draft, old: tuple[str, ...], new: tuple[str, ...], conn
                 )
             continue
         shift = len(".".join(path)) + 1 if path else 0
-        found.append(Following(draft, use, (after + rest)[shift:]))
+        found.append(RenamedUse(draft, use, (after + rest)[shift:]))
     return found
 
 
@@ -191,7 +191,7 @@ def _is_meant(target: Target, old: tuple[str, ...], connector: str | None) -> bo
     return (*target.key.path, target.key.connector) == old
 
 
-def _require_free_to_follow(following: list[Following]) -> None:
+def _require_free_to_follow(following: list[RenamedUse]) -> None:
     """Raise EditError if some name cannot follow, before anything is renamed."""
     groups = _by_binding(following)
     mapping = [(draft.document.name, bound.mapping_file) for draft, bound, _ in groups if bound.mapping is not None]
@@ -202,7 +202,7 @@ def _require_free_to_follow(following: list[Following]) -> None:
             _new_prefix(bound, group)
 
 
-def _follow(following: list[Following]) -> None:
+def _follow(following: list[RenamedUse]) -> None:
     """Give the uses their new names, where they are shared without touching what others see."""
     for draft, bound, group in _by_binding(following):
         if bound.mapping is not None:
@@ -222,14 +222,14 @@ def _follow(following: list[Following]) -> None:
         note(f"{count} parameter names follow" if count > 1 else "one parameter name follows")
 
 
-def _by_binding(following: list[Following]) -> list[tuple[Draft, Bound, list[Following]]]:
-    groups: dict[ssd.ParameterBinding, tuple[Draft, Bound, list[Following]]] = {}
+def _by_binding(following: list[RenamedUse]) -> list[tuple[Draft, BoundSet, list[RenamedUse]]]:
+    groups: dict[ssd.ParameterBinding, tuple[Draft, BoundSet, list[RenamedUse]]] = {}
     for each in following:
         groups.setdefault(each.use.bound.binding, (each.draft, each.use.bound, []))[2].append(each)
     return list(groups.values())
 
 
-def _new_prefix(bound: Bound, group: list[Following]) -> str | None:
+def _new_prefix(bound: BoundSet, group: list[RenamedUse]) -> str | None:
     """The prefix that a binding needs for the new names; None if its own will do.
 
     It changes only if the old name stands in it, and all parameters of the set are addressed through it.
@@ -244,12 +244,12 @@ def _new_prefix(bound: Bound, group: list[Following]) -> str | None:
     return new
 
 
-def _is_shared(draft: Draft, bound: Bound) -> bool:
+def _is_shared(draft: Draft, bound: BoundSet) -> bool:
     """Whether the values are seen by another structure, or by another binding of this one."""
     return bound.binding.source is not None and bool(_others(draft, bound.file))
 
 
-def _require_own_mapping(draft: Draft, bound: Bound, following: Counter[tuple[str, str]]) -> None:
+def _require_own_mapping(draft: Draft, bound: BoundSet, following: Counter[tuple[str, str]]) -> None:
     """A mapping that others use as well cannot be edited for one; for all of them it can.
 
     `following` counts, by document and mapping, the bindings whose names follow.

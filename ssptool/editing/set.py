@@ -10,7 +10,7 @@ from ssptool.documents import ssc, ssd, ssv
 from ssptool.documents.simple_types import boolean, double, hex_binary, number_text
 from ssptool.editing.bind import (
     Addressees,
-    Bound,
+    BoundSet,
     Use,
     add_binding,
     bound,
@@ -98,7 +98,7 @@ def _take_away(draft: Draft, use: Use) -> None:
     _remove_parameter(draft, bound, parameter)
 
 
-def _remove_parameter(draft: Draft, bound: Bound, parameter: ssv.Parameter) -> None:
+def _remove_parameter(draft: Draft, bound: BoundSet, parameter: ssv.Parameter) -> None:
     units, enumerations = used_units(parameter), used_enumerations(parameter)
     parameter.delete()
     drop_unused(bound.values, units, enumerations)
@@ -167,7 +167,7 @@ class RequestedValue:
 
 
 def requested_value(draft: Draft, addressees: Addressees, name: str, value: object, unit: str | None) -> RequestedValue:
-    """The wish that a variable or connector called `name` has a value, given as such or as text.
+    """The requested that a variable or connector called `name` has a value, given as such or as text.
 
     Raises
     ------
@@ -194,15 +194,15 @@ def requested_value(draft: Draft, addressees: Addressees, name: str, value: obje
     if target.type == "Enumeration":
         # The item's name is written, not its number.
         read = next((item for item, number in target.items.items() if number == read), text)
-    wish = RequestedValue(name, text, read, target, given, unit is not None)
-    _require_within(wish)
-    return wish
+    requested = RequestedValue(name, text, read, target, given, unit is not None)
+    _require_within(requested)
+    return requested
 
 
-def _require_within(wish: RequestedValue) -> None:
-    value, (lowest, highest) = wish.in_target_unit, wish.target.bounds
+def _require_within(requested: RequestedValue) -> None:
+    value, (lowest, highest) = requested.in_target_unit, requested.target.bounds
     if isinstance(value, int | float) and not isinstance(value, bool) and not lowest <= value <= highest:
-        raise EditError(f"{wish.name} cannot be {wish.text}: its FMU allows {lowest:g} to {highest:g}")
+        raise EditError(f"{requested.name} cannot be {requested.text}: its FMU allows {lowest:g} to {highest:g}")
 
 
 def _as_text(value: object) -> str:
@@ -251,95 +251,98 @@ def set_value(
         As `requested_value`; or another value would be in force, or this one cannot be written where that comes from.
     """
     addressees = Addressees(draft)
-    wish = requested_value(draft, addressees, shown(name), value, unit)
+    requested = requested_value(draft, addressees, shown(name), value, unit)
     entry = None if into is None else _entry(draft, into)
     before = addressees.values()
-    own = [use for use in uses(draft) if use.full == wish.name]
+    own = [use for use in uses(draft) if use.full == requested.name]
     # At one level the bindings of a component win over those of the structure that it is made of.
-    named_so = [*uses_inside(draft, wish.name, sharing), *own]
+    named_so = [*uses_inside(draft, requested.name, sharing), *own]
     use = winner([use for use in named_so if entry in (None, use.bound.file)])
     if use is not None:
-        _require_in_force(wish, use, named_so)
-        where = _edit(wish, use)
+        _require_in_force(requested, use, named_so)
+        where = _edit(requested, use)
     elif entry is not None and draft.archive.has(entry) and not any(each.file == entry for each in bound(draft)):
-        _edit_unbound(draft, wish, entry)
+        _edit_unbound(draft, requested, entry)
         return
     else:
-        where = _add(draft, wish, entry, winner(own))
+        where = _add(draft, requested, entry, winner(own))
     if draft.packages.any_open:  # What was read of them before holds no longer.
         draft.packages.put_back(draft.archive)
         addressees = Addressees(draft)
-    others = _others(wish, before, addressees.values())
-    draft.note(f"set {wish} in {where}{_shared(draft, where)}")
+    others = _others(requested, before, addressees.values())
+    draft.note(f"set {requested} in {where}{_shared(draft, where)}")
     for other in others:
         draft.note(f"that changes {other} as well")
 
 
-def _require_in_force(wish: RequestedValue, use: Use, all_uses: list[Use]) -> None:
+def _require_in_force(requested: RequestedValue, use: Use, all_uses: list[Use]) -> None:
     deciding = winner(all_uses)
     if deciding is not None and deciding is not use and deciding.parameter is not use.parameter:
-        raise EditError(f"{wish.name} = {wish.text} in {use.bound} would not count: {deciding.bound} decides it")
+        raise EditError(
+            f"{requested.name} = {requested.text} in {use.bound} would not count: {deciding.bound} decides it"
+        )
 
 
-def _edit(wish: RequestedValue, use: Use) -> str:
+def _edit(requested: RequestedValue, use: Use) -> str:
     """Change the value of a parameter; gives where that is."""
     parameter, values = use.parameter, use.bound.values
     if parameter.dimensions or parameter.type is None or len(parameter.type.entries) > 1:
-        raise EditError(f"{use.bound} gives {wish.name} an array: edit that file")
+        raise EditError(f"{use.bound} gives {requested.name} an array: edit that file")
     transformation = None if use.entry is None else use.entry.transformation
-    stored = wish.value
+    stored = requested.value
     if transformation is not None:
-        stored = _back_through(wish, use, transformation)
-    elif isinstance(stored, float) and not wish.stated:
+        stored = _back_through(requested, use, transformation)
+    elif isinstance(stored, float) and not requested.stated:
         unit = named(document_units(values), parameter.unit)
         suppressed = use.entry is not None and use.entry.suppress_unit_conversion
-        stored = stored if unit is None or suppressed else wish.converted(stored, wish.unit, unit)
-    unit_name = use_unit(values, wish.unit) if wish.stated and transformation is None else parameter.unit
-    _write(parameter, stored, unit_name, wish, values.version)
+        stored = stored if unit is None or suppressed else requested.converted(stored, requested.unit, unit)
+    unit_name = use_unit(values, requested.unit) if requested.stated and transformation is None else parameter.unit
+    _write(parameter, stored, unit_name, requested, values.version)
     return str(use.bound)
 
 
-def _back_through(wish: RequestedValue, use: Use, transformation: ssc.Transformation) -> float:
-    """The value that the transformation of a mapping turns into the wished one."""
-    value = wish.in_target_unit
+def _back_through(requested: RequestedValue, use: Use, transformation: ssc.Transformation) -> float:
+    """The value that the transformation of a mapping turns into the requested one."""
+    value = requested.in_target_unit
     if not isinstance(transformation, ssc.LinearTransformation) or not isinstance(value, int | float):
         raise EditError(
-            f"{wish.name} comes from {use.parameter.name} through a {type(transformation).__name__}: edit {use.bound}"
+            f"{requested.name} comes from {use.parameter.name} through a {type(transformation).__name__}: "
+            f"edit {use.bound}"
         )
     if transformation.factor == 0:
-        raise EditError(f"{wish.name} does not depend on {use.parameter.name}: the mapping multiplies it by zero")
+        raise EditError(f"{requested.name} does not depend on {use.parameter.name}: the mapping multiplies it by zero")
     suppressed = use.entry is not None and use.entry.suppress_unit_conversion
-    own = wish.target.unit if suppressed else named(document_units(use.bound.values), use.parameter.unit)
+    own = requested.target.unit if suppressed else named(document_units(use.bound.values), use.parameter.unit)
 
     def forward(stored: float) -> float:
-        return transformation.factor * wish.converted(stored, own, wish.target.unit) + transformation.offset
+        return transformation.factor * requested.converted(stored, own, requested.target.unit) + transformation.offset
 
-    exact = wish.converted((value - transformation.offset) / transformation.factor, wish.target.unit, own)
+    exact = requested.converted((value - transformation.offset) / transformation.factor, requested.target.unit, own)
     # Of the numbers that come to the wished one, that with the fewest digits: 15 rather than 14.999500000000001.
     candidates = (float(f"{exact:.{digits}g}") for digits in range(12, 17))
     return next((stored for stored in candidates if isclose(forward(stored), value, rel_tol=1e-15)), exact)
 
 
-def _write(parameter: ssv.Parameter, value: Value, unit: str | None, wish: RequestedValue, version: str) -> None:
+def _write(parameter: ssv.Parameter, value: Value, unit: str | None, requested: RequestedValue, version: str) -> None:
     """Store a value in a parameter, whose type is replaced only if it cannot hold it."""
     type = parameter.type
-    if type is None or not _holds(type.type_name, value, wish.target.type):
-        type = _type_for(wish, version)
+    if type is None or not _holds(type.type_name, value, requested.target.type):
+        type = _type_for(requested, version)
         parameter.type = type
     if isinstance(type, ssv.Texts):
         type.entries = (value,)
     else:
-        type.set("value", _value_text(value, wish))
+        type.set("value", _value_text(value, requested))
     if isinstance(type, ssv.FloatingPoint) and type.unit != unit:
         type.unit = unit
 
 
-def _value_text(value: Value, wish: RequestedValue) -> str:
+def _value_text(value: Value, requested: RequestedValue) -> str:
     if isinstance(value, bool):
         return boolean.write(value)
     if isinstance(value, float):
         # What the user typed, if it was not converted.
-        return wish.text if value == wish.value and _is_double(wish.text) else number_text(value)
+        return requested.text if value == requested.value and _is_double(requested.text) else number_text(value)
     return str(value)
 
 
@@ -357,43 +360,45 @@ def _holds(type: str, value: Value, target: str) -> bool:
     return is_integer(type) and is_float(target) and isinstance(value, int)
 
 
-def _type_for(wish: RequestedValue, version: str) -> ssv.ParameterType:
+def _type_for(requested: RequestedValue, version: str) -> ssv.ParameterType:
     """A new type for a parameter, in the words of the version of its set."""
     known = _TYPES_1 if version == "1.0" else _TYPES
-    if wish.target.type not in known:
-        raise EditError(f"{wish.name} is of type {wish.target.type}, which parameter sets of SSP {version} do not have")
-    return known[wish.target.type].new()
+    if requested.target.type not in known:
+        raise EditError(
+            f"{requested.name} is of type {requested.target.type}, which parameter sets of SSP {version} do not have"
+        )
+    return known[requested.target.type].new()
 
 
-def _add(draft: Draft, wish: RequestedValue, entry: str | None, deciding: Use | None) -> str:
+def _add(draft: Draft, requested: RequestedValue, entry: str | None, deciding: Use | None) -> str:
     """Add a parameter to a set that is bound, or to a new one; gives where that is."""
-    _type_for(wish, draft.version)  # raises before anything is made
-    chosen = _choose(draft, wish.name, entry)
+    _type_for(requested, draft.version)  # raises before anything is made
+    chosen = _choose(draft, requested.name, entry)
     if chosen is None:
         chosen = _new_set(draft, entry)
     elif deciding is not None and not _beats(draft, chosen, deciding.bound):
-        raise EditError(f"{wish.name} = {wish.text} in {chosen} would not count: {deciding.bound} decides it")
+        raise EditError(f"{requested.name} = {requested.text} in {chosen} would not count: {deciding.bound} decides it")
     local = ".".join(chosen.place.path)
-    name = wish.name.removeprefix(f"{local}." if local else "").removeprefix(chosen.binding.prefix)
-    _add_to(chosen.values, name, wish)
+    name = requested.name.removeprefix(f"{local}." if local else "").removeprefix(chosen.binding.prefix)
+    _add_to(chosen.values, name, requested)
     return str(chosen)
 
 
-def _beats(draft: Draft, one: Bound, other: Bound) -> bool:
+def _beats(draft: Draft, one: BoundSet, other: BoundSet) -> bool:
     """Whether the values of a binding win over those of another one (catalogue §1.6)."""
     order = [each.binding for each in bound(draft)]
     ranks = [(-len(each.place.path), order.index(each.binding)) for each in (one, other)]
     return ranks[0] >= ranks[1]
 
 
-def _add_to(values: ssv.ParameterSet, name: str, wish: RequestedValue) -> None:
+def _add_to(values: ssv.ParameterSet, name: str, requested: RequestedValue) -> None:
     parameter = ssv.Parameter.new(name=name)
-    unit = use_unit(values, wish.unit) if is_float(wish.target.type) else None
-    _write(parameter, wish.value, unit, wish, values.version)
+    unit = use_unit(values, requested.unit) if is_float(requested.target.type) else None
+    _write(parameter, requested.value, unit, requested, values.version)
     values.add(parameter)
 
 
-def _choose(draft: Draft, full: str, entry: str | None) -> Bound | None:
+def _choose(draft: Draft, full: str, entry: str | None) -> BoundSet | None:
     """The binding whose set can take a new parameter: of `entry`, or of the root system; the last one.
 
     A set that other structures use as well is taken only if it is asked for.
@@ -408,7 +413,7 @@ def _choose(draft: Draft, full: str, entry: str | None) -> Bound | None:
     return suitable
 
 
-def _new_set(draft: Draft, entry: str | None) -> Bound:
+def _new_set(draft: Draft, entry: str | None) -> BoundSet:
     if entry is not None and draft.archive.has(entry):
         raise EditError(
             f"{entry} is bound with a prefix, with a mapping or to an element only, where a new value would not reach "
@@ -417,24 +422,24 @@ def _new_set(draft: Draft, entry: str | None) -> Bound:
     place = Place((), draft.system)
     if entry is None:
         binding, values = inline_set(draft, draft.system, draft.root.name)
-        return Bound(place, binding, values, draft.document.name, None, "")
+        return BoundSet(place, binding, values, draft.document.name, None, "")
     stem = entry.rpartition("/")[2].removesuffix(".ssv")
     draft.archive.put(entry, empty_parameter_set(stem, draft.version))
     draft.note(f"made {entry}")
     binding = add_binding(draft, draft.system, entry)
-    return Bound(place, binding, draft.archive.document(entry).root_as(ssv.ParameterSet), entry, None, "")
+    return BoundSet(place, binding, draft.archive.document(entry).root_as(ssv.ParameterSet), entry, None, "")
 
 
-def _edit_unbound(draft: Draft, wish: RequestedValue, entry: str) -> None:
+def _edit_unbound(draft: Draft, requested: RequestedValue, entry: str) -> None:
     """Set a parameter in a set that the structure does not use; its names are full names."""
     values = draft.archive.document(entry).root_as(ssv.ParameterSet)
-    parameter = next((each for each in values.parameters if each.name == wish.name), None)
+    parameter = next((each for each in values.parameters if each.name == requested.name), None)
     if parameter is None:
-        _add_to(values, wish.name, wish)
+        _add_to(values, requested.name, requested)
     else:
-        unit = use_unit(values, wish.unit) if is_float(wish.target.type) else None
-        _write(parameter, wish.value, unit, wish, values.version)
-    draft.note(f"set {wish} in {entry}, which {draft.document.name} does not bind")
+        unit = use_unit(values, requested.unit) if is_float(requested.target.type) else None
+        _write(parameter, requested.value, unit, requested, values.version)
+    draft.note(f"set {requested} in {entry}, which {draft.document.name} does not bind")
 
 
 def _entry(draft: Draft, into: str) -> str:
@@ -446,12 +451,12 @@ def _entry(draft: Draft, into: str) -> str:
     return into if into.startswith(f"{RESOURCES}/") else f"{RESOURCES}/{into}"
 
 
-def _others(wish: RequestedValue, before: dict[Signal, Value], after: dict[Signal, Value]) -> list[str]:
+def _others(requested: RequestedValue, before: dict[Signal, Value], after: dict[Signal, Value]) -> list[str]:
     """The other variables whose values changed; the one that was meant has to have its value now."""
-    signal = wish.target.signal
-    if signal not in after or not wish.granted_by(after[signal]):
+    signal = requested.target.signal
+    if signal not in after or not requested.granted_by(after[signal]):
         found = repr(after[signal]) if signal in after else "none"
-        raise EditError(f"{wish.name} has the value {found} now, not {wish.text}: please report this system")
+        raise EditError(f"{requested.name} has the value {found} now, not {requested.text}: please report this system")
     return sorted(str(each) for each in after if each != signal and after[each] != before.get(each))
 
 

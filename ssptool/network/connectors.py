@@ -25,7 +25,7 @@ class Owner(StrEnum):
     ELEMENT = "E"
 
 
-class Row(NamedTuple):
+class LegalConnection(NamedTuple):
     """One legal pair of connectors, from source to destination, and the version of SSP that introduced it."""
 
     source_owner: Owner
@@ -70,8 +70,8 @@ _SOURCES = (
     (Owner.ELEMENT, ConnectorKind.CONSTANT, "22222222"),
 )
 
-LEGAL: frozenset[Row] = frozenset(
-    Row(source_owner, source_kind, owner, kind, f"{since}.0")
+LEGAL: frozenset[LegalConnection] = frozenset(
+    LegalConnection(source_owner, source_kind, owner, kind, f"{since}.0")
     for source_owner, source_kind, marks in _SOURCES
     for (owner, kind), since in zip(_DESTINATIONS, marks, strict=True)
     if since != "."

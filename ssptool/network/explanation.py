@@ -24,10 +24,10 @@ from ssptool.network.network import (
     TableComponent,
     TableOutput,
     Unmatched,
-    Unsupported,
+    UnsupportedFeature,
     Wire,
 )
-from ssptool.network.targets import UnknownName
+from ssptool.network.targets import UnknownVariable
 
 
 class Origin(StrEnum):
@@ -76,7 +76,7 @@ class Explanation:
     arriving: Wire | None = None
     brought: Assignment | None = None
     leaving: tuple[Wire, ...] = ()
-    refused: tuple[Unsupported, ...] = ()
+    refused: tuple[UnsupportedFeature, ...] = ()
     """What it is given as well, but this version cannot take."""
     during: tuple[str, ...] = ()
     """What acts on it from outside during a run, if that is known."""
@@ -114,7 +114,7 @@ class _Explainer:
     arriving: dict[Signal, Wire] = field(default_factory=dict)
     leaving: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
     passing: dict[Signal, list[Wire]] = field(default_factory=lambda: defaultdict(list))
-    refused: dict[Signal, list[Unsupported]] = field(default_factory=lambda: defaultdict(list))
+    refused: dict[Signal, list[UnsupportedFeature]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         network = self.network
@@ -140,7 +140,7 @@ class _Explainer:
             unmatched = tuple(missed for missed in self.network.unmatched if missed.name == name)
             if not signals and not unmatched:
                 known = [str(signal) for signal in self._everything()]
-                raise UnknownName(name, near_misses([name], known)[name])
+                raise UnknownVariable(name, near_misses([name], known)[name])
             found += (*map(self.explanation, signals), *unmatched)
         return tuple(found)
 
@@ -231,7 +231,7 @@ class _Explainer:
         found = ((table, table.outputs[signal]) for table in self.network.tables.values() if signal in table.outputs)
         return next(found, (None, None))
 
-    def _refused(self, signal: Signal) -> tuple[Unsupported, ...]:
+    def _refused(self, signal: Signal) -> tuple[UnsupportedFeature, ...]:
         return tuple(self.refused.get(signal, ()))
 
     def _brought(self, wire: Wire | None) -> Assignment | None:

@@ -250,10 +250,10 @@ class Assignment(NamedTuple):
     value: Value
     unit: str | None
     chain: tuple[ProvenanceStep, ...]
-    overridden: tuple["Overridden", ...] = ()
+    overridden: tuple["OverriddenAssignment", ...] = ()
 
 
-class Overridden(NamedTuple):
+class OverriddenAssignment(NamedTuple):
     """An assignment that lost, and in words the rule of precedence by which it did."""
 
     assignment: Assignment
@@ -268,7 +268,7 @@ class Experiment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Unsupported:
+class UnsupportedFeature:
     """Something that the documents ask for and this version cannot do: a system that has any is not run.
 
     `signal` is the variable or connector that goes without a value for it, if it is about one. `rules` are the codes
@@ -314,7 +314,7 @@ class Network:
     wires: tuple[Wire, ...]
     assignments: Mapping[Signal, Assignment]
     experiment: Experiment
-    unsupported: tuple[Unsupported, ...] = ()
+    unsupported: tuple[UnsupportedFeature, ...] = ()
     unmatched: tuple[Unmatched, ...] = ()
     boundaries: tuple[Port, ...] = ()
     boundary_assignments: Mapping[Signal, Assignment] = field(default_factory=dict)

@@ -36,14 +36,14 @@ from ssptool.network.network import (
     Conversion,
     Leg,
     LegKind,
-    Overridden,
+    OverriddenAssignment,
     ProvenanceStep,
     Scope,
     Signal,
     StepKind,
     Unmatched,
 )
-from ssptool.network.targets import SystemTarget, Target, Targets, UnknownName, VariableTarget
+from ssptool.network.targets import SystemTarget, Target, Targets, UnknownVariable, VariableTarget
 from ssptool.network.tree import ElementPath, Tree, dotted
 from ssptool.network.wiring import Flow, Wiring
 from ssptool.working_directory import absolute
@@ -110,7 +110,7 @@ def settle(claims: list[Candidate]) -> Assignment:
     """The winning assignment, with those that it overrides, the strongest first."""
     ranked = sorted(claims, key=lambda claim: claim.giver.rank)
     winner = ranked.pop()
-    losers = (Overridden(claim.assignment, reason(winner.giver, claim.giver)) for claim in reversed(ranked))
+    losers = (OverriddenAssignment(claim.assignment, reason(winner.giver, claim.giver)) for claim in reversed(ranked))
     final = winner.assignment
     return Assignment(final.target, final.value, final.unit, final.chain, tuple(losers))
 
@@ -277,7 +277,7 @@ class Parameterization:
         for name, text in start_values.items():
             targets, shapes = self._targets.named(name, ()), self._targets.shapes(name, ())
             if not targets and not shapes:
-                raise UnknownName(name, near_misses([name], self._targets.names())[name])
+                raise UnknownVariable(name, near_misses([name], self._targets.names())[name])
             for target in targets:
                 self._override(name, text, target)
             for shape in dict.fromkeys(shapes):

@@ -155,7 +155,7 @@ class Targets:
         return [*self._connectors, *self._arrays, *variables]
 
 
-class UnknownName(WrongUsage, LookupError):
+class UnknownVariable(WrongUsage, LookupError):
     """A name that is no variable of the system; `near` are names like it."""
 
     def __init__(self, name: str, near: tuple[str, ...]) -> None:

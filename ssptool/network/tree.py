@@ -25,7 +25,7 @@ from ssptool.fmu.description import (
 from ssptool.fmu.model_description_xml import MODEL_DESCRIPTION
 from ssptool.fmu.read_description import read_description
 from ssptool.network.conversion import document_units
-from ssptool.network.network import Scope, Signal, TableOutput, Unsupported
+from ssptool.network.network import Scope, Signal, TableOutput, UnsupportedFeature
 from ssptool.network.tables import TableFile, outputs_of, read_table
 
 ElementPath: TypeAlias = tuple[str, ...]
@@ -100,7 +100,7 @@ class Tree:
     systems: list[SystemPlace] = field(default_factory=list)
     components: list[ComponentPlace] = field(default_factory=list)
     references: list[ReferencePlace] = field(default_factory=list)
-    unsupported: list[Unsupported] = field(default_factory=list)
+    unsupported: list[UnsupportedFeature] = field(default_factory=list)
     assumed_units: dict[str, Unit] = field(default_factory=dict)
     sizes: Mapping[Signal, int] = field(default_factory=dict)
 
@@ -111,7 +111,7 @@ class Tree:
     def refuse(
         self, position: Position, feature: str, signal: Signal | None = None, rules: tuple[str, ...] = ()
     ) -> None:
-        self.unsupported.append(Unsupported(position, feature, signal, rules))
+        self.unsupported.append(UnsupportedFeature(position, feature, signal, rules))
 
 
 MOST_ELEMENTS = 10_000_000

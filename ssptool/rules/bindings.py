@@ -14,7 +14,7 @@ from ssptool.rules.links import Carried, by_name, by_variable, carried_by, insta
 from ssptool.rules.subjects import Structure, around, found_once
 
 
-class Target(NamedTuple):
+class ParameterTarget(NamedTuple):
     """What a name stands for: a variable of an FMU, or a connector of another element."""
 
     element: ssd.SystemElement
@@ -31,7 +31,7 @@ class Target(NamedTuple):
         return f"{self.element.name}.{self.name}"
 
 
-class Use(NamedTuple):
+class ParameterUse(NamedTuple):
     """One parameter of one binding, under the name that it has after prefix and mapping."""
 
     owner: ssd.SystemElement
@@ -39,7 +39,7 @@ class Use(NamedTuple):
     parameter: ssv.Parameter
     entry: ssm.MappingEntry | None
     name: str
-    targets: tuple[Target, ...]
+    targets: tuple[ParameterTarget, ...]
     addressed: ssd.SystemElement | None
     """The existing element that the start of the name means, where there are no targets."""
     rest: str
@@ -61,9 +61,9 @@ def variables_of(element: ssd.SystemElement, structure: Structure) -> list[str]:
 
 
 @found_once
-def uses(structure: Structure) -> tuple[Use, ...]:
+def uses(structure: Structure) -> tuple[ParameterUse, ...]:
     """Every parameter that a binding of the structure gives to some name."""
-    found: list[Use] = []
+    found: list[ParameterUse] = []
     for binding in structure.all(ssd.ParameterBinding):
         owner = next(around(binding, ssd.SystemElement))
         parameters = structure.parameter_set_of(binding)
@@ -74,7 +74,7 @@ def uses(structure: Structure) -> tuple[Use, ...]:
 
 def _of_binding(
     owner: ssd.SystemElement, binding: ssd.ParameterBinding, parameters: ssv.ParameterSet, structure: Structure
-) -> Iterator[Use]:
+) -> Iterator[ParameterUse]:
     mapping = binding.parameter_mapping
     renaming = None if mapping is None else structure.mapping_of(mapping)
     if mapping is not None and renaming is None:
@@ -97,15 +97,17 @@ def _use(
     entry: ssm.MappingEntry | None,
     name: str,
     structure: Structure,
-) -> Use:
+) -> ParameterUse:
     targets = tuple(_targets(name, owner, structure))
     addressed, rest, where = _addressed(name, owner, structure)
     reached = addressed if addressed is not None else owner
     offered = () if targets else tuple(_offered(reached, where))
-    return Use(owner, binding, parameter, entry, name, targets, addressed, rest, offered, _known(reached, where))
+    return ParameterUse(
+        owner, binding, parameter, entry, name, targets, addressed, rest, offered, _known(reached, where)
+    )
 
 
-def _targets(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[Target]:
+def _targets(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[ParameterTarget]:
     description = structure.fmu_of(element)
     if description is not None:
         yield from _variable(name, element, description, structure)
@@ -117,15 +119,15 @@ def _targets(name: str, element: ssd.SystemElement, structure: Structure) -> Ite
 
 def _variable(
     name: str, element: ssd.SystemElement, description: FmuDescription, structure: Structure
-) -> Iterator[Target]:
+) -> Iterator[ParameterTarget]:
     variable = description.variables.get(name)
     if variable is not None:
         known, connected = by_variable(description, variable), (element, name) in driven(structure)
         source = description.initial_unknowns.get(name)
-        yield Target(element, name, known, variable, description.fmi_version, connected, source)
+        yield ParameterTarget(element, name, known, variable, description.fmi_version, connected, source)
 
 
-def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[Target]:
+def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> Iterator[ParameterTarget]:
     """The connector of an element; where that is a system of its own, one that only the system declares counts too."""
     instance = instance_of(element, structure)
     places = (
@@ -135,7 +137,7 @@ def _connector(name: str, element: ssd.SystemElement, structure: Structure) -> I
         connector = by_name(owner, where).get(name)
         if connector is not None:
             connected = (element, name) in driven(structure)
-            yield Target(element, name, carried_by(connector, owner, where), connected=connected)
+            yield ParameterTarget(element, name, carried_by(connector, owner, where), connected=connected)
             return
 
 

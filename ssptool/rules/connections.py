@@ -19,11 +19,11 @@ from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WA
 from ssptool.rules.fixes import renamed, repeats, without, words
 from ssptool.rules.links import (
     Carried,
-    Interface,
     Link,
     LinkEnd,
     Shape,
     Side,
+    SystemInterface,
     alike,
     both_ticking,
     by_name,
@@ -398,7 +398,7 @@ def _indices(link: Link, end: LinkEnd) -> tuple[int, ...] | None:
     return link.start_indices if end is link.start else link.end_indices
 
 
-def _how_to_declare(seen: Interface, element: str, connector: str, structure: Structure) -> str:
+def _how_to_declare(seen: SystemInterface, element: str, connector: str, structure: Structure) -> str:
     owner = seen.elements.get(element)
     description, instance = structure.fmu_of(owner), instance_of(owner, structure)
     if description is not None and connector in description.variables:

@@ -47,7 +47,7 @@ class Declared(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Interface:
+class SystemInterface:
     """A system seen from inside: its elements by name, and by their names the connectors of each; its own under ""."""
 
     elements: Mapping[str, ssd.SystemElement]
@@ -79,7 +79,7 @@ def by_name(element: ssd.SystemElement, structure: Structure) -> Mapping[str, De
 
 
 @remembered
-def interface(system: ssd.System, structure: Structure) -> Interface:
+def interface(system: ssd.System, structure: Structure) -> SystemInterface:
     """The elements and connectors that connections of a system can lead to; of those with one name the first."""
     elements: dict[str, ssd.SystemElement] = {}
     connectors = {"": by_name(system, structure)}
@@ -88,7 +88,7 @@ def interface(system: ssd.System, structure: Structure) -> Interface:
             own = by_name(element, structure)
             # Of an element without a name the connectors come behind those of the system itself.
             connectors[element.name] = own if element.name else {**own, **connectors[""]}
-    return Interface(elements, connectors)
+    return SystemInterface(elements, connectors)
 
 
 _STATING = (ssc.SignalType, ssc.Dimension, ssd.Clock)

@@ -10,7 +10,7 @@ from ssptool.documents.vocabulary import PARAMETER_MAPPING, PARAMETER_SET
 from ssptool.fmu.description import Unit, fixed_shape
 from ssptool.network.connectors import settable
 from ssptool.network.conversion import InvalidValue, conversion, convert, convertible, transformed
-from ssptool.rules.bindings import Target, Use, uses, variables_of
+from ssptool.rules.bindings import ParameterTarget, ParameterUse, uses, variables_of
 from ssptool.rules.catalogue import DERIVED, ERROR, INFO, MUST, POLICY, TEXT, WARNING, Chapter, Finding, near
 from ssptool.rules.fixes import repeats
 from ssptool.rules.links import enumeration_items
@@ -254,19 +254,19 @@ def not_set_and_connected(structure: Structure) -> Iterator[Finding]:
                 yield Finding(_place(use), message, "", _attribute(use))
 
 
-def _place(use: Use) -> Element:
+def _place(use: ParameterUse) -> Element:
     return use.parameter if use.entry is None else use.entry
 
 
-def _value_place(use: Use) -> Element:
+def _value_place(use: ParameterUse) -> Element:
     return use.parameter.type if use.parameter.type is not None else use.parameter
 
 
-def _attribute(use: Use) -> str:
+def _attribute(use: ParameterUse) -> str:
     return "name" if use.entry is None else "target"
 
 
-def _origin(target: Target) -> str:
+def _origin(target: ParameterTarget) -> str:
     """What to set in its place, where the FMU says what a variable follows from at the start."""
     known = sorted(target.follows_from or ())
     if not known:
@@ -274,14 +274,14 @@ def _origin(target: Target) -> str:
     return f"it follows from {', '.join(known)}: set those, and leave {target.name} out"
 
 
-def _of_fmi(structure: Structure, *versions: str) -> Iterator[tuple[Use, Target]]:
+def _of_fmi(structure: Structure, *versions: str) -> Iterator[tuple[ParameterUse, ParameterTarget]]:
     for use in uses(structure):
         for target in use.targets:
             if target.fmi.startswith(versions):
                 yield use, target
 
 
-def _unmatched(use: Use) -> Finding:
+def _unmatched(use: ParameterUse) -> Finding:
     if use.addressed is None:
         message = f"'{use.name}' is no parameter of '{use.owner.name}' or of anything in it: ignored"
         advice = near(use.name.partition(".")[0], use.offered)
@@ -290,7 +290,7 @@ def _unmatched(use: Use) -> Finding:
     return Finding(_place(use), message, near(use.rest, use.offered), _attribute(use), WARNING)
 
 
-def _shaped(use: Use, target: Target) -> tuple[Finding, ...]:
+def _shaped(use: ParameterUse, target: ParameterTarget) -> tuple[Finding, ...]:
     """The finding, if the value of a variable has not its shape; sizes by structural parameters may be any."""
     if target.variable is None:
         return ()
@@ -303,7 +303,7 @@ def _shaped(use: Use, target: Target) -> tuple[Finding, ...]:
     return (Finding(use.parameter, message, "give it the dimensions of the variable"),)
 
 
-def _suits(use: Use, target: Target, structure: Structure) -> Iterator[Finding]:
+def _suits(use: ParameterUse, target: ParameterTarget, structure: Structure) -> Iterator[Finding]:
     """What is wrong with the value, or with the first element of an array for which something is."""
     value = use.parameter.value
     for each in value if isinstance(value, tuple) else (value,):
@@ -313,7 +313,7 @@ def _suits(use: Use, target: Target, structure: Structure) -> Iterator[Finding]:
             return
 
 
-def _suits_one(use: Use, target: Target, value: Any, structure: Structure) -> Iterator[Finding]:
+def _suits_one(use: ParameterUse, target: ParameterTarget, value: Any, structure: Structure) -> Iterator[Finding]:
     if value is None or target.carried.type is None:
         return
     converts = use.entry is None or not use.entry.suppress_unit_conversion
@@ -338,7 +338,7 @@ def _suits_one(use: Use, target: Target, value: Any, structure: Structure) -> It
     yield from _within_limits(use, target, value)
 
 
-def _within_limits(use: Use, target: Target, value: object) -> Iterator[Finding]:
+def _within_limits(use: ParameterUse, target: ParameterTarget, value: object) -> Iterator[Finding]:
     variable = target.variable
     if variable is None or isinstance(value, bool) or not isinstance(value, int | float):
         return
@@ -347,11 +347,11 @@ def _within_limits(use: Use, target: Target, value: object) -> Iterator[Finding]
         yield Finding(_value_place(use), message, "", "value", WARNING)
 
 
-def _unit(use: Use, structure: Structure) -> Unit | None:
+def _unit(use: ParameterUse, structure: Structure) -> Unit | None:
     return structure.unit(container(use.parameter), use.parameter.unit)
 
 
-def _source_items(use: Use) -> Mapping[str, int]:
+def _source_items(use: ParameterUse) -> Mapping[str, int]:
     name = use.parameter.type.name if isinstance(use.parameter.type, ssv.Enumeration) else None
     return {} if name is None else enumeration_items(container(use.parameter), name) or {}
 

@@ -51,7 +51,7 @@ class Shown(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RuleChoice:
     """What one place, a file or a command line, says. `select` and `ignore` are codes or beginnings of codes.
 
     Of two that match a code the longer counts, and of equal ones `ignore`; with a selection everything else is off.
@@ -85,7 +85,7 @@ class Choice:
 class Switches:
     """What all places say, the strongest first: the command line, then a settings file."""
 
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[RuleChoice, ...] = ()
 
     @property
     def strict(self) -> bool:
@@ -148,7 +148,7 @@ class InvalidSettings(Exception):
         self.path, self.line, self.message, self.advice = path, line, message, advice
 
 
-def find_settings(start: Path) -> Choice:
+def find_settings(start: Path) -> RuleChoice:
     """What the nearest settings file says, from the folder of `start` (or `start`, if it is one) upwards.
 
     Raises
@@ -162,10 +162,10 @@ def find_settings(start: Path) -> Choice:
             path = folder / name
             if path.is_file() and (choice := _read(path)) is not None:
                 return choice
-    return Choice()
+    return RuleChoice()
 
 
-def _read(path: Path) -> Choice | None:
+def _read(path: Path) -> RuleChoice | None:
     """None if the file is no settings file of ours."""
     text = path.read_text(encoding="utf-8-sig", errors="replace")
     if path.name == PROJECT_FILE and "ssptool" not in text:
@@ -174,7 +174,7 @@ def _read(path: Path) -> Choice | None:
 
 
 @lru_cache(maxsize=8)  # opening, checking and running a system ask for the same file, which takes milliseconds to parse
-def _stated(path: Path, text: str) -> Choice | None:
+def _stated(path: Path, text: str) -> RuleChoice | None:
     try:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -194,7 +194,7 @@ def _stated(path: Path, text: str) -> Choice | None:
     return _choice(path, text, content)
 
 
-def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
+def _choice(path: Path, text: str, content: dict[str, Any]) -> RuleChoice:
     for key, value in content.items():
         line = _line(text, key, ours=True)
         if key not in KEYS:
@@ -207,9 +207,9 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
             raise InvalidSettings(path, line, f"{key} is {value!r}", advice)
         try:
             if key == "for":
-                Choice(tools=tuple(value))
+                RuleChoice(tools=tuple(value))
             elif key in ("select", "ignore"):
-                Choice(select=tuple(value))
+                RuleChoice(select=tuple(value))
         except UnknownRule as problem:
             raise InvalidSettings(path, line, f"no rule has the code {problem.code!r}", problem.advice) from None
         except UnknownTool as problem:
@@ -217,7 +217,7 @@ def _choice(path: Path, text: str, content: dict[str, Any]) -> Choice:
             raise InvalidSettings(path, line, message, problem.advice) from None
     select, ignore, tools = (tuple(content.get(key, ())) for key in ("select", "ignore", "for"))
     folders = tuple(path.parent / folder for folder in content.get("allow-outside", ()))
-    return Choice(select, ignore, content.get("strict"), tools, folders)
+    return RuleChoice(select, ignore, content.get("strict"), tools, folders)
 
 
 def _is_list_of_texts(value: object) -> bool:

@@ -26,7 +26,7 @@ from ssptool.fmu.description import Causality, Exponents, Unit, Value, named
 from ssptool.network.connectors import terminals
 from ssptool.network.conversion import InvalidValue, conversion, document_units, from_text
 from ssptool.network.network import Conversion
-from ssptool.network.targets import Target, Targets, UnknownName, VariableTarget
+from ssptool.network.targets import Target, Targets, UnknownVariable, VariableTarget
 from ssptool.network.tree import build_tree
 from ssptool.network.wiring import Wiring
 from ssptool.rules.selection import Acceptance, accepted_codes, find_settings
@@ -394,7 +394,7 @@ class PreparedSystem:
         for name in factor.sets:
             targets = self._targets.named(name, ())
             if not targets:
-                raise UnknownName(name, near_misses([name], self._targets.names())[name])
+                raise UnknownVariable(name, near_misses([name], self._targets.names())[name])
             for target in targets:
                 if not target.settable:
                     raise WrongValue(f"{name} takes no value: its FMU calculates this variable")

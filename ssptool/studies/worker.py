@@ -324,7 +324,7 @@ def worker_main() -> None:
     connection = Connection(int(sys.argv[1]))
     orders: WorkerOrders = pickle.loads(connection.recv_bytes())
     settle(orders.scratch, int(sys.argv[2]))
-    workshop = StudyWorker(orders.study, orders.signals, reuse=orders.reuse)
+    study_worker = StudyWorker(orders.study, orders.signals, reuse=orders.reuse)
     connection.send_bytes(b"")  # ready
     while True:
         try:
@@ -332,8 +332,8 @@ def worker_main() -> None:
         except EOFError:
             break
         for task in tasks:
-            connection.send_bytes(dumps(workshop.run(task)))
-    workshop.close()
+            connection.send_bytes(dumps(study_worker.run(task)))
+    study_worker.close()
 
 
 _ENTRY = "from ssptool.studies.worker import worker_main; worker_main()"

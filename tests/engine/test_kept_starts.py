@@ -10,7 +10,7 @@ import pytest
 import ssptool
 from ssptool import Settings
 from ssptool.engine.recording.formats import read_manifest
-from ssptool.results.report import ReportPicture, run_facts
+from ssptool.results.report import ReportPicture, run_report_content
 
 SHORT = Settings(stop_time=0.01)
 
@@ -39,7 +39,7 @@ def test_the_manifest_of_the_results_tells_of_it_and_so_does_the_report(mass, tm
     path = tmp_path / "run.csv"
     result = ssptool.simulate(mass, start_values={"Mass.a": "-1.5"}, settings=SHORT, isolated=isolated, output=path)
     assert read_manifest(path)["notes"] == list(result.notes)
-    facts = run_facts(
+    facts = run_report_content(
         read_manifest(path), diagrams=[], findings=[], plots=ReportPicture("", ""), locate=lambda name: None
     )
     assert any(note.startswith("Mass.a was given as -1.5") for note in facts.notes)

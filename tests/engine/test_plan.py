@@ -16,8 +16,7 @@ from ssptool.engine.planning.outline import call_sequence
 from ssptool.engine.settings import Settings
 from ssptool.fmu.description import DefaultExperiment
 from ssptool.network.dependencies import Stage
-from ssptool.network.network import Experiment, Signal, Wire
-from ssptool.network.network import Unsupported as UnsupportedFeature
+from ssptool.network.network import Experiment, Signal, UnsupportedFeature, Wire
 from tests.engine.dual_mass import FMI2, FMI3, NO_FLANGE, NOWHERE, WIRES, network, oscillator
 
 

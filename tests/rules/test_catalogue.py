@@ -15,7 +15,7 @@ import pytest
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.rules.catalogue import RULES
 from ssptool.rules.runner import check_path
-from ssptool.rules.selection import EVERYTHING, Choice, Switches
+from ssptool.rules.selection import EVERYTHING, RuleChoice, Switches
 
 HERE = Path(__file__).parent
 CASES = sorted(path for path in HERE.glob("*-*/*") if path.name.startswith(("fail-", "pass-")))
@@ -29,7 +29,7 @@ def name(case: Path) -> str:
 
 def reported(path: Path, code: str) -> list[Diagnostic]:
     """What a rule finds; a limit of other tools with all of them in mind."""
-    switches = Switches((Choice(tools=tuple(RULES[code].tools)),)) if code in RULES else EVERYTHING
+    switches = Switches((RuleChoice(tools=tuple(RULES[code].tools)),)) if code in RULES else EVERYTHING
     return [found for found in check_path(path, switches=switches, unguarded=True).diagnostics if found.code == code]
 
 

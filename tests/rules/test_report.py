@@ -14,7 +14,7 @@ from ssptool.rules.renderers import RENDERERS
 from ssptool.rules.report import Report, Skipped, excerpt
 from ssptool.rules.report_text import render_text
 from ssptool.rules.runner import check_path
-from ssptool.rules.selection import Choice, Switches
+from ssptool.rules.selection import RuleChoice, Switches
 from ssptool.rules.subjects import Structure
 
 HERE = Path(__file__).parent
@@ -57,7 +57,7 @@ def test_a_code_is_given_once():
 
 
 def test_ignored_codes_are_not_listed(package: Callable[[Path], Path]):
-    switches = Switches((Choice(ignore=("SSD-CONN-004",)),))
+    switches = Switches((RuleChoice(ignore=("SSD-CONN-004",)),))
     assert check_path(package(TWO_OUTPUTS), switches=switches, unguarded=True).ok
 
 

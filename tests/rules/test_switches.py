@@ -9,7 +9,7 @@ import pytest
 import ssptool
 from ssptool.documents.diagnostics import Severity
 from ssptool.rules.catalogue import RULES
-from ssptool.rules.selection import Choice, InvalidSettings, Shown, Switches, UnknownRule, find_settings
+from ssptool.rules.selection import InvalidSettings, RuleChoice, Shown, Switches, UnknownRule, find_settings
 
 HERE = Path(__file__).parent
 EMPTY_ELEMENT = HERE / "SSD-CONN-013" / "fail-empty-element.ssd"  # a warning by our policy
@@ -24,36 +24,36 @@ def codes(report) -> set[str]:
     ("choices", "listed"),
     [
         ([], True),
-        ([Choice()], True),
-        ([Choice(ignore=("SSD-CONN",))], False),
-        ([Choice(ignore=("SSD-CONN",), select=("SSD-CONN-013",))], True),
-        ([Choice(ignore=("SSD-CONN-013",), select=("SSD-CONN",))], False),
-        ([Choice(ignore=("SSD",), select=("SSD",))], False),
-        ([Choice(select=("SSD",))], True),
-        ([Choice(select=("URI",))], False),
-        ([Choice(select=("SSD-CONN",)), Choice(ignore=("SSD-CONN-013",))], True),
-        ([Choice(select=("URI",)), Choice(select=("SSD",))], False),
-        ([Choice(ignore=("URI",)), Choice(select=("SSD",))], True),
+        ([RuleChoice()], True),
+        ([RuleChoice(ignore=("SSD-CONN",))], False),
+        ([RuleChoice(ignore=("SSD-CONN",), select=("SSD-CONN-013",))], True),
+        ([RuleChoice(ignore=("SSD-CONN-013",), select=("SSD-CONN",))], False),
+        ([RuleChoice(ignore=("SSD",), select=("SSD",))], False),
+        ([RuleChoice(select=("SSD",))], True),
+        ([RuleChoice(select=("URI",))], False),
+        ([RuleChoice(select=("SSD-CONN",)), RuleChoice(ignore=("SSD-CONN-013",))], True),
+        ([RuleChoice(select=("URI",)), RuleChoice(select=("SSD",))], False),
+        ([RuleChoice(ignore=("URI",)), RuleChoice(select=("SSD",))], True),
     ],
 )
-def test_the_longer_code_wins_and_the_command_line_over_the_file(choices: list[Choice], listed: bool):
+def test_the_longer_code_wins_and_the_command_line_over_the_file(choices: list[RuleChoice], listed: bool):
     assert Switches(tuple(choices)).shown("SSD-CONN-013") is (Shown.LISTED if listed else Shown.DROPPED)
 
 
 @pytest.mark.parametrize("code", sorted(RULES))
 def test_rules_on_the_words_of_the_standard_are_withheld_and_others_dropped(code: str):
-    shown = Switches((Choice(ignore=(code,)),)).shown(code)
+    shown = Switches((RuleChoice(ignore=(code,)),)).shown(code)
     assert shown is (Shown.DROPPED if RULES[code].basis in ("should", "derived", "policy") else Shown.WITHHELD)
 
 
 def test_a_fault_of_ours_cannot_be_switched_off():
-    assert Switches((Choice(select=("URI",)),)).shown("INTERNAL") is Shown.LISTED
+    assert Switches((RuleChoice(select=("URI",)),)).shown("INTERNAL") is Shown.LISTED
 
 
 @pytest.mark.parametrize("code", ["", "XYZ", "SSD-CONN-999", "ssd"])
 def test_a_code_that_no_rule_starts_with_is_an_error(code: str):
     with pytest.raises(UnknownRule, match="no rule"):
-        Choice(ignore=(code,))
+        RuleChoice(ignore=(code,))
 
 
 def test_strict_raises_warnings_to_errors_and_nothing_else(package: Callable[[Path], Path]):
@@ -84,7 +84,7 @@ def test_settings_are_found_upwards_from_the_system(package: Callable[[Path], Pa
     (tmp_path / "ssptool.toml").write_text('ignore = ["SSD-CONN-013"]\nstrict = true\n')
     assert "SSD-CONN-013" not in codes(ssptool.validate(folder))
     assert "SSD-CONN-013" not in codes(ssptool.validate(folder / "SystemStructure.ssd"))
-    assert find_settings(folder) == Choice((), ("SSD-CONN-013",), True)
+    assert find_settings(folder) == RuleChoice((), ("SSD-CONN-013",), True)
     assert "SSD-CONN-013" in codes(ssptool.validate(folder, select=["SSD-CONN-013"], strict=False))
 
 
@@ -97,12 +97,12 @@ def test_a_project_file_counts_if_it_has_our_table(package: Callable[[Path], Pat
     (inner / "pyproject.toml").write_text('[tool.other]\nssptool = 1\n[project]\nname = "ssptool-user"\n')
     assert find_settings(Path(moved)).ignore == ("SSD-CONN",)
     (inner / "ssptool.toml").write_text("")
-    assert find_settings(Path(moved)) == Choice()
+    assert find_settings(Path(moved)) == RuleChoice()
 
 
 def test_a_file_of_our_own_may_have_the_header_of_a_project_file(tmp_path: Path):
     (tmp_path / "ssptool.toml").write_text('[tool.ssptool]\nstrict = true\nignore = ["URI"]\n')
-    assert find_settings(tmp_path / "system.ssp") == Choice(ignore=("URI",), strict=True)
+    assert find_settings(tmp_path / "system.ssp") == RuleChoice(ignore=("URI",), strict=True)
 
 
 @pytest.mark.parametrize(

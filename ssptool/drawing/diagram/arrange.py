@@ -5,13 +5,13 @@ from dataclasses import replace
 from statistics import median
 from typing import TypeAlias
 
-from ssptool.drawing.diagram.layout import Box, Edge, Layout, Spacing, lay_out, straightened
+from ssptool.drawing.diagram.layout import Edge, Layout, LayoutBox, Spacing, lay_out, straightened
 from ssptool.drawing.diagram.model import (
-    Block,
-    Extent,
+    DrawnBlock,
     Line,
     Pin,
     Point,
+    Rectangle,
     Sheet,
     StatedBlock,
     StatedLine,
@@ -121,13 +121,13 @@ class _Arrangement:
         first, last = [box.name for box in stubs if box.outlets], [box.name for box in stubs if box.inlets]
         return lay_out(boxes, among, spacing, first, last)
 
-    def _stub(self, pin: StatedPin) -> Box:
+    def _stub(self, pin: StatedPin) -> LayoutBox:
         """A connector of the system in the layout; its label has room over the line if it will stand in a box."""
         side = {pin.name: self._text}
         width = text_width(pin.name, PIN_TEXT * self._text) if self._nested else 0.0
         inflow = pin.kind in INFLOWS
         name = _stub_name(pin.name)
-        return Box(name, width + self._text, 2 * self._text, {} if inflow else side, side if inflow else {})
+        return LayoutBox(name, width + self._text, 2 * self._text, {} if inflow else side, side if inflow else {})
 
     def _edge(self, line: StatedLine) -> Edge | None:
         """From where the signal comes to where it goes; None if the kinds of the ends do not say."""
@@ -148,23 +148,23 @@ class _Arrangement:
         top = max(self._layout.corners[name].y + box.height for name, box in self._homeless.items())
         return Point(min(each.x1 for each in placed), min(each.y1 for each in placed) - 5 * self._text - top)
 
-    def _extent(self, block: StatedBlock) -> Extent:
+    def _extent(self, block: StatedBlock) -> Rectangle:
         if block.extent is not None:
             return block.extent
         (x, y), box = self._moved(self._layout.corners[block.name]), self._homeless[block.name]
-        return Extent(x, y, x + box.width, y + box.height)
+        return Rectangle(x, y, x + box.width, y + box.height)
 
     def _moved(self, point: Point) -> Point:
         return Point(point.x + self._shift.x, point.y + self._shift.y)
 
     # -- what is drawn ---------------------------------------------------------------------------------------------
 
-    def _block(self, block: StatedBlock) -> Block:
+    def _block(self, block: StatedBlock) -> DrawnBlock:
         extent, pins = self._extents[block.name], self._pins[block.name]
         drawn, ends = placed(pins, extent, block.rotation) if block.extent else self._pins_of_box(block.name)
         self._ends |= {(block.name, name): end for name, end in ends.items()}
         expanded = block.name in self._inside
-        return Block(
+        return DrawnBlock(
             path=block.path,
             source=block.source,
             described=block.described,
@@ -214,7 +214,7 @@ class _Arrangement:
                     lines.append(Line(straightened(way), (), ()))
         return replace(inset, lines=(*inset.lines, *lines))
 
-    def _canvas(self) -> Extent:
+    def _canvas(self) -> Rectangle:
         """As stated; else around everything."""
         stated = self._stated.canvas
         if stated is not None and not self._homeless:
@@ -227,12 +227,12 @@ class _Arrangement:
             corner = self._layout.corners[_stub_name(pin)]
             points += [corner, Point(corner.x + stub.width, corner.y + stub.height)]
         if not points:
-            return Extent(0.0, 0.0, 40 * self._text, 20 * self._text)
+            return Rectangle(0.0, 0.0, 40 * self._text, 20 * self._text)
         xs, ys = [x for x, _ in points], [y for _, y in points]
         margin = 2 * self._text
-        return Extent(min(xs) - margin, min(ys) - margin, max(xs) + margin, max(ys) + margin)
+        return Rectangle(min(xs) - margin, min(ys) - margin, max(xs) + margin, max(ys) + margin)
 
-    def _own_pins(self, canvas: Extent) -> tuple[Pin, ...]:
+    def _own_pins(self, canvas: Rectangle) -> tuple[Pin, ...]:
         """The connectors of the system, which point into the sheet: seen from inside."""
         if self._free:
             return tuple(self._free_pin(pin, canvas) for pin in self._own)
@@ -240,7 +240,7 @@ class _Arrangement:
         self._ends |= {("", name): (at, Point(-out.x, -out.y)) for name, (at, out) in ends.items()}
         return tuple(replace(pin, outward=Point(-pin.outward.x, -pin.outward.y)) for pin in pins)
 
-    def _free_pin(self, pin: StatedPin, canvas: Extent) -> Pin:
+    def _free_pin(self, pin: StatedPin, canvas: Rectangle) -> Pin:
         """At the edge of the canvas, where its stub is."""
         inflow = pin.kind in INFLOWS
         y = self._layout.corners[_stub_name(pin.name)].y + self._stubs[pin.name].height / 2

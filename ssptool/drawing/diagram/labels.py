@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.drawing.diagram.model import Anchor, Block, Extent, Label, Pin, Point, Role, Sheet
+from ssptool.drawing.diagram.model import DrawnBlock, Label, Pin, Point, Rectangle, Role, Sheet, TextAnchor
 from ssptool.drawing.diagram.read import PIN_TEXT
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ class Occupied:
         self._lines = _Rows()
         self._owned: dict[Hashable, list[int]] = {}
 
-    def area(self, extent: Extent, owner: Hashable = None) -> None:
+    def area(self, extent: Rectangle, owner: Hashable = None) -> None:
         if owner is not None:
             self._owned.setdefault(owner, []).append(len(self._areas))
         self._areas.add(extent.x1, extent.y1, extent.x2, extent.y2)
@@ -31,25 +31,25 @@ class Occupied:
         for (x1, y1), (x2, y2) in pairwise(points):
             self._lines.add(x1, y1, x2, y2)
 
-    def outline(self, extent: Extent) -> None:
+    def outline(self, extent: Rectangle) -> None:
         a, b, c, d = extent.x1, extent.y1, extent.x2, extent.y2
         self.line([Point(a, b), Point(c, b), Point(c, d), Point(a, d), Point(a, b)])
 
-    def free(self, extent: Extent, owner: Hashable = None) -> bool:
+    def free(self, extent: Rectangle, owner: Hashable = None) -> bool:
         return not self._covered(extent, owner).any() and not self._crossed(extent).any()
 
-    def hidden(self, extent: Extent) -> int:
+    def hidden(self, extent: Rectangle) -> int:
         """How many things a label would cover."""
         return int(self._covered(extent, None).sum() + self._crossed(extent).sum())
 
-    def _covered(self, extent: Extent, owner: Hashable) -> NDArray[np.bool_]:
+    def _covered(self, extent: Rectangle, owner: Hashable) -> NDArray[np.bool_]:
         x1, y1, x2, y2 = self._areas.columns
         found: NDArray[np.bool_] = (x1 < extent.x2) & (extent.x1 < x2) & (y1 < extent.y2) & (extent.y1 < y2)
         if owner is not None:
             found[self._owned.get(owner, [])] = False
         return found
 
-    def _crossed(self, extent: Extent) -> NDArray[np.bool_]:
+    def _crossed(self, extent: Rectangle) -> NDArray[np.bool_]:
         """Whether some axis parts box and line: across, up, or square to the line."""
         x1, y1, x2, y2 = self._lines.columns
         (cx, cy), w, h = extent.centre, extent.width / 2, extent.height / 2
@@ -140,7 +140,7 @@ class _Lettering:
 
     # -- choice ----------------------------------------------------------------------------------------------------
 
-    def _first(self, places: Iterable[Label], inside: Block | None = None) -> Label | None:
+    def _first(self, places: Iterable[Label], inside: DrawnBlock | None = None) -> Label | None:
         """The first place that is free, which is then taken. Inside of an element, that is no obstacle."""
         for label in places:
             if self._free(label, inside):
@@ -148,12 +148,12 @@ class _Lettering:
                 return label
         return None
 
-    def _free(self, label: Label, inside: Block | None) -> bool:
+    def _free(self, label: Label, inside: DrawnBlock | None) -> bool:
         if inside is None:
             return self._taken.free(label.extent)
         return _within(label, inside) and self._taken.free(label.extent, inside.path)
 
-    def _pin_labels(self, block: Block, choices: Iterable[Sequence[tuple[Label, bool]]]) -> None:
+    def _pin_labels(self, block: DrawnBlock, choices: Iterable[Sequence[tuple[Label, bool]]]) -> None:
         found = self._labels.setdefault(block.path, [])
         for places in choices:
             for label, inside in places:
@@ -161,7 +161,7 @@ class _Lettering:
                     found.append(chosen)
                     break
 
-    def _name(self, block: Block, text: float) -> None:
+    def _name(self, block: DrawnBlock, text: float) -> None:
         found = self._labels.setdefault(block.path, [])
         around = block.extent.turned(block.rotation)
         inside = [] if block.covered else list(_in_box(block.name, around, text, titled=bool(block.pins)))
@@ -173,7 +173,7 @@ class _Lettering:
             self._taken.area(chosen.extent)
         found.append(chosen)
 
-    def _source(self, block: Block, text: float) -> None:
+    def _source(self, block: DrawnBlock, text: float) -> None:
         """Below the name, if that is inside."""
         name = self._labels[block.path][-1]
         if block.source and block.source != block.name:
@@ -191,9 +191,9 @@ class _Lettering:
             at = Point(pin.at.x - 0.9 * text * pin.outward.x, pin.at.y)
             return [(Label(pin.label, at, _away(-pin.outward.x), size, Role.PIN), True)]
         at = Point(pin.at.x, pin.at.y - 1.1 * text * pin.outward.y)
-        return [(Label(pin.label, at, Anchor.MIDDLE, size, Role.PIN), True)]
+        return [(Label(pin.label, at, TextAnchor.MIDDLE, size, Role.PIN), True)]
 
-    def _beside(self, pin: Pin, text: float, block: Block) -> list[tuple[Label, bool]]:
+    def _beside(self, pin: Pin, text: float, block: DrawnBlock) -> list[tuple[Label, bool]]:
         """Along the line outside, above or below it; of an element that shows what is inside, rather there."""
         size = 0.8 * PIN_TEXT * text
         ways = [(-1.0, True), (1.0, False)] if block.path in self._expanded else [(1.0, False)]
@@ -217,44 +217,44 @@ def _beyond(pin: Pin, text: float) -> Label:
     x, y = -pin.outward.x, -pin.outward.y
     if abs(x) > 0.9:
         return Label(pin.label, Point(pin.at.x + 0.9 * text * x, pin.at.y), _away(x), PIN_TEXT * text, Role.PIN)
-    return Label(pin.label, Point(pin.at.x, pin.at.y + 1.2 * text * y), Anchor.MIDDLE, PIN_TEXT * text, Role.PIN)
+    return Label(pin.label, Point(pin.at.x, pin.at.y + 1.2 * text * y), TextAnchor.MIDDLE, PIN_TEXT * text, Role.PIN)
 
 
-def _in_box(name: str, box: Extent, text: float, *, titled: bool) -> Iterator[Label]:
+def _in_box(name: str, box: Rectangle, text: float, *, titled: bool) -> Iterator[Label]:
     """In the middle, or at the top; then wherever there is room."""
     (x, y), aside = box.centre, 0.6 * text
     heights = [box.y2 - 1.3 * text, y, box.y1 + 1.1 * text]
     if not titled:
         heights = [y, heights[0], heights[2]]
-    across = [(x, Anchor.MIDDLE), (box.x1 + aside, Anchor.START), (box.x2 - aside, Anchor.END)]
+    across = [(x, TextAnchor.MIDDLE), (box.x1 + aside, TextAnchor.START), (box.x2 - aside, TextAnchor.END)]
     for size in _SMALLER:
         for place, anchor in across:
             for height in heights:
                 yield Label(name, Point(place, height), anchor, size * text, Role.NAME)
 
 
-def _around(name: str, box: Extent, text: float) -> Iterator[Label]:
+def _around(name: str, box: Rectangle, text: float) -> Iterator[Label]:
     """Below, above, at the corners, beside."""
     x, y = box.centre
     for size in _SMALLER:
         for height in (box.y1 - 1.1 * text, box.y2 + 1.1 * text):
-            yield Label(name, Point(x, height), Anchor.MIDDLE, size * text, Role.NAME)
-            yield Label(name, Point(box.x1, height), Anchor.START, size * text, Role.NAME)
-            yield Label(name, Point(box.x2, height), Anchor.END, size * text, Role.NAME)
+            yield Label(name, Point(x, height), TextAnchor.MIDDLE, size * text, Role.NAME)
+            yield Label(name, Point(box.x1, height), TextAnchor.START, size * text, Role.NAME)
+            yield Label(name, Point(box.x2, height), TextAnchor.END, size * text, Role.NAME)
         for height in (y, box.y2 - 0.6 * text, box.y1 + 0.6 * text):
-            yield Label(name, Point(box.x2 + 0.7 * text, height), Anchor.START, size * text, Role.NAME)
-            yield Label(name, Point(box.x1 - 0.7 * text, height), Anchor.END, size * text, Role.NAME)
+            yield Label(name, Point(box.x2 + 0.7 * text, height), TextAnchor.START, size * text, Role.NAME)
+            yield Label(name, Point(box.x1 - 0.7 * text, height), TextAnchor.END, size * text, Role.NAME)
 
 
-def _away(x: float) -> Anchor:
-    return Anchor.START if x > 0 else Anchor.END
+def _away(x: float) -> TextAnchor:
+    return TextAnchor.START if x > 0 else TextAnchor.END
 
 
-def _square(at: Point, half: float) -> Extent:
-    return Extent(at.x - half, at.y - half, at.x + half, at.y + half)
+def _square(at: Point, half: float) -> Rectangle:
+    return Rectangle(at.x - half, at.y - half, at.x + half, at.y + half)
 
 
-def _within(label: Label, block: Block) -> bool:
+def _within(label: Label, block: DrawnBlock) -> bool:
     """Whether a label is inside of an element, which may stand askew."""
     (cx, cy), box = block.extent.centre, block.extent.upright
     sine, cosine = math.sin(math.radians(block.rotation)), math.cos(math.radians(block.rotation))

@@ -266,7 +266,7 @@ _WORTHWHILE = 1.3
 """Lines across strips are harder to follow: letters must become this much larger."""
 
 
-class Size(NamedTuple):
+class LayerSize(NamedTuple):
     """Of a layer: its width with the lines behind it, and from where to where it reaches upwards."""
 
     width: float
@@ -274,7 +274,7 @@ class Size(NamedTuple):
     top: float
 
 
-def in_strips(sizes: Sequence[Size], gap: float) -> tuple[range, ...]:
+def in_strips(sizes: Sequence[LayerSize], gap: float) -> tuple[range, ...]:
     """The layers of each strip; one strip, unless more make everything clearly larger on a page.
 
     Parameters
@@ -310,7 +310,7 @@ def _cut(widths: Sequence[float], most: float) -> Iterator[range]:
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class LayoutBox:
     """`inlets` and `outlets` are the heights of its pins above its lower edge, at its left and right [mm]."""
 
     name: str
@@ -338,7 +338,7 @@ class Layout:
 
 
 def lay_out(
-    boxes: Sequence[Box],
+    boxes: Sequence[LayoutBox],
     edges: Sequence[Edge],
     spacing: Spacing,
     first: Collection[str] = (),
@@ -352,7 +352,7 @@ def lay_out(
 class _Drawing:
     """Layers whose stations have heights; lanes between them, beside the strips and in the channels below these."""
 
-    def __init__(self, boxes: Sequence[Box], spacing: Spacing, layers: Layers) -> None:
+    def __init__(self, boxes: Sequence[LayoutBox], spacing: Spacing, layers: Layers) -> None:
         self._boxes = {box.name: box for box in boxes}
         self._spacing = spacing
         self._layers = layers
@@ -391,11 +391,11 @@ class _Drawing:
         size = self._boxes[below].height if isinstance(below, str) else 0.0
         return size + (self._spacing.lane if lines else self._spacing.row)
 
-    def _size(self, layer: int) -> Size:
+    def _size(self, layer: int) -> LayerSize:
         row = self._layers.rows[layer]
         aside = sum(self._layer_of[end[0]] == layer for edge in self._layers.backward for end in edge)
         lanes = self._spacing.lane * (self._beside(layer)[1] + aside) + 2 * self._spacing.margin
-        return Size(self._wide(row) + lanes, self._heights[row[0]], self._heights[row[-1]] + self._tall(row[-1]))
+        return LayerSize(self._wide(row) + lanes, self._heights[row[0]], self._heights[row[-1]] + self._tall(row[-1]))
 
     def _wide(self, row: Sequence[Station]) -> float:
         return max((self._boxes[one].width for one in row if isinstance(one, str)), default=0.0)

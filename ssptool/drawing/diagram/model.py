@@ -11,7 +11,7 @@ from ssptool.network.tree import ElementPath
 
 
 @dataclass(frozen=True, slots=True)
-class Extent:
+class Rectangle:
     """Two corners in the canvas around [mm], x to the right and y up. Of a mirrored element x1 > x2 or y1 > y2."""
 
     x1: float
@@ -36,16 +36,16 @@ class Extent:
         return (self.x1, self.y1), (self.x2, self.y2)
 
     @property
-    def upright(self) -> "Extent":
+    def upright(self) -> "Rectangle":
         """With its corners in order."""
-        return Extent(min(self.x1, self.x2), min(self.y1, self.y2), max(self.x1, self.x2), max(self.y1, self.y2))
+        return Rectangle(min(self.x1, self.x2), min(self.y1, self.y2), max(self.x1, self.x2), max(self.y1, self.y2))
 
-    def turned(self, degrees: float) -> "Extent":
+    def turned(self, degrees: float) -> "Rectangle":
         """The upright box around this one when it has turned about its centre."""
         (x, y), width, height = self.centre, self.width, self.height
         sine, cosine = abs(math.sin(math.radians(degrees))), abs(math.cos(math.radians(degrees)))
         half = (width * cosine + height * sine) / 2, (width * sine + height * cosine) / 2
-        return Extent(x - half[0], y - half[1], x + half[0], y + half[1])
+        return Rectangle(x - half[0], y - half[1], x + half[0], y + half[1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ class StatedBlock:
     path: ElementPath
     source: str
     described: str
-    extent: Extent | None
+    extent: Rectangle | None
     rotation: float
     icon: Icon | None
     pins: tuple[StatedPin, ...]
@@ -127,10 +127,10 @@ class StatedLine:
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class DrawnNote:
     """A text in the canvas; a line break begins a paragraph."""
 
-    extent: Extent
+    extent: Rectangle
     text: str
 
 
@@ -140,10 +140,10 @@ class StatedSheet:
 
     path: ElementPath
     name: str
-    canvas: Extent | None
+    canvas: Rectangle | None
     blocks: tuple[StatedBlock, ...]
     lines: tuple[StatedLine, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[DrawnNote, ...]
     pins: tuple[StatedPin, ...]
 
     def connected(self) -> Iterator[tuple[str, str]]:
@@ -201,7 +201,7 @@ class Role(StrEnum):
     PIN = "label"
 
 
-class Anchor(StrEnum):
+class TextAnchor(StrEnum):
     START = "start"
     MIDDLE = "middle"
     END = "end"
@@ -213,17 +213,17 @@ class Label:
 
     text: str
     at: Point
-    anchor: Anchor
+    anchor: TextAnchor
     size: float
     role: Role
 
     @property
-    def extent(self) -> Extent:
+    def extent(self) -> Rectangle:
         """What it covers, on the safe side."""
         width, height = text_width(self.text, self.size, bold=self.role is Role.NAME), LINE * self.size
-        left = {Anchor.START: 0.0, Anchor.MIDDLE: 0.5, Anchor.END: 1.0}[self.anchor] * width
+        left = {TextAnchor.START: 0.0, TextAnchor.MIDDLE: 0.5, TextAnchor.END: 1.0}[self.anchor] * width
         x, y = self.at.x - left, self.at.y - height / 2
-        return Extent(x, y, x + width, y + height)
+        return Rectangle(x, y, x + width, y + height)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +251,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DrawnBlock:
     """An element at its place; the extent is as stated, so that it may be mirrored.
 
     Attributes
@@ -267,10 +267,10 @@ class Block:
     path: ElementPath
     source: str
     described: str
-    extent: Extent
+    extent: Rectangle
     rotation: float
     icon: Icon | None
-    icon_extent: Extent
+    icon_extent: Rectangle
     pins: tuple[Pin, ...]
     feedthrough: tuple[Line, ...]
     opens: bool
@@ -305,11 +305,11 @@ class Sheet:
 
     path: ElementPath
     name: str
-    canvas: Extent
+    canvas: Rectangle
     text: float
-    blocks: tuple[Block, ...]
+    blocks: tuple[DrawnBlock, ...]
     lines: tuple[Line, ...]
-    notes: tuple[Note, ...]
+    notes: tuple[DrawnNote, ...]
     pins: tuple[Pin, ...]
     insets: tuple["Sheet", ...] = ()
     labels: tuple[Label, ...] = ()

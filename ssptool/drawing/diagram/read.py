@@ -12,16 +12,16 @@ from ssptool.documents.archive import Archive, UnresolvableUri
 from ssptool.documents.diagnostics import Diagnostic
 from ssptool.documents.document import Document
 from ssptool.documents.element import Element
-from ssptool.drawing.diagram.layout import Box
+from ssptool.drawing.diagram.layout import LayoutBox
 from ssptool.drawing.diagram.model import (
     MIXED,
-    Block,
-    Extent,
+    DrawnBlock,
+    DrawnNote,
     Icon,
     Line,
-    Note,
     Pin,
     Point,
+    Rectangle,
     Sheet,
     Span,
     StatedBlock,
@@ -70,7 +70,7 @@ class _Reader:
             canvas=None if canvas is None else _area(canvas),
             blocks=tuple(self._block(element) for element in system.elements),
             lines=tuple(self._line(connection) for connection in system.connections),
-            notes=tuple(Note(place, note.text) for note in system.notes if (place := _area(note)) is not None),
+            notes=tuple(DrawnNote(place, note.text) for note in system.notes if (place := _area(note)) is not None),
             pins=tuple(_pin(connector) for connector in system.connectors),
         )
 
@@ -147,9 +147,9 @@ class _Reader:
         return self._archive.content(entry), media_type
 
 
-def _area(box: ssd.Box) -> Extent | None:
+def _area(box: ssd.Box) -> Rectangle | None:
     """None for what covers nothing or is no number: the standard does not say where that is."""
-    extent = Extent(box.x1, box.y1, box.x2, box.y2)
+    extent = Rectangle(box.x1, box.y1, box.x2, box.y2)
     corners = (box.x1, box.y1, box.x2, box.y2)
     return extent if all(map(math.isfinite, corners)) and extent.width > 0.0 and extent.height > 0.0 else None
 
@@ -192,8 +192,8 @@ def _source(element: ssd.SystemElement) -> str:
 class Placement:
     """The canvas of a system is stretched to the box of its element, mirrored as its corners are, and turns with it."""
 
-    canvas: Extent
-    box: Extent
+    canvas: Rectangle
+    box: Rectangle
     rotation: float = 0.0
 
     @property
@@ -216,7 +216,7 @@ class Placement:
             canvas=self.box,
             blocks=tuple(map(self._block, sheet.blocks)),
             lines=tuple(map(self._line, sheet.lines)),
-            notes=tuple(Note(self._extent(note.extent, 0.0)[0], note.text) for note in sheet.notes),
+            notes=tuple(DrawnNote(self._extent(note.extent, 0.0)[0], note.text) for note in sheet.notes),
             pins=(),
             insets=tuple(map(self.sheet, sheet.insets)),
         )
@@ -227,18 +227,18 @@ class Placement:
             sine, cosine = round(sine), round(cosine)
         return Point(cosine * x - sine * y, sine * x + cosine * y)
 
-    def _extent(self, extent: Extent, rotation: float) -> tuple[Extent, float]:
+    def _extent(self, extent: Rectangle, rotation: float) -> tuple[Rectangle, float]:
         """A box and its angle. (One that stands askew in a box of another aspect would be sheared: it is not.)"""
         sx, sy = self._scales
         lying = round(rotation / 90) % 2 == 1
         width = (extent.x2 - extent.x1) * math.copysign(sy if lying else sx, sx) / 2
         height = (extent.y2 - extent.y1) * math.copysign(sx if lying else sy, sy) / 2
         x, y = self.point(extent.centre)
-        return Extent(x - width, y - height, x + width, y + height), self.rotation + rotation * math.copysign(
+        return Rectangle(x - width, y - height, x + width, y + height), self.rotation + rotation * math.copysign(
             1, sx * sy
         )
 
-    def _block(self, block: Block) -> Block:
+    def _block(self, block: DrawnBlock) -> DrawnBlock:
         extent, rotation = self._extent(block.extent, block.rotation)
         icon = block.icon and replace(block.icon, rotation=block.icon.rotation + self.rotation)
         return replace(
@@ -283,7 +283,7 @@ def fractions(pins: Sequence[StatedPin], *, inside: bool) -> dict[str, tuple[flo
 
 
 def placed(
-    pins: Sequence[StatedPin], extent: Extent, rotation: float, *, inside: bool = False
+    pins: Sequence[StatedPin], extent: Rectangle, rotation: float, *, inside: bool = False
 ) -> tuple[tuple[Pin, ...], Mapping[str, tuple[Point, Point]]]:
     """The pins to draw, and for each connector its place and outward direction.
 
@@ -297,7 +297,7 @@ def placed(
     return tuple(_placed_pin(group, *ends[group[0].name]) for group in together.values()), ends
 
 
-def _turned(extent: Extent, place: tuple[float, float], rotation: float) -> tuple[Point, Point]:
+def _turned(extent: Rectangle, place: tuple[float, float], rotation: float) -> tuple[Point, Point]:
     u, v = place
     (x1, y1), (x2, y2) = extent.corners
     cx, cy = extent.centre
@@ -405,19 +405,19 @@ _LEAST, _ICON, _MIDDLE = 6.0, 6.0, 3.0
 """Width of a box, side of an icon, room between the two columns of labels, over the height of the letters."""
 
 
-def box_of(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet | None) -> Box:
+def box_of(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet | None) -> LayoutBox:
     """Large enough for the name above, and for the labels of the pins in two columns below, or for what is inside."""
     return _around(block, pins, text, inset) if inset is not None else _plain(block, pins, text)
 
 
-def middle_of(pins: Sequence[StatedPin], extent: Extent, text: float) -> Extent:
+def middle_of(pins: Sequence[StatedPin], extent: Rectangle, text: float) -> Rectangle:
     """The room for an icon in such a box: between the labels, below the name."""
     left, right = columns_of(pins, text)
     top = extent.y2 - (HEAD - 0.4) * text
     width, height = extent.width - left - right - text, top - extent.y1 - 0.8 * text
     side = max(min(width, height), text)
     x, y = (extent.x1 + left + extent.x2 - right) / 2, (top + extent.y1 + 0.8 * text) / 2
-    return Extent(x - side / 2, y - side / 2, x + side / 2, y + side / 2)
+    return Rectangle(x - side / 2, y - side / 2, x + side / 2, y + side / 2)
 
 
 def columns_of(pins: Sequence[StatedPin], text: float) -> tuple[float, float]:
@@ -429,7 +429,7 @@ def columns_of(pins: Sequence[StatedPin], text: float) -> tuple[float, float]:
     return left, right
 
 
-def _plain(block: StatedBlock, pins: Sequence[StatedPin], text: float) -> Box:
+def _plain(block: StatedBlock, pins: Sequence[StatedPin], text: float) -> LayoutBox:
     sides = _sides(pins)
     rows = _ROW * max(len(sides[0]), len(sides[1]), 1)
     height = (HEAD + max(rows, _ICON if block.icon else 0.0) + _FOOT) * text
@@ -439,17 +439,17 @@ def _plain(block: StatedBlock, pins: Sequence[StatedPin], text: float) -> Box:
     left, right = (
         {pin.name: height - (HEAD + _ROW * (place + 0.5)) * text for place, pin in enumerate(side)} for side in sides
     )
-    return Box(block.name, max(width, name, _LEAST * text), height, left, right)
+    return LayoutBox(block.name, max(width, name, _LEAST * text), height, left, right)
 
 
-def _around(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet) -> Box:
+def _around(block: StatedBlock, pins: Sequence[StatedPin], text: float, inset: Sheet) -> LayoutBox:
     """The sheet inside at the scale at which its letters are as high; pins where those of the sheet are."""
     scale = text / inset.text
     title = text_width(block.name, text, bold=True) + 1.2 * text
     width, height = inset.canvas.width * scale, inset.canvas.height * scale
     heights = {name: (pin.at.y - inset.canvas.y1) * scale for pin in inset.pins for name in pin.names}
     left, right = (_heights(side, heights.get, height) for side in _sides(pins))
-    return Box(block.name, max(width, title, _LEAST * text), height + HEAD * text, left, right)
+    return LayoutBox(block.name, max(width, title, _LEAST * text), height + HEAD * text, left, right)
 
 
 def _heights(side: Sequence[StatedPin], inside: Callable[[str], float | None], height: float) -> dict[str, float]:

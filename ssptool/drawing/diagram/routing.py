@@ -11,7 +11,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from ssptool.drawing.diagram.model import Extent, Line, Point
+from ssptool.drawing.diagram.model import Line, Point, Rectangle
 
 MOST = 200
 """With more boxes a way through all gaps between them, or free places for lines, take too long to find."""
@@ -21,7 +21,7 @@ _BEND = 8.0
 Free = NDArray[np.bool_]
 
 
-def way_around(begin: Point, finish: Point, boxes: Sequence[Extent], apart: float) -> list[Point] | None:
+def way_around(begin: Point, finish: Point, boxes: Sequence[Rectangle], apart: float) -> list[Point] | None:
     """The shortest way with few bends, outside of all (upright) boxes; None if there is none.
 
     It runs on the grid of lines at the distance `apart` from the boxes, and through both ends.
@@ -38,7 +38,7 @@ def way_around(begin: Point, finish: Point, boxes: Sequence[Extent], apart: floa
     return None if places is None else [Point(xs[i], ys[j]) for i, j in places]
 
 
-def crosses(way: Sequence[Point], boxes: Sequence[Extent]) -> bool:
+def crosses(way: Sequence[Point], boxes: Sequence[Rectangle]) -> bool:
     """Whether a way of level and upright parts runs through a box."""
     return any(
         min(a.x, b.x) < box.x2 and max(a.x, b.x) > box.x1 and min(a.y, b.y) < box.y2 and max(a.y, b.y) > box.y1
@@ -104,7 +104,7 @@ def _back(before: dict[tuple[_Place, int], tuple[_Place, int] | None], last: tup
 
 
 def free_way(
-    start: Point, outward: Point, end: Point, other: Point, reach: float, boxes: Sequence[Extent]
+    start: Point, outward: Point, end: Point, other: Point, reach: float, boxes: Sequence[Rectangle]
 ) -> list[Point]:
     """Out of both pins (points, and unit vectors away from their elements), across halfway between or around boxes."""
     simple = list(halfway(start, outward, end, other, reach))
@@ -117,7 +117,7 @@ def free_way(
     return simple if way is None else [start, *way, end]
 
 
-def _is_in(point: Point, box: Extent) -> bool:
+def _is_in(point: Point, box: Rectangle) -> bool:
     return box.x1 < point.x < box.x2 and box.y1 < point.y < box.y2
 
 
@@ -186,14 +186,14 @@ Run: TypeAlias = tuple[int, float]
 Span: TypeAlias = tuple[float, float]
 
 
-def side_by_side(lines: Sequence[Line], movable: Sequence[bool], lane: float, boxes: Sequence[Extent]) -> list[Line]:
+def side_by_side(lines: Sequence[Line], movable: Sequence[bool], lane: float, boxes: Sequence[Rectangle]) -> list[Line]:
     """The lines, with parts moved by whole lanes where they lie on parts of lines from and to other pins.
 
     Only the inner parts of the lines that are `movable` move, neither into boxes nor nearer to them than a lane.
     """
     if len(boxes) > MOST:
         return list(lines)
-    kept = [Extent(box.x1 - lane, box.y1 - lane, box.x2 + lane, box.y2 + lane) for box in boxes]
+    kept = [Rectangle(box.x1 - lane, box.y1 - lane, box.x2 + lane, box.y2 + lane) for box in boxes]
     nets = _nets(lines)
     for axis in (0, 1):
         shifts = _shifts(lines, movable, nets, axis, lane, kept)
@@ -217,7 +217,7 @@ def _shifts(
     nets: Sequence[int],
     axis: int,
     lane: float,
-    boxes: Sequence[Extent],
+    boxes: Sequence[Rectangle],
 ) -> dict[Run, float]:
     taken = _Taken(lane)
     runs: dict[Run, list[Span]] = defaultdict(list)
@@ -237,7 +237,9 @@ def _shifts(
     return shifts
 
 
-def _shift(run: Run, spans: Sequence[Span], taken: "_Taken", axis: int, lane: float, boxes: Sequence[Extent]) -> float:
+def _shift(
+    run: Run, spans: Sequence[Span], taken: "_Taken", axis: int, lane: float, boxes: Sequence[Rectangle]
+) -> float:
     """The least with which a run keeps apart from those of other nets; where it is crowded half a lane has to do."""
     net, at = run
     for apart in (lane, lane / 2):

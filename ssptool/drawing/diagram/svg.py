@@ -9,18 +9,18 @@ from lxml import etree
 
 from ssptool.drawing.diagram.labels import lettered
 from ssptool.drawing.diagram.model import (
-    Anchor,
-    Block,
-    Extent,
+    DrawnBlock,
+    DrawnNote,
     Icon,
     Label,
     Line,
-    Note,
     Pin,
     Point,
+    Rectangle,
     Role,
     Sheet,
     Span,
+    TextAnchor,
     text_width,
 )
 from ssptool.drawing.diagram.read import INFLOWS, MEANINGS, Mark, Remark, strength
@@ -133,7 +133,7 @@ class _Picture:
     def _at(self, point: tuple[float, float]) -> Point:
         return Point(point[0] - self._around.x1, self._around.y2 - point[1])
 
-    def _rect(self, parent: etree._Element, extent: Extent, css: str, rotation: float = 0.0) -> etree._Element:
+    def _rect(self, parent: etree._Element, extent: Rectangle, css: str, rotation: float = 0.0) -> etree._Element:
         corner = self._at((extent.upright.x1, extent.upright.y2))
         rect = etree.SubElement(
             parent,
@@ -164,13 +164,13 @@ class _Picture:
         for mark in self._legend:
             points = Point(x, y), Point(x + 2 * self._text, y)
             self._line(group, Line(points, (MEANINGS[mark],), ()), mark.value)
-            label = Label(MEANINGS[mark], Point(x + 2.6 * self._text, y), Anchor.START, 0.85 * self._text, Role.PIN)
+            label = Label(MEANINGS[mark], Point(x + 2.6 * self._text, y), TextAnchor.START, 0.85 * self._text, Role.PIN)
             self._write(group, label)
             x = label.extent.x2 + 2 * self._text
 
     # -- things ----------------------------------------------------------------------------------------------------
 
-    def _block(self, block: Block) -> None:
+    def _block(self, block: DrawnBlock) -> None:
         parent = self.root
         if self._link is not None and block.opens:
             address = self._link(block.path)
@@ -194,7 +194,7 @@ class _Picture:
         for label in block.labels:
             self._write(group, label)
 
-    def _icon(self, group: etree._Element, block: Block, icon: Icon) -> None:
+    def _icon(self, group: etree._Element, block: DrawnBlock, icon: Icon) -> None:
         """Turned by its own angle, absolute in the canvas; upright in a box that lies, it takes the lying box."""
         extent = block.icon_extent
         lying = round((block.rotation - icon.rotation) / 90) % 2 == 1
@@ -243,21 +243,21 @@ class _Picture:
             node.set("stroke-dasharray", f"{0.3 * self._text:g} {0.25 * self._text:g}")
         _tell(node, [*line.described, *(remark.text for remark in remarks)])
 
-    def _note(self, note: Note) -> None:
+    def _note(self, note: DrawnNote) -> None:
         group = etree.SubElement(self.root, "g")
         self._rect(group, note.extent, "note")
         size, lines = _fitted(note, self._text)
         corner = Point(note.extent.upright.x1, note.extent.upright.y2)
         for number, text in enumerate(lines):
             at = Point(corner.x + 0.6 * size, corner.y - size * (1.1 + 1.3 * number))
-            self._write(group, Label(text, at, Anchor.START, size, Role.PIN))
+            self._write(group, Label(text, at, TextAnchor.START, size, Role.PIN))
 
 
-def _around(sheet: Sheet) -> Extent:
+def _around(sheet: Sheet) -> Rectangle:
     """The canvas, and everything that stands out of it, with a rim."""
     found = [sheet.canvas.upright, *_extents(sheet)]
     rim = sheet.text
-    return Extent(
+    return Rectangle(
         min(each.x1 for each in found) - rim,
         min(each.y1 for each in found) - rim,
         max(each.x2 for each in found) + rim,
@@ -265,11 +265,11 @@ def _around(sheet: Sheet) -> Extent:
     )
 
 
-def _extents(sheet: Sheet) -> Iterator[Extent]:
+def _extents(sheet: Sheet) -> Iterator[Rectangle]:
     for one in sheet.all():
         yield from (label.extent for label in one.labels)
         yield from (note.extent.upright for note in one.notes)
-        yield from (Extent(*point, *point) for line in one.lines for point in line.points)
+        yield from (Rectangle(*point, *point) for line in one.lines for point in line.points)
         for block in one.blocks:
             yield block.extent.turned(block.rotation)
             yield from (label.extent for label in block.labels)
@@ -286,7 +286,7 @@ def _seen(sheet: Sheet, remarks: Remarks) -> set[Mark]:
     return found
 
 
-def _fitted(note: Note, text: float) -> tuple[float, list[str]]:
+def _fitted(note: DrawnNote, text: float) -> tuple[float, list[str]]:
     """The largest letters, up to those of the sheet, with which the text fits into its box; and its lines."""
     size = text
     while True:

@@ -130,7 +130,7 @@ class SharedRows:
         self._unread += 1
 
 
-class Assignment(NamedTuple):
+class ChildTask(NamedTuple):
     """All that a child has to know: `folder` is its working directory, `scratch` a folder that the parent removes."""
 
     job: Job
@@ -155,7 +155,7 @@ class Assignment(NamedTuple):
         return Watch.size(len(self.job.plan.instances)) + self.slots * self.rows * row
 
 
-def work(assignment: Assignment, memory: SharedMemory, connection: Connection, parent: int) -> None:
+def work(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> None:
     """Do the job, tell the parent, and end this process; returns to nobody."""
     try:
         connection.send_bytes(dumps(_attempt(assignment, memory, connection, parent)))
@@ -169,7 +169,7 @@ def work(assignment: Assignment, memory: SharedMemory, connection: Connection, p
         os._exit(0)
 
 
-def _attempt(assignment: Assignment, memory: SharedMemory, connection: Connection, parent: int) -> Message:
+def _attempt(assignment: ChildTask, memory: SharedMemory, connection: Connection, parent: int) -> Message:
     settle(assignment.scratch, parent)
     with suppress(OSError):  # it is no longer there
         os.chdir(assignment.folder)
@@ -202,7 +202,7 @@ def main() -> None:
     """
     descriptor, shared, parent = map(int, sys.argv[1:])
     connection = Connection(descriptor)
-    assignment: Assignment = pickle.loads(connection.recv_bytes())
+    assignment: ChildTask = pickle.loads(connection.recv_bytes())
     connection.send_bytes(b"")
     work(assignment, SharedMemory(shared, assignment.size), connection, parent)
 
@@ -218,7 +218,7 @@ class NotSendable(ValueError):
         self.reason = reason
 
 
-def task_for_fresh(assignment: Assignment) -> bytes:
+def task_for_fresh(assignment: ChildTask) -> bytes:
     """For `child.main`.
 
     Raises
@@ -280,7 +280,7 @@ class ChildProcess(Protocol):
 class _Fork:
     """A copy of this process."""
 
-    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
+    def __init__(self, assignment: ChildTask, memory: SharedMemory) -> None:
         self.connection, theirs = Pipe()
         parent = os.getpid()
         self._status: int | None = None
@@ -313,7 +313,7 @@ class _Fork:
 class _Fresh:
     """A new interpreter."""
 
-    def __init__(self, assignment: Assignment, memory: SharedMemory) -> None:
+    def __init__(self, assignment: ChildTask, memory: SharedMemory) -> None:
         task = task_for_fresh(assignment)
         self.connection, theirs = Pipe()
         descriptors = (theirs.fileno(), memory.descriptor)
@@ -340,7 +340,7 @@ class _Fresh:
         self.connection.close()
 
 
-def start_child(assignment: Assignment, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
+def start_child(assignment: ChildTask, memory: SharedMemory, *, fork: bool | None) -> ChildProcess:
     """At work. `fork`: as a copy of this process; None: where that is safe."""
     return (_Fork if _may_fork(fork) else _Fresh)(assignment, memory)
 

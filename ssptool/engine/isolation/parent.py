@@ -14,8 +14,8 @@ from ssptool.engine.assembly.fmu_log import more_about
 from ssptool.engine.failure import Ending, Failure
 from ssptool.engine.interrupts import held_back
 from ssptool.engine.isolation.child import (
-    Assignment,
     ChildProcess,
+    ChildTask,
     Committed,
     Finished,
     InitializedMessage,
@@ -160,21 +160,21 @@ def execute_isolated(job: Job, recorder: Recorder, limits: Limits, *, fork: bool
             memory.close()
 
 
-def _assignment(job: Job, scratch: str) -> Assignment:
+def _assignment(job: Job, scratch: str) -> ChildTask:
     plan = job.plan
     # Here, because what an archive unpacks in the child would never be removed.
     paths = {instance.source: job.sources.local_path(instance.source) for instance in plan.instances}
     located = replace(job, sources=Located(paths))
     width, count = 1 + len(plan.recorded), plan.interval.steps + 1
     rows = rows_at_once(count, width)
-    return Assignment(located, absolute(Path()), scratch, min(blocks_at_once(width), -(-count // rows) + 1), rows)
+    return ChildTask(located, absolute(Path()), scratch, min(blocks_at_once(width), -(-count // rows) + 1), rows)
 
 
 class _Parent:
     """Follows a child: takes its rows, and says how it ended."""
 
     def __init__(
-        self, assignment: Assignment, memory: SharedMemory, child: ChildProcess, recorder: Recorder, limits: Limits
+        self, assignment: ChildTask, memory: SharedMemory, child: ChildProcess, recorder: Recorder, limits: Limits
     ) -> None:
         self.child = child
         self.recorder = recorder

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ssptool.engine.kernel.interface import Floats
 from ssptool.engine.loops.newton import colours, contradicted, probe
 from ssptool.engine.masters.capabilities import ADJOINT
-from ssptool.engine.ode.system import OdePart, OdeSystem, Pattern, Structure, structure
+from ssptool.engine.ode.system import OdePart, OdeStructure, OdeSystem, Pattern, structure
 from ssptool.engine.planning.plan import Plan
 from ssptool.fmu.instance import FmiError
 from ssptool.fmu.model_exchange import ContinuousModel
@@ -123,7 +123,7 @@ class Directional:
     name = "directional derivatives"
     evaluations = 0
 
-    def __init__(self, system: OdeSystem, structure: Structure) -> None:
+    def __init__(self, system: OdeSystem, structure: OdeStructure) -> None:
         self._system, self._structure = system, structure
         self._parts = tuple(
             _Seeded(model, part, tuple(_seeds(part.pattern)), np.empty(part.rows.size))

@@ -53,7 +53,7 @@ class OdePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Structure:
+class OdeStructure:
     """x' = A x + B u, y = C x + D u, u = W y + constants, by its sizes.
 
     Attributes
@@ -92,7 +92,7 @@ class Structure:
             reached = further
 
 
-def structure(plan: Plan) -> Structure:
+def structure(plan: Plan) -> OdeStructure:
     """That of the components of model exchange of a plan, in the order of its instances."""
     instances = plan.integrated
     owned = set(chain.from_iterable((*one.input_slots, *one.output_slots) for one in instances))
@@ -105,7 +105,7 @@ def structure(plan: Plan) -> Structure:
     factors = np.zeros((len(inputs), len(outputs)))
     for wire in wires:
         factors[inputs[wire.destination], outputs[wire.source]] = wire.conversion.factor
-    return Structure(states, tuple(_parts(plan, states, inputs, outputs)), factors)
+    return OdeStructure(states, tuple(_parts(plan, states, inputs, outputs)), factors)
 
 
 def _arrays(one: PlannedInstance) -> Iterator[tuple[int, Sequence[int]]]:

@@ -41,7 +41,7 @@ class ReportPicture:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFacts:
+class RunReportContent:
     """All that a report shows. `verdict` is a sentence; `ok` whether the run reached its end."""
 
     title: str
@@ -63,14 +63,14 @@ class RunFacts:
     tool: str
 
 
-def run_facts(
+def run_report_content(
     manifest: Mapping[str, Any],
     *,
     diagrams: Sequence[ReportPicture],
     findings: Sequence[Diagnostic],
     plots: ReportPicture,
     locate: Callable[[str], Path | None],
-) -> RunFacts:
+) -> RunReportContent:
     """What there is to say of a run.
 
     Parameters
@@ -81,7 +81,7 @@ def run_facts(
         Gives the present file of an input by its name in the manifest; None if it is not there.
     """
     failure = manifest.get("failure")
-    return RunFacts(
+    return RunReportContent(
         title=manifest.get("system", "Results without a manifest"),
         ok=manifest.get("status") == "completed",
         verdict=_verdict(manifest, failure),
@@ -220,7 +220,7 @@ class ReportPage:
         return f'<iframe title="Report" srcdoc="{escape(self.html)}" style="{style}"></iframe>'
 
 
-class PageFacts(Protocol):
+class PageContent(Protocol):
     """What every page begins and ends with; a template shows the rest."""
 
     @property
@@ -233,13 +233,13 @@ class PageFacts(Protocol):
     def tool(self) -> str: ...
 
 
-def report_page(facts: PageFacts, template: str = "report.html", package: str = _PACKAGE) -> str:
+def report_page(content: PageContent, template: str = "report.html", package: str = _PACKAGE) -> str:
     """The page; everything that is text is escaped, only pictures go in as they are.
 
     Parameters
     ----------
     template, package
-        What shows the facts, and where it is; it extends `page.html` of this package.
+        The template that shows the content, and its package; it extends `page.html` of this package.
 
     Raises
     ------
@@ -258,4 +258,4 @@ def report_page(facts: PageFacts, template: str = "report.html", package: str = 
         undefined=StrictUndefined,
     )
     style = (files(_PACKAGE) / "report.css").read_text(encoding="utf-8") + dark_style()
-    return environment.get_template(template).render(facts=facts, style=style)
+    return environment.get_template(template).render(report=content, style=style)

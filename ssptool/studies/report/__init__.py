@@ -176,7 +176,7 @@ NAMED_RUNS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class CalibrationFacts:
+class CalibrationContent:
     """What a calibration found."""
 
     ok: bool
@@ -187,7 +187,7 @@ class CalibrationFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class StudyFacts:
+class StudyReportContent:
     """All that a report of a study shows. `absent` says why there is no diagram."""
 
     title: str
@@ -201,7 +201,7 @@ class StudyFacts:
     results: ReportTable
     plots: Sequence[ReportPicture]
     notes: Sequence[str]
-    calibration: CalibrationFacts | None
+    calibration: CalibrationContent | None
     diagrams: Sequence[ReportPicture]
     absent: str
     findings: Sequence[Diagnostic]
@@ -211,7 +211,7 @@ class StudyFacts:
     tool: str
 
 
-def study_facts(
+def study_report_content(
     results: StudyResults,
     fit: Fit | None,
     *,
@@ -220,14 +220,14 @@ def study_facts(
     diagrams: Sequence[ReportPicture],
     absent: str,
     findings: Sequence[Diagnostic],
-) -> StudyFacts:
+) -> StudyReportContent:
     """What there is to say of a study, as far as its runs have finished."""
     definition, status = results.definition, results.status
     rows = results.rows()
-    calibration = None if fit is None else calibration_facts(fit)
+    calibration = None if fit is None else calibration_content(fit)
     # A folder of nothing but a calibration has no runs of a design, and wants none.
     fitted = calibration if not rows else None
-    return StudyFacts(
+    return StudyReportContent(
         title=status.name,
         ok=status.ok if fitted is None else fitted.ok,
         verdict=_verdict(status) if fitted is None else fitted.verdict,
@@ -311,7 +311,7 @@ def _results(results: StudyResults, rows: Sequence[Mapping[str, Any]]) -> Report
     return ReportTable("What was computed of each run", headings, shown, frozenset({2, 3, 4, 5, 6}))
 
 
-def calibration_facts(fit: Fit) -> CalibrationFacts:
+def calibration_content(fit: Fit) -> CalibrationContent:
     """An interval that there is not is empty, and a note says why."""
     rows = [
         (one.name, f"{one.value:.6g}", *(f"{v:.6g}" if np.isfinite(v) else "" for v in (one.low, one.high)))
@@ -328,7 +328,7 @@ def calibration_facts(fit: Fit) -> CalibrationFacts:
         if np.isfinite(line).all()
     ]
     percent = f"{100 * fit.confidence:g} % " if fit.confidence else ""
-    return CalibrationFacts(
+    return CalibrationContent(
         fit.converged,
         verdict,
         ReportTable(

@@ -9,7 +9,7 @@ from lxml import etree
 import ssptool
 from ssptool.documents.archive import Archive
 from ssptool.drawing.diagram.arrange import arranged
-from ssptool.drawing.diagram.model import Extent, Sheet
+from ssptool.drawing.diagram.model import Rectangle, Sheet
 from ssptool.drawing.diagram.read import Placement, stated_sheets
 from tests.drawing.sheets.test_sheets import SVG, SYSTEMS, connector, element, system
 
@@ -75,8 +75,8 @@ def test_a_nested_canvas_is_stretched_to_its_box_mirrored_and_turned(tmp_path, b
 def test_what_lies_in_a_nested_system_is_stretched_as_it_lies():
     """A quarter turn: the box 20 x 10 covers 10 x 20 of the canvas, which becomes 20 x 10 of one twice as wide and half
     as high."""
-    placement = Placement(Extent(0, 0, 100, 100), Extent(0, 0, 200, 50))
-    extent, rotation = placement._extent(Extent(10, 20, 30, 30), 90.0)
+    placement = Placement(Rectangle(0, 0, 100, 100), Rectangle(0, 0, 200, 50))
+    extent, rotation = placement._extent(Rectangle(10, 20, 30, 30), 90.0)
     covered = extent.turned(rotation)
     assert (covered.width, covered.height) == pytest.approx((20, 10))
     assert covered.centre == pytest.approx((40, 12.5))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ssptool.drawing.diagram.model import Extent, Line, Point
+from ssptool.drawing.diagram.model import Line, Point, Rectangle
 from ssptool.drawing.diagram.routing import side_by_side
 
 
@@ -58,6 +58,6 @@ def test_a_line_whose_way_is_stated_stays_and_the_other_makes_room():
 
 
 def test_no_line_is_moved_into_a_box():
-    right = Extent(5.2, 0, 9, 10)
+    right = Rectangle(5.2, 0, 9, 10)
     lines = side_by_side([bracket(0, 10), bracket(1, 9)], [True, True], 0.15, [right])
     assert max(one.points[1].x for one in lines) == 5.0 and min(one.points[1].x for one in lines) < 5.0

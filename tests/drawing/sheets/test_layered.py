@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ssptool.drawing.diagram.layout import Box, Edge, Spacing, in_layers, lay_out
+from ssptool.drawing.diagram.layout import Edge, LayoutBox, Spacing, in_layers, lay_out
 from ssptool.drawing.diagram.model import Point
 
 SPACING = Spacing(row=10.0, lane=4.0, margin=8.0)
 
 
-def box(name: str, height: float = 20.0) -> Box:
-    return Box(name, 30.0, height, {"in": 5.0}, {"out": height - 5.0})
+def box(name: str, height: float = 20.0) -> LayoutBox:
+    return LayoutBox(name, 30.0, height, {"in": 5.0}, {"out": height - 5.0})
 
 
 def edge(source: str, destination: str) -> Edge:
@@ -21,7 +21,7 @@ def edge(source: str, destination: str) -> Edge:
 
 
 @st.composite
-def graphs(draw) -> tuple[list[Box], list[Edge]]:
+def graphs(draw) -> tuple[list[LayoutBox], list[Edge]]:
     names = [f"n{number}" for number in range(draw(st.integers(1, 9)))]
     boxes = [box(name, draw(st.sampled_from([15.0, 20.0, 60.0]))) for name in names]
     pairs = draw(st.lists(st.tuples(st.sampled_from(names), st.sampled_from(names)), max_size=20, unique=True))
@@ -75,19 +75,19 @@ def test_of_a_cycle_the_fewest_lines_run_back():
 
 
 def test_a_chain_is_a_straight_line():
-    boxes = [Box(name, 30.0, 20.0, {"in": 10.0}, {"out": 10.0}) for name in "abc"]
+    boxes = [LayoutBox(name, 30.0, 20.0, {"in": 10.0}, {"out": 10.0}) for name in "abc"]
     layout = lay_out(boxes, [edge("a", "b"), edge("b", "c")], SPACING)
     assert all(len(way) == 2 for way in layout.ways.values())
 
 
 def test_an_edge_that_goes_forward_after_other_cycles_were_cut_is_drawn():
     """Two edges from one element to another, of a cycle through a third, and a loop of one element."""
-    one = Box("1", 10.0, 10.0, {"1": 2.0, "W": 4.0, "0": 6.0}, {".": 2.0})
+    one = LayoutBox("1", 10.0, 10.0, {"1": 2.0, "W": 4.0, "0": 6.0}, {".": 2.0})
     boxes = [
-        Box("0", 10.0, 10.0, {}, {"0": 2.0}),
+        LayoutBox("0", 10.0, 10.0, {}, {"0": 2.0}),
         one,
-        Box("00", 10.0, 10.0, {"0": 2.0}, {"00": 2.0}),
-        Box("000", 10.0, 10.0, {"g": 2.0, "s": 4.0}, {"o": 2.0}),
+        LayoutBox("00", 10.0, 10.0, {"0": 2.0}, {"00": 2.0}),
+        LayoutBox("000", 10.0, 10.0, {"g": 2.0, "s": 4.0}, {"o": 2.0}),
     ]
     edges = [
         Edge(("0", "0"), ("1", "0")),

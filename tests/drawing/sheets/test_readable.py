@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ssptool.drawing.diagram.arrange import arranged
 from ssptool.drawing.diagram.labels import lettered
-from ssptool.drawing.diagram.model import Anchor, Extent, Label, Role, Sheet, text_width
+from ssptool.drawing.diagram.model import Label, Rectangle, Role, Sheet, TextAnchor, text_width
 from ssptool.drawing.diagram.svg import sheet_element
 from tests.drawing.sheets.random_systems import sheet, systems
 
@@ -35,15 +35,15 @@ def advance(letter: str, bold: bool) -> float:
     return font("DejaVuSans-Bold.ttf" if bold else "DejaVuSans.ttf").load_char(ord(letter)).linearHoriAdvance / 6553600
 
 
-def measured(label: Label) -> Extent:
+def measured(label: Label) -> Rectangle:
     """What a label covers: as wide as its letters are, as high as the largest of them (0.76 and 0.24 of the size)."""
     width = sum(advance(letter, label.role is Role.NAME) for letter in label.text) * label.size
-    left = {Anchor.START: 0.0, Anchor.MIDDLE: 0.5, Anchor.END: 1.0}[label.anchor] * width
+    left = {TextAnchor.START: 0.0, TextAnchor.MIDDLE: 0.5, TextAnchor.END: 1.0}[label.anchor] * width
     base = label.at.y - 0.36 * label.size
-    return Extent(label.at.x - left, base - 0.24 * label.size, label.at.x - left + width, base + 0.76 * label.size)
+    return Rectangle(label.at.x - left, base - 0.24 * label.size, label.at.x - left + width, base + 0.76 * label.size)
 
 
-def overlap(one: Extent, other: Extent) -> bool:
+def overlap(one: Rectangle, other: Rectangle) -> bool:
     return (
         one.x1 < other.x2 - HAIR and other.x1 < one.x2 - HAIR and one.y1 < other.y2 - HAIR and other.y1 < one.y2 - HAIR
     )
@@ -57,13 +57,13 @@ def labels(sheet: Sheet) -> list[Label]:
     ]
 
 
-def segments(sheet: Sheet) -> list[Extent]:
+def segments(sheet: Sheet) -> list[Rectangle]:
     """Straight parts of lines, all of which are level or upright."""
     ways = [line.points for one in sheet.all() for line in one.lines]
-    return [Extent(*a, *b).upright for way in ways for a, b in pairwise(way)]
+    return [Rectangle(*a, *b).upright for way in ways for a, b in pairwise(way)]
 
 
-def boxes(sheet: Sheet) -> dict[tuple[str, ...], Extent]:
+def boxes(sheet: Sheet) -> dict[tuple[str, ...], Rectangle]:
     """Of elements that do not show what is inside."""
     around = {one.path for one in sheet.all() if one is not sheet}
     return {block.path: block.extent for one in sheet.all() for block in one.blocks if block.path not in around}

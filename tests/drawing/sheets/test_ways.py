@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ssptool.drawing.diagram.layout import straightened
-from ssptool.drawing.diagram.model import Extent, Line, Point
+from ssptool.drawing.diagram.model import Line, Point, Rectangle
 from ssptool.drawing.diagram.routing import branches, crosses, free_way, way_around
 from tests.drawing.sheets.test_sheets import connector, element, sheets, system
 
@@ -20,7 +20,7 @@ def line(*points: tuple[float, float]) -> Line:
 
 def test_a_line_goes_around_what_stands_between():
     """The shortest way with the fewest bends: over the upper edge, which is nearer, at half the reach."""
-    wall = Extent(40, -5, 60, 30)
+    wall = Rectangle(40, -5, 60, 30)
     way = free_way(Point(0, 25), RIGHT, Point(100, 25), LEFT, 4.0, [wall])
     assert straightened(way) == ((0, 25), (4, 25), (4, 32), (96, 32), (96, 25), (100, 25))
 
@@ -32,16 +32,21 @@ def test_a_line_with_nothing_in_its_way_goes_across_halfway():
 
 
 def test_where_everything_is_shut_in_the_line_is_straight_on():
-    ring = [Extent(-30, -30, 30, -20), Extent(-30, 20, 30, 30), Extent(-30, -20, -20, 20), Extent(20, -20, 30, 20)]
+    ring = [
+        Rectangle(-30, -30, 30, -20),
+        Rectangle(-30, 20, 30, 30),
+        Rectangle(-30, -20, -20, 20),
+        Rectangle(20, -20, 30, 20),
+    ]
     assert way_around(Point(0, 0), Point(100, 0), ring, 2.0) is None
     assert free_way(Point(0, 0), RIGHT, Point(100, 0), LEFT, 2.0, ring)[-1] == (100, 0)
 
 
 @st.composite
-def boxes(draw) -> list[Extent]:
+def boxes(draw) -> list[Rectangle]:
     corners = draw(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=8))
     sizes = st.integers(2, 30)
-    return [Extent(10 * x, 10 * y, 10 * x + draw(sizes), 10 * y + draw(sizes)) for x, y in corners]
+    return [Rectangle(10 * x, 10 * y, 10 * x + draw(sizes), 10 * y + draw(sizes)) for x, y in corners]
 
 
 @given(

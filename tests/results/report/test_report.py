@@ -9,7 +9,7 @@ from lxml import html
 
 import ssptool
 from ssptool.documents.diagnostics import Diagnostic, Position, Severity
-from ssptool.results.report import ReportPicture, report_page, run_facts
+from ssptool.results.report import ReportPicture, report_page, run_report_content
 from tests.drawing.sheets.test_sheets import connector, element, system
 from tests.fmus import build as fmus
 from tests.results.report.tables import cells
@@ -125,7 +125,7 @@ def test_only_settings_that_are_no_defaults_are_listed(run, tmp_path):
 
 def test_text_is_escaped_and_only_pictures_are_markup():
     evil = "<script>alert(1)</script>"
-    facts = run_facts(
+    facts = run_report_content(
         {
             "system": evil,
             "status": "completed",
